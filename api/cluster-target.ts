@@ -1,0 +1,135 @@
+// ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in.
+// Names and fields of the spec are Admiralty 0.17's; status is ours.
+import type { Condition, KubernetesObject } from './core.ts';
+import { CONDITIONS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
+
+/** Where the kubeconfig of a target is kept. */
+export interface KubeconfigSecret {
+  readonly name: string;
+  /** ClusterTarget only; the install namespace when missing. */
+  readonly namespace?: string;
+  /** Key within the Secret; `config` when missing. */
+  readonly key?: string;
+  /** Context within the kubeconfig; its current-context when missing. */
+  readonly context?: string;
+}
+
+/** Spec of both kinds: `self` xor `kubeconfigSecret`. */
+export interface TargetSpec {
+  readonly self?: boolean;
+  readonly kubeconfigSecret?: KubeconfigSecret;
+  /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
+  readonly excludedLabelsRegexp?: string;
+}
+
+/** What was last observed of a target. */
+export interface TargetStatus {
+  readonly conditions?: readonly Condition[];
+  /** UID of the target's kube-system Namespace: which cluster this is. */
+  readonly clusterID?: string;
+  /** Node in the source that stands for this target. */
+  readonly virtualNode?: string;
+  /** Free capacity as text, for the columns. */
+  readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string };
+}
+
+/** A target for the pods of all opted-in namespaces. */
+export interface ClusterTarget extends KubernetesObject {
+  readonly spec: TargetSpec;
+  readonly status?: TargetStatus;
+}
+
+/** A target for the pods of its own namespace. */
+export interface Target extends KubernetesObject {
+  readonly spec: TargetSpec;
+  readonly status?: TargetStatus;
+}
+
+/** Key within the Secret when `kubeconfigSecret.key` is missing. */
+export const DEFAULT_KUBECONFIG_KEY = 'config';
+
+const COLUMNS: readonly PrinterColumn[] = [
+  conditionColumn('Ready', 'Ready'),
+  { name: 'Free CPU', type: 'string', jsonPath: '.status.free.cpu' },
+  { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
+  { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
+  { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
+];
+
+function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    description: 'Which cluster this is: another one by its kubeconfig, or this one (self).',
+    properties: {
+      self: { type: 'boolean', description: 'The target is the source cluster itself.' },
+      kubeconfigSecret: {
+        type: 'object',
+        description: 'Secret that holds a kubeconfig for the target cluster.',
+        required: ['name'],
+        properties: {
+          name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
+          ...secretProperties,
+          key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
+          context: { type: 'string', description: "Context within the kubeconfig; its current-context when missing.", maxLength: 1024 },
+        },
+      },
+      excludedLabelsRegexp: {
+        type: 'string',
+        description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
+        maxLength: 1024,
+      },
+    },
+    'x-kubernetes-validations': [
+      {
+        rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
+        message: 'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
+      },
+    ],
+  };
+}
+
+const STATUS: Schema = {
+  type: 'object',
+  description: 'What was last observed of the target.',
+  properties: {
+    conditions: CONDITIONS,
+    clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
+    virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
+    free: {
+      type: 'object',
+      description: 'Capacity that is free in the target, for people.',
+      properties: {
+        cpu: { type: 'string', description: 'Free CPU.' },
+        memory: { type: 'string', description: 'Free memory.' },
+        gpu: { type: 'string', description: 'Free GPUs.' },
+      },
+    },
+  },
+};
+
+/** CRD of ClusterTarget. */
+export const CLUSTER_TARGET_KIND: KindDefinition = {
+  kind: 'ClusterTarget',
+  plural: 'clustertargets',
+  shortName: 'ctg',
+  scope: 'Cluster',
+  description: 'A cluster that elected pods of every opted-in namespace may run in.',
+  columns: COLUMNS,
+  required: ['spec'],
+  properties: {
+    spec: specSchema({ namespace: { type: 'string', description: 'Namespace of the Secret; the install namespace when missing.', maxLength: 63 } }),
+    status: STATUS,
+  },
+};
+
+/** CRD of Target. */
+export const TARGET_KIND: KindDefinition = {
+  kind: 'Target',
+  plural: 'targets',
+  shortName: 'tg',
+  scope: 'Namespaced',
+  description: 'A cluster that elected pods of this namespace may run in.',
+  columns: COLUMNS,
+  required: ['spec'],
+  properties: { spec: specSchema({}), status: STATUS },
+};

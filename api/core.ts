@@ -1,0 +1,207 @@
+// The parts of Kubernetes' own objects that Isthmus reads or writes, as they travel in JSON.
+// Objects are handled as parsed: fields that are not named here are carried along untouched. Times are RFC 3339 strings.
+// Field meanings: Kubernetes API reference v1.36, `core/v1`, `meta/v1`, `coordination.k8s.io/v1`.
+
+/** Map of label or annotation keys to values. */
+export type StringMap = Readonly<Record<string, string>>;
+
+/** `meta/v1` OwnerReference: the object that garbage collection ties this one to. */
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+/** `meta/v1` ObjectMeta. `name`, `uid` and `resourceVersion` are missing only before the API server has stored the object. */
+export interface ObjectMeta {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: StringMap;
+  readonly annotations?: StringMap;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+/** Any Kubernetes object. */
+export interface KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** `meta/v1` Condition, and the older condition types of pods and nodes, which have the same core. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly lastProbeTime?: string | null;
+  readonly lastHeartbeatTime?: string;
+  readonly observedGeneration?: number;
+}
+
+/** Quantities by resource name, in Kubernetes' notation (`500m`, `256Mi`). */
+export type ResourceList = Readonly<Record<string, string | number>>;
+
+/** `core/v1` ResourceRequirements. */
+export interface ResourceRequirements {
+  readonly requests?: ResourceList;
+  readonly limits?: ResourceList;
+}
+
+/** `core/v1` VolumeMount. */
+export interface VolumeMount {
+  readonly name: string;
+  readonly mountPath: string;
+}
+
+/** `core/v1` Container. */
+export interface Container {
+  readonly name: string;
+  readonly image?: string;
+  readonly resources?: ResourceRequirements;
+  /** `Always` on an init container makes it a sidecar that keeps running. */
+  readonly restartPolicy?: string;
+  readonly volumeMounts?: readonly VolumeMount[];
+}
+
+/** `core/v1` Volume; the source is one of many fields, of which only these are looked at. */
+export interface Volume {
+  readonly name: string;
+  readonly projected?: unknown;
+}
+
+/** `core/v1` Toleration. */
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: 'Exists' | 'Equal';
+  readonly value?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
+/** `core/v1` Taint. */
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+/** `core/v1` NodeSelectorRequirement. */
+export interface NodeSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+/** `core/v1` NodeSelectorTerm: all of its requirements must hold. */
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: readonly NodeSelectorRequirement[];
+  readonly matchFields?: readonly NodeSelectorRequirement[];
+}
+
+/** `core/v1` Affinity, as far as nodes are concerned. */
+export interface Affinity {
+  readonly nodeAffinity?: {
+    readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
+  };
+}
+
+/** `core/v1` PodSpec. */
+export interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly volumes?: readonly Volume[];
+  readonly nodeName?: string;
+  readonly nodeSelector?: StringMap;
+  readonly affinity?: Affinity;
+  readonly tolerations?: readonly Toleration[];
+  readonly topologySpreadConstraints?: readonly unknown[];
+  readonly schedulerName?: string;
+  readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly restartPolicy?: string;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly serviceAccountName?: string;
+  readonly overhead?: ResourceList;
+  readonly resources?: ResourceRequirements;
+  readonly priority?: number;
+  readonly priorityClassName?: string;
+}
+
+/** `core/v1` PodPhase. */
+export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
+
+/** `core/v1` ContainerStatus; carried along whole, only the name is looked at. */
+export interface ContainerStatus {
+  readonly name: string;
+}
+
+/** `core/v1` PodStatus. */
+export interface PodStatus {
+  readonly phase?: PodPhase;
+  readonly conditions?: readonly Condition[];
+  readonly reason?: string;
+  readonly message?: string;
+  readonly hostIP?: string;
+  readonly hostIPs?: readonly { readonly ip: string }[];
+  readonly podIP?: string;
+  readonly podIPs?: readonly { readonly ip: string }[];
+  readonly startTime?: string;
+  readonly qosClass?: string;
+  readonly nominatedNodeName?: string;
+  readonly containerStatuses?: readonly ContainerStatus[];
+  readonly initContainerStatuses?: readonly ContainerStatus[];
+  readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
+}
+
+/** `core/v1` Pod. */
+export interface Pod extends KubernetesObject {
+  readonly spec: PodSpec;
+  readonly status?: PodStatus;
+}
+
+/** `core/v1` Node. */
+export interface Node extends KubernetesObject {
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly status?: {
+    readonly capacity?: ResourceList;
+    readonly allocatable?: ResourceList;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+/** `core/v1` Secret; values are base64. */
+export interface Secret extends KubernetesObject {
+  readonly type?: string;
+  readonly data?: StringMap;
+}
+
+/** `core/v1` Namespace. */
+export interface Namespace extends KubernetesObject {
+  readonly status?: { readonly phase?: string };
+}
+
+/** `coordination.k8s.io/v1` Lease. */
+export interface Lease extends KubernetesObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly renewTime?: string;
+  };
+}
+
+/** `core/v1` Binding: assigns a pod to a node; its annotations and labels are merged into the pod's. */
+export interface Binding extends KubernetesObject {
+  readonly target: { readonly apiVersion: 'v1'; readonly kind: 'Node'; readonly name: string };
+}

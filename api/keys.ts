@@ -1,0 +1,62 @@
+// Every label, annotation, taint and finalizer key of Isthmus, with who writes it and who reads it.
+// The names are Admiralty 0.17's (pkg/common/constants.go) so that its users' manifests and tools go on working.
+
+/** Prefix of the keys that belong to us. */
+export const OWN_PREFIX = 'multicluster.admiralty.io/';
+
+/** Label on a Namespace, set by its owner, read by the webhook configuration: its pods may be elected. */
+export const NAMESPACE_OPT_IN_LABEL = 'multicluster-scheduler';
+/** The value of {@link NAMESPACE_OPT_IN_LABEL} that opts in. */
+export const NAMESPACE_OPT_IN_VALUE = 'enabled';
+
+/** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence counts, not its value. */
+export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
+/** Annotation on a proxy pod, set by the webhook, read by the scheduler: YAML of the pod as the user made it. */
+export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
+/** Label on proxy pods, set by the webhook: finds what an uninstall must release. Value {@link TRUE}. */
+export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
+/** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
+export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
+
+/** Label on PodChaperons and delegate pods, set by the scheduler, read by all: UID of the proxy pod. */
+export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
+/** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system Namespace). */
+export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
+/** Annotation on PodChaperons and delegate pods, set by the scheduler: name of the proxy pod. */
+export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
+/** Annotation on PodChaperons and delegate pods, set by the scheduler: namespace of the proxy pod. */
+export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
+/** Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status may lag. Value {@link TRUE}. */
+export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
+/** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod was found gone (RFC 3339). */
+export const POD_MISSING_SINCE_ANNOTATION = `${OWN_PREFIX}pod-missing-since`;
+/** Annotation on PodChaperons, set by the chaperon controller for tools that show it: the delegate has its node. Value {@link TRUE}. */
+export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
+/** Annotation on PodChaperons, set by the scheduler for tools that show it: the target's scheduler may bind. Value {@link TRUE}. */
+export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
+
+/** Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as `kind/name`. */
+export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
+/** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
+export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
+
+/** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
+export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
+/** The value of {@link PROVIDER_KEY}. */
+export const PROVIDER_VALUE = 'admiralty';
+/** Label on the virtual node of a ClusterTarget: the target's name. */
+export const CLUSTER_TARGET_NAME_LABEL = `${OWN_PREFIX}cluster-target-name`;
+/** Label on the virtual node of a Target: the target's namespace. */
+export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
+/** Label on the virtual node of a Target: the target's name. */
+export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
+
+/** `spec.schedulerName` of proxy pods. */
+export const PROXY_SCHEDULER = 'admiralty-proxy';
+/** The value of keys that are either set or not. */
+export const TRUE = 'true';
+
+/** Namespace that Isthmus is installed in unless told otherwise; where ClusterTargets find their Secrets by default. */
+export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
+/** The one ClusterSummary of a cluster. */
+export const CLUSTER_SUMMARY_NAME = 'singleton';

@@ -1,0 +1,80 @@
+// Where each kind of object lives in the Kubernetes API. The type parameter ties a path to the shape found there.
+import type { Lease, Namespace, Node, Pod, Secret, KubernetesObject } from './core.ts';
+import type { ClusterSource, Source } from './cluster-source.ts';
+import type { ClusterSummary } from './cluster-summary.ts';
+import type { ClusterTarget, Target } from './cluster-target.ts';
+import type { PodChaperon } from './pod-chaperon.ts';
+
+/** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
+export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Never set: makes `T` part of the type, so that a path cannot be read as another kind. */
+  readonly shape?: T;
+}
+
+/** API group of Admiralty's kinds, which Isthmus serves unchanged. */
+export const ADMIRALTY_GROUP = 'multicluster.admiralty.io';
+const ADMIRALTY_VERSION = 'v1alpha1';
+
+/** `apiVersion` of Admiralty's kinds. */
+export const ADMIRALTY_API_VERSION = `${ADMIRALTY_GROUP}/${ADMIRALTY_VERSION}`;
+
+function core<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
+  return { group: '', version: 'v1', plural, kind, namespaced };
+}
+
+function admiralty<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
+  return { group: ADMIRALTY_GROUP, version: ADMIRALTY_VERSION, plural, kind, namespaced };
+}
+
+function rbac(plural: string, kind: string, namespaced: boolean): ResourceType {
+  return { group: 'rbac.authorization.k8s.io', version: 'v1', plural, kind, namespaced };
+}
+
+export const PODS = core<Pod>('pods', 'Pod', true);
+export const NODES = core<Node>('nodes', 'Node', false);
+export const SECRETS = core<Secret>('secrets', 'Secret', true);
+export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
+export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
+export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
+
+export const ROLES = rbac('roles', 'Role', true);
+export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', true);
+export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', false);
+export const CLUSTER_ROLE_BINDINGS = rbac('clusterrolebindings', 'ClusterRoleBinding', false);
+export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType = {
+  group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition', namespaced: false,
+};
+export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<MutatingWebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false,
+};
+
+export const TARGETS = admiralty<Target>('targets', 'Target', true);
+export const CLUSTER_TARGETS = admiralty<ClusterTarget>('clustertargets', 'ClusterTarget', false);
+export const SOURCES = admiralty<Source>('sources', 'Source', true);
+export const CLUSTER_SOURCES = admiralty<ClusterSource>('clustersources', 'ClusterSource', false);
+export const POD_CHAPERONS = admiralty<PodChaperon>('podchaperons', 'PodChaperon', true);
+export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', 'ClusterSummary', false);
+
+/** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as its address and CA are concerned. */
+export interface MutatingWebhookConfiguration extends KubernetesObject {
+  readonly webhooks?: readonly {
+    readonly name: string;
+    readonly clientConfig: {
+      /** Base64 of the PEM bundle that the API server checks the webhook's certificate against. */
+      readonly caBundle?: string;
+      readonly url?: string;
+      readonly service?: { readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number };
+    };
+  }[];
+}
+
+/** The `apiVersion` of objects of this type. */
+export function apiVersionOf(type: ResourceType): string {
+  return type.group === '' ? type.version : `${type.group}/${type.version}`;
+}

@@ -1,0 +1,117 @@
+// OpenAPI schemas and CustomResourceDefinitions as data. Each kind's file holds its TypeScript type and its schema side by side;
+// `manifests/crds/` is printed from here and a test keeps it current.
+import { ADMIRALTY_GROUP } from './resource-types.ts';
+
+/** A structural schema (Kubernetes "Extend the API: CustomResourceDefinitions", OpenAPI v3 subset). */
+export interface Schema {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'boolean';
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly additionalProperties?: Schema;
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly 'x-kubernetes-preserve-unknown-fields'?: true;
+  readonly 'x-kubernetes-int-or-string'?: true;
+  readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
+  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
+}
+
+/** A column that `kubectl get` prints; `priority` 1 shows it only with `-o wide`. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date' | 'boolean';
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
+/** One kind of our API: names, scope, columns and the schema of everything beside `apiVersion`, `kind` and `metadata`. */
+export interface KindDefinition {
+  readonly kind: string;
+  readonly plural: string;
+  readonly shortName: string;
+  readonly scope: 'Namespaced' | 'Cluster';
+  readonly description: string;
+  readonly columns: readonly PrinterColumn[];
+  readonly properties: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
+const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+/** Schema of a ResourceList: quantities by resource name. */
+export const RESOURCE_LIST: Schema = {
+  type: 'object',
+  description: 'Quantities by resource name.',
+  additionalProperties: { 'x-kubernetes-int-or-string': true },
+};
+
+/** Schema of `status.conditions` after KEP-1623. */
+export const CONDITIONS: Schema = {
+  type: 'array',
+  description: 'What was last observed, one entry for each type.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['type'],
+  items: {
+    type: 'object',
+    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+    properties: {
+      type: { type: 'string', description: 'Name of the condition in CamelCase.', maxLength: 316 },
+      status: { type: 'string', description: 'True, False or Unknown.', enum: ['True', 'False', 'Unknown'] },
+      reason: { type: 'string', description: 'Why the condition has this status, in CamelCase.', maxLength: 1024 },
+      message: { type: 'string', description: 'The same for people, with what to change.', maxLength: 32768 },
+      lastTransitionTime: { type: 'string', format: 'date-time', description: 'When the status last changed.' },
+      observedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that was looked at.' },
+    },
+  },
+};
+
+/** Column that shows one condition's status. */
+export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {
+  return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...(priority > 0 && { priority }) };
+}
+
+/** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of a kind, ready to apply. */
+export function toCustomResourceDefinition(definition: KindDefinition) {
+  const { kind, plural, shortName, scope, columns } = definition;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${ADMIRALTY_GROUP}`, labels: { 'app.kubernetes.io/part-of': 'isthmus' } },
+    spec: {
+      group: ADMIRALTY_GROUP,
+      scope,
+      names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName], categories: ['isthmus'] },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: [...columns, AGE],
+          schema: { openAPIV3Schema: rootSchema(definition) },
+        },
+      ],
+    },
+  } as const;
+}
+
+function rootSchema(definition: KindDefinition): Schema {
+  return {
+    type: 'object',
+    description: definition.description,
+    ...(definition.required && { required: definition.required }),
+    properties: {
+      apiVersion: { type: 'string', description: 'Version of the schema.' },
+      kind: { type: 'string', description: 'Kind of the object.' },
+      metadata: { type: 'object' },
+      ...definition.properties,
+    },
+  };
+}

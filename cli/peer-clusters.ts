@@ -1,0 +1,130 @@
+// Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side apply of
+// the same objects, so that peering again renews the token and changes nothing else.
+import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES, SERVICE_ACCOUNTS, type ResourceType } from '../api/resource-types.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { ApiError, isNotFound } from '../kubernetes/api-error.ts';
+import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import type { OpenCluster } from '../kubernetes/open-cluster.ts';
+import { readClusterId } from '../kubernetes/target-session.ts';
+import {
+  sourceAccount, sourceSideManifests, targetKubeconfig, targetSideManifests, type Peering, type TargetAccess,
+} from '../manifests/peering.ts';
+import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../manifests/rbac.ts';
+import type { ServiceAccountName } from '../manifests/rbac-objects.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { applyObjects, type Progress } from './apply-objects.ts';
+
+/** Field manager of what `isthmus peer` applies. */
+export const PEER_FIELD_MANAGER = 'isthmus-peer';
+/** What is asked for; the API server may grant less. */
+const TOKEN_SECONDS = 365 * 24 * 60 * 60;
+
+/** A cluster to be peered; `label` is how it is called in messages. */
+export interface PeerCluster extends OpenCluster {
+  readonly label: string;
+}
+
+/** What to peer. */
+export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
+  readonly source: PeerCluster;
+  readonly target: PeerCluster;
+  /** https URL of the target's API server as the source reaches it; the one in the target's kubeconfig when missing. */
+  readonly targetServer?: string | undefined;
+}
+
+/**
+ * Peers a source with a target; gives what was peered.
+ * @throws AppError `KubeconfigInvalid` or `KubeconfigRefused` when a cluster cannot be used, `BadInput` when both are the same, `NotFound` when
+ * something must be installed or created first; what {@link ClusterClient} throws.
+ */
+export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
+  const { source, target, name, namespace, installNamespace } = request;
+  const [sourceId, targetId] = await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
+  if (sourceId === targetId) {
+    throw new AppError(
+      'BadInput',
+      'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
+    );
+  }
+  const peering: Peering = { name, namespace, installNamespace, sourceId };
+  const access = await targetAccess(request, peering);
+  await requireReadyForPeering(request, progress.signal);
+  await applyObjects(target.client, targetSideManifests(peering), PEER_FIELD_MANAGER, toldWith(progress, 'target'));
+  const { token, expirationTimestamp } = await requestToken(target.client, sourceAccount(peering), progress.signal);
+  progress.tell(`target: the token of the source holds until ${expirationTimestamp}; run this command again before then`);
+  const kubeconfig = targetKubeconfig(peering, { ...access, token });
+  await applyObjects(source.client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, toldWith(progress, 'source'));
+  return peering;
+}
+
+function toldWith(progress: Progress, role: string): Progress {
+  return { ...progress, tell: (line) => progress.tell(`${role}: ${line}`) };
+}
+
+async function clusterId({ client, label }: PeerCluster, signal: AbortSignal): Promise<string> {
+  try {
+    return await readClusterId(client, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new AppError('KubeconfigInvalid', `The ${label} cannot be used: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function requireReadyForPeering({ source, target, namespace, installNamespace }: PeeringRequest, signal: AbortSignal): Promise<void> {
+  await requireInstalled(source, { kind: CLUSTER_TARGETS, role: TARGET_SECRET_READER_ROLE }, signal);
+  await requireInstalled(target, { kind: CLUSTER_SOURCES, role: SOURCE_ROLE }, signal);
+  if (namespace !== undefined) {
+    for (const cluster of [source, target]) await requireNamespace(cluster, namespace, 'create it first', signal);
+  } else {
+    await requireNamespace(target, installNamespace, 'run "isthmus install" there with the same namespace, or name another one with --install-namespace', signal);
+  }
+}
+
+async function requireInstalled(
+  cluster: PeerCluster, needed: { readonly kind: ResourceType; readonly role: string }, signal: AbortSignal,
+): Promise<void> {
+  const remedy = 'run "isthmus install" there first';
+  await found(cluster.client.listPage(needed.kind, {}, { limit: 1 }, signal), `The ${cluster.label} does not serve the kinds of Isthmus: ${remedy}.`);
+  await found(cluster.client.get(CLUSTER_ROLES, { name: needed.role }, signal), `The ${cluster.label} has no ClusterRole ${needed.role}: ${remedy}.`);
+}
+
+async function requireNamespace(cluster: PeerCluster, name: string, remedy: string, signal: AbortSignal): Promise<void> {
+  await found(cluster.client.get(NAMESPACES, { name }, signal), `The ${cluster.label} has no namespace ${name}: ${remedy}.`);
+}
+
+async function found(call: Promise<unknown>, otherwise: string): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    throw isNotFound(error) ? new AppError('NotFound', otherwise, { cause: error }) : error;
+  }
+}
+
+/** How the source will reach the target; checked before anything is written. */
+async function targetAccess(request: PeeringRequest, peering: Peering): Promise<Omit<TargetAccess, 'token'>> {
+  const { target, targetServer } = request;
+  const { server, certificateAuthority, insecure, serverName } = target.connection;
+  if (insecure) {
+    throw new AppError('KubeconfigInvalid', `The ${target.label} sets insecure-skip-tls-verify; the kubeconfig for the source needs its certificate-authority-data.`);
+  }
+  if (serverName !== undefined && targetServer === undefined) {
+    throw new AppError('KubeconfigInvalid', `The ${target.label} sets tls-server-name, which Secrets may not; give --target-server with a host that is in the API server's certificate.`);
+  }
+  const access = { server: targetServer ?? server.href.replace(/\/$/, ''), certificateAuthority };
+  await readKubeconfig({ text: targetKubeconfig(peering, { ...access, token: 'not-issued-yet' }), author: 'tenant' });
+  return access;
+}
+
+/** `authentication.k8s.io/v1` TokenRequestStatus. */
+interface IssuedToken {
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expirationTimestamp: string;
+}
+
+async function requestToken(client: ClusterClient, account: ServiceAccountName, signal: AbortSignal): Promise<IssuedToken> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
+  const answer = await client.post<{ readonly status?: IssuedToken }>(SERVICE_ACCOUNTS, { ...account, subresource: 'token' }, body, signal);
+  if (answer.status === undefined) throw new ApiError(200, '', `the API server issued no token for ServiceAccount ${account.namespace}/${account.name}`);
+  return answer.status;
+}

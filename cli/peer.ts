@@ -1,0 +1,81 @@
+// `isthmus peer`: lets a source cluster run pods in a target cluster.
+import { Command } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
+import type { Peering } from '../manifests/peering.ts';
+import { AppError } from '../process/errors.ts';
+import { untilStopped } from '../process/lifecycle.ts';
+import type { Progress } from './apply-objects.ts';
+import { requireLabel } from './object-names.ts';
+import { peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
+import { untilTargetReady, type Readiness } from './target-readiness.ts';
+
+interface PeerFlags {
+  readonly sourceKubeconfig: string;
+  readonly sourceContext?: string;
+  readonly targetKubeconfig: string;
+  readonly targetContext?: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly installNamespace: string;
+  readonly targetServer?: string;
+}
+
+/** The command for commander. */
+export function peerCommand(): Command {
+  return new Command('peer')
+    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first. Run it again to renew the token.')
+    .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
+    .option('--source-context <name>', 'context within it; its current-context when left out')
+    .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
+    .option('--target-context <name>', 'context within it; its current-context when left out')
+    .requiredOption('--name <name>', 'name of the target as the source will know it')
+    .option('--namespace <name>', 'peer this namespace only (Target and Source instead of ClusterTarget and ClusterSource)')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in, in both clusters', DEFAULT_INSTALL_NAMESPACE)
+    .option('--target-server <url>', "https URL of the target's API server as the source reaches it; the kubeconfig's when left out")
+    .action(runPeer);
+}
+
+/** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
+export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer'>): Omit<PeeringRequest, 'source' | 'target'> {
+  requireLabel('--name', flags.name);
+  requireLabel('--install-namespace', flags.installNamespace);
+  if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
+  if (flags.targetServer !== undefined) requireServer(flags.targetServer);
+  const { name, namespace, installNamespace, targetServer } = flags;
+  return { name, namespace, installNamespace, targetServer };
+}
+
+function requireServer(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    throw new AppError('BadInput', `--target-server must be https://HOST:PORT, not ${JSON.stringify(text)}.`);
+  }
+}
+
+async function runPeer(flags: PeerFlags): Promise<void> {
+  const options = peerOptions(flags);
+  const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
+  const source = await openPeer('source cluster', flags.sourceKubeconfig, flags.sourceContext);
+  const target = await openPeer('target cluster', flags.targetKubeconfig, flags.targetContext);
+  try {
+    const peering = await peerClusters({ ...options, source, target }, progress);
+    progress.tell('waiting for the target to become Ready');
+    console.log(outcome(peering, await untilTargetReady(source.client, peering, progress.signal)));
+  } finally {
+    await Promise.all([source.client.transport.close(), target.client.transport.close()]);
+  }
+}
+
+async function openPeer(role: string, kubeconfigPath: string, context: string | undefined): Promise<PeerCluster> {
+  const cluster = await openCluster({ kubeconfigPath, context, userAgent: userAgent('peer') });
+  return { ...cluster, label: `${role} (${kubeconfigPath})` };
+}
+
+/** How the peering ended, for people. */
+export function outcome(peering: Peering, readiness: Readiness): string {
+  const what = peering.namespace === undefined ? `ClusterTarget ${peering.name}` : `Target ${peering.namespace}/${peering.name}`;
+  if (readiness.kind === 'ready') return `${what} is Ready.`;
+  if (readiness.kind === 'not-ready') return `${what} is peered, but not Ready (${readiness.reason}): ${readiness.message}`;
+  return `${what} is peered. Nothing runs in the source yet that would use it: start Isthmus there with "isthmus run".`;
+}

@@ -1,0 +1,141 @@
+// `isthmus run`: the components of one cluster in one process. Composition only: what is shared is made here and handed down.
+import { Command, Option } from 'commander';
+import type { Logger } from 'pino';
+import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../api/keys.ts';
+import type { Pod } from '../api/core.ts';
+import { PODS } from '../api/resource-types.ts';
+import { startDelegateController } from '../delegate-controller/main.ts';
+import { ApiError } from '../kubernetes/api-error.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { readClusterId } from '../kubernetes/target-session.ts';
+import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
+import { createLogger, type LogLevel } from '../process/logger.ts';
+import { startScheduler } from '../scheduler/main.ts';
+import { startVirtualNode } from '../virtual-node/main.ts';
+import { startWebhook } from '../webhook/main.ts';
+
+const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node'] as const;
+/** A part of Isthmus that can run in a process of its own. */
+export type Component = (typeof COMPONENTS)[number];
+
+const DEFAULT_WEBHOOK_PORT = 9443;
+/** How often the cluster is asked for its identity while it cannot be reached at the start, in ms. */
+const IDENTITY_RETRY_MS = 1_000;
+
+interface RunOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+  readonly components: readonly Component[];
+  readonly webhookHost: string;
+  readonly webhookPort: number;
+  readonly logLevel: LogLevel;
+}
+
+/** The command `run`. */
+export function runCommand(): Command {
+  return new Command('run')
+    .description('run the components of Isthmus for one cluster, as its source and as a target of others')
+    .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
+    .option('--context <name>', 'context within the kubeconfig')
+    .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
+    .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
+    .option('--webhook-port <number>', 'port that the webhook listens on', parsePort, DEFAULT_WEBHOOK_PORT)
+    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .action((options: RunOptions) => run(options, untilStopped()));
+}
+
+/** Runs until the signal aborts, then stops in order: controllers first, the webhook last. */
+async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+  const logger = createLogger(options.logLevel);
+  const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
+  const shutdown = new Shutdown();
+  shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
+  try {
+    await start(options, { cluster, logger, shutdown }, signal);
+    await aborted(signal);
+    logger.info({ reason: String(signal.reason) }, 'stopping');
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await shutdown.run();
+  }
+}
+
+interface Running {
+  readonly cluster: OpenCluster;
+  readonly logger: Logger;
+  readonly shutdown: Shutdown;
+}
+
+async function start(options: RunOptions, { cluster, logger, shutdown }: Running, signal: AbortSignal): Promise<void> {
+  const { client, connection } = cluster;
+  const runs = (component: Component) => options.components.includes(component);
+  if (runs('webhook')) {
+    const server = await startWebhook({ source: client, host: options.webhookHost, port: options.webhookPort, logger }, signal);
+    shutdown.add({ name: 'webhook', stop: () => server.close() });
+  }
+  if (options.components.every((component) => component === 'webhook')) return;
+
+  const sourceId = await untilIdentified(cluster, logger, signal);
+  const targets = new TargetClusters({
+    source: client,
+    sourceConnection: connection,
+    sourceId,
+    installNamespace: options.namespace,
+    userAgent: userAgentOf(options.components),
+    logger,
+  });
+  const proxies = new Informer<Pod, ProxyPod>({
+    client,
+    logger,
+    type: PODS,
+    selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
+    project: toProxyPodRecord,
+  });
+  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, logger }, signal);
+  if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, logger }, signal);
+  if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
+  const following = [targets.run(signal), proxies.run(signal)];
+  shutdown.add({ name: 'targets', stop: async () => void (await Promise.all(following)) });
+  logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+/** Which cluster this is. Waits while its API server cannot be reached; it may be starting, too. */
+async function untilIdentified({ client, connection }: OpenCluster, logger: Logger, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    try {
+      return await readClusterId(client, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error;
+      logger.warn({ server: connection.server.host, error: messageOf(error) }, 'waiting for the API server');
+      await delay(IDENTITY_RETRY_MS, signal);
+    }
+  }
+}
+
+function userAgentOf(components: readonly Component[]): string {
+  return userAgent(components.length === 1 ? String(components[0]) : 'run');
+}
+
+function parseComponents(text: string): readonly Component[] {
+  const names = text.split(',').map((name) => name.trim());
+  return names.map((name) => {
+    const component = COMPONENTS.find((known) => known === name);
+    if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
+    return component;
+  });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new AppError('BadInput', `--webhook-port takes a number from 0 to 65535, not "${text}".`);
+}

@@ -1,0 +1,131 @@
+// Shell of the target's side: chaperons and pods are watched, the plan says what to write.
+import type { Logger } from 'pino';
+import type { Pod } from '../api/core.ts';
+import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { isConflict, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { messageOf } from '../process/errors.ts';
+import { planChaperon, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
+import type { TargetPod } from './target-pod.ts';
+
+/** What the controller works with. */
+export interface ChaperonOptions {
+  readonly client: ClusterClient;
+  /** All pods of the target. */
+  readonly pods: Informer<Pod, TargetPod>;
+  readonly logger: Logger;
+}
+
+const CONCURRENCY = 64;
+/** A delegate that was rejected is tried again this often, in ms, until its source takes the chaperon back. */
+const REJECTION_RETRY_MS = 30_000;
+
+/** Starts the controller. It writes nothing before all chaperons and pods are known. */
+export function startChaperons(options: ChaperonOptions, signal: AbortSignal): void {
+  const { client, pods, logger } = options;
+  const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
+  const control = new ChaperonControl(client, pods, chaperons);
+  const reconcile = (key: string) => control.reconcile(key, signal);
+  const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger }, signal);
+  let ready = false;
+  chaperons.onChange((key, _before, after) => {
+    if (after === undefined) control.forget(key);
+    if (ready) controller.enqueue(key);
+  });
+  pods.onChange((key, before, after) => {
+    if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
+    control.observe(key, before, after);
+    if (ready) controller.enqueue(key);
+  });
+  void Promise.all([chaperons.synced, pods.synced]).then(() => {
+    ready = true;
+    for (const key of chaperons.keys()) controller.enqueue(key);
+  });
+  void chaperons.run(signal);
+}
+
+class ChaperonControl {
+  readonly #client: ClusterClient;
+  readonly #pods: Informer<Pod, TargetPod>;
+  readonly #chaperons: Informer<PodChaperon, PodChaperon>;
+  /** When the status of a delegate last changed, in ms since the epoch; a key that is here had its delegate. */
+  readonly #changedAt = new Map<string, number>();
+
+  constructor(client: ClusterClient, pods: Informer<Pod, TargetPod>, chaperons: Informer<PodChaperon, PodChaperon>) {
+    this.#client = client;
+    this.#pods = pods;
+    this.#chaperons = chaperons;
+  }
+
+  observe(key: string, before: TargetPod | undefined, after: TargetPod | undefined): void {
+    if (before?.statusDigest !== after?.statusDigest) this.#changedAt.set(key, Date.now());
+  }
+
+  forget(key: string): void {
+    this.#changedAt.delete(key);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const chaperon = this.#chaperons.get(key);
+    if (chaperon === undefined) return DONE;
+    const changedAt = this.#changedAt.get(key);
+    const state = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    return this.#act(chaperon, planChaperon(state, Date.now()), signal);
+  }
+
+  async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'wait':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'write':
+        await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
+        return DONE;
+      case 'confirm-gone':
+        if (await this.#podExists(chaperon, signal)) return DONE; // the cache will hear of it
+        await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
+        return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
+      case 'create':
+        return this.#create(chaperon, step, signal);
+    }
+  }
+
+  async #create(chaperon: PodChaperon, { pod, thenClear }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    try {
+      await this.#client.create(PODS, pod, signal);
+      await executePlan(this.#client, thenClear, signal);
+      return DONE;
+    } catch (error) {
+      // Ours or not: the watch brings it, and the plan tells them apart.
+      if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
+      if (!isRejection(error)) throw error;
+      await this.#act(chaperon, reportRejection(chaperon, messageOf(error), Date.now()), signal);
+      return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
+    }
+  }
+
+  async #podExists({ metadata }: PodChaperon, signal: AbortSignal): Promise<boolean> {
+    try {
+      const pod = await this.#client.get(PODS, { namespace: metadata.namespace, name: metadata.name ?? '' }, signal);
+      return pod.metadata.ownerReferences?.some((owner) => owner.uid === metadata.uid) ?? false;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/** A write that met another version: the watch brings that one, and the chaperon is looked at again. */
+function ignoreStale(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
+function withoutManagedFields(chaperon: PodChaperon): PodChaperon {
+  const { managedFields: _managedFields, ...metadata } = chaperon.metadata as PodChaperon['metadata'] & { readonly managedFields?: unknown };
+  return { ...chaperon, metadata };
+}

@@ -1,0 +1,180 @@
+// Shell of the source's side: what happens to chaperons and delegates is shown on, and done to, the proxy pods.
+import type { Logger } from 'pino';
+import type { Pod } from '../api/core.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import type { Chaperon } from '../model/delegate-pod.ts';
+import { delegateName } from '../model/names.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
+import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import type { Informer } from '../kubernetes/informer.ts';
+import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import type { TargetSession } from '../kubernetes/target-session.ts';
+import { planFeedback, planWithdrawal, type BoundTarget } from './feedback-plan.ts';
+
+/** What the controller works with. */
+export interface FeedbackOptions {
+  readonly source: ClusterClient;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+}
+
+const CONCURRENCY = 256;
+/** When the cache and the live read disagree, the cache is behind: look again after this long, in ms. */
+const CACHE_LAG_MS = 1_000;
+
+/** Starts the controller. It concludes nothing before all proxies and targets are known. */
+export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
+  const feedback = new Feedback(options);
+  const reconcile = (key: string) => feedback.reconcile(key, signal);
+  feedback.observe(startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger: options.logger }, signal));
+}
+
+class Feedback {
+  readonly #options: FeedbackOptions;
+  /** Targets where a chaperon of the pod of this key has been seen. */
+  readonly #seenIn = new Map<string, Set<string>>();
+
+  constructor(options: FeedbackOptions) {
+    this.#options = options;
+  }
+
+  observe(controller: Controller): void {
+    const { proxies, targets } = this.#options;
+    let ready = false;
+    const enqueue = (key: string) => {
+      if (ready) controller.enqueue(key);
+    };
+    const enqueueBound = (target: TargetCluster) => {
+      for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
+    };
+    proxies.onChange((key, before, after) => {
+      if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
+    });
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
+      changed: (target) => {
+        if (target.availability.kind === 'ready') enqueueBound(target);
+      },
+      removed: enqueueBound,
+    });
+    void Promise.all([proxies.synced, targets.untilSynced()]).then(() => {
+      ready = true;
+      for (const key of new Set([...proxies.keys(), ...this.#seenIn.keys()])) enqueue(key);
+    });
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
+    session.chaperons.onChange((_key, before, after) => {
+      const record = after ?? before;
+      if (record === undefined) return;
+      if (after !== undefined) this.#noteSeen(after.parentKey, target.key);
+      enqueue(record.parentKey);
+    });
+    session.delegates.onChange((_key, before, after) => {
+      const record = after ?? before;
+      if (record !== undefined) enqueue(record.parentKey);
+    });
+  }
+
+  #noteSeen(key: string, target: string): void {
+    const targets = this.#seenIn.get(key);
+    if (targets === undefined) this.#seenIn.set(key, new Set([target]));
+    else targets.add(target);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const proxy = this.#options.proxies.get(key);
+    await this.#sweep(key, proxy, signal);
+    if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
+    const target = this.#options.targets.byNode(proxy.nodeName);
+    const step = planFeedback(proxy, this.#gather(proxy, target));
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'write':
+        await executePlan(this.#options.source, step.plan, signal).catch(ignoreStale);
+        return DONE;
+      case 'withdraw':
+        if (target?.session !== undefined) await executePlan(target.session.client, step.plan, signal).catch(ignoreStale);
+        return DONE;
+      case 'confirm-gone':
+        if (target?.session === undefined || (await exists(target.session.client, POD_CHAPERONS, chaperonOf(proxy), signal))) {
+          return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+        }
+        await executePlan(this.#options.source, step.plan, signal).catch(ignoreStale);
+        return DONE;
+    }
+  }
+
+  #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
+    if (target === undefined) return { kind: 'removed' };
+    const { session } = target;
+    if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown' };
+    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
+    return { kind: 'known', chaperon: session.chaperons.indexed(proxy.key).find(isOf), delegate: session.delegates.indexed(proxy.key).find(isOf) };
+  }
+
+  /** Takes back chaperons whose pod is gone, was replaced by another of its name, or is bound elsewhere. */
+  async #sweep(key: string, proxy: ProxyPod | undefined, signal: AbortSignal): Promise<void> {
+    for (const targetKey of this.#seenIn.get(key) ?? []) {
+      const target = this.#options.targets.get(targetKey);
+      const chaperons = target?.session?.chaperons.indexed(key) ?? [];
+      if (target === undefined || chaperons.length === 0) this.#forget(key, targetKey);
+      for (const chaperon of chaperons) {
+        if (target?.session === undefined || chaperon.terminating || belongs(chaperon, proxy, target)) continue;
+        if (await this.#stillWanted(chaperon, target, signal)) continue;
+        this.#options.logger.info({ target: targetKey, chaperon: chaperon.key }, 'orphaned chaperon taken back');
+        await executePlan(target.session.client, planWithdrawal(chaperon), signal).catch(ignoreStale);
+      }
+    }
+  }
+
+  #forget(key: string, target: string): void {
+    const targets = this.#seenIn.get(key);
+    targets?.delete(target);
+    if (targets?.size === 0) this.#seenIn.delete(key);
+  }
+
+  /** The live word of the source on a chaperon that its cache knows no pod for. */
+  async #stillWanted(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
+    const [namespace = '', name = ''] = chaperon.parentKey.split('/');
+    try {
+      const { metadata, spec } = await this.#options.source.get(PODS, { namespace, name }, signal);
+      const nodeName = spec.nodeName ?? '';
+      return metadata.uid === chaperon.parentUid && (nodeName === '' || nodeName === target.nodeName);
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}
+
+function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
+  if (proxy?.uid !== chaperon.parentUid) return false;
+  return proxy.nodeName === undefined || proxy.nodeName === target.nodeName;
+}
+
+function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
+  return { namespace, name: delegateName(name, uid) };
+}
+
+async function exists(client: ClusterClient, type: typeof POD_CHAPERONS, at: ObjectName, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.get(type, at, signal);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** A write that met another version: the watch brings that one, and the pod is looked at again. */
+function ignoreStale(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}

@@ -1,0 +1,73 @@
+// Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
+// A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import type { Plan } from '../model/plan.ts';
+import { isTerminal } from '../model/pod.ts';
+import { digestOf, mirroredStatus } from '../model/pod-status.ts';
+import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../model/proxy-pod.ts';
+
+/** What the cache of the target that the proxy is bound to holds. */
+export type BoundTarget =
+  /** The (Cluster)Target was removed from the source. */
+  | { readonly kind: 'removed' }
+  /** It cannot be reached, or has not been listed yet: nothing may be concluded. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'known'; readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined };
+
+/** The next step for a bound proxy pod. */
+export type FeedbackStep =
+  | { readonly kind: 'settled' }
+  /** Write in the source. */
+  | { readonly kind: 'write'; readonly plan: Plan }
+  /** Write in the target. */
+  | { readonly kind: 'withdraw'; readonly plan: Plan }
+  /** Write in the source, once a live read has confirmed that the target has no chaperon of the pod. */
+  | { readonly kind: 'confirm-gone'; readonly plan: Plan };
+
+/** Decides the next step. */
+export function planFeedback(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
+  if (proxy.terminating) return planTermination(proxy, target);
+  if (target.kind !== 'known') return { kind: 'settled' };
+  const { chaperon, delegate } = target;
+  if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
+  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate);
+  if (chaperon === undefined) return { kind: 'confirm-gone', plan: planProxyDeletion(proxy) };
+  // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
+  if (chaperon.terminating || chaperon.podMissing) return { kind: 'write', plan: planProxyDeletion(proxy) };
+  return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate);
+}
+
+function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
+  if (!holdsFinalizer(proxy)) return { kind: 'settled' };
+  if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
+  if (target.kind === 'unknown') return { kind: 'settled' };
+  const { chaperon, delegate } = target;
+  if (chaperon !== undefined) return chaperon.terminating ? { kind: 'settled' } : { kind: 'withdraw', plan: planWithdrawal(chaperon) };
+  return delegate === undefined ? { kind: 'confirm-gone', plan: planRelease(proxy) } : { kind: 'settled' };
+}
+
+function planRelease(proxy: ProxyPod): Plan {
+  return proxy.awaitsKubelet ? planReleaseAtOnce(proxy) : planFinalizerRemoval(proxy);
+}
+
+/** Takes a chaperon, and so its delegate, out of the target. */
+export function planWithdrawal({ namespace, name, uid }: Chaperon): Plan {
+  return [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Foreground' }];
+}
+
+function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
+  return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+}
+
+function planMirror(proxy: ProxyPod, delegate: DelegatePod): FeedbackStep {
+  const status = mirroredStatus(delegate.status);
+  // The bind has said PodScheduled already; before containers exist there is nothing to add.
+  const saysNothingNew = status.phase === 'Pending' && status.containerStatuses === undefined && status.initContainerStatuses === undefined;
+  if (saysNothingNew || digestOf(status) === proxy.statusDigest) return { kind: 'settled' };
+  const { namespace, name, uid } = proxy;
+  return {
+    kind: 'write',
+    plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status } }],
+  };
+}

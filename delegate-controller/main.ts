@@ -1,0 +1,31 @@
+// The delegate controller as one part of a process, in its two roles. In a cluster without targets the source's role has nothing to do,
+// in one without chaperons the target's has not.
+import type { Logger } from 'pino';
+import type { Pod } from '../api/core.ts';
+import { PODS } from '../api/resource-types.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { startChaperons } from './chaperon-controller.ts';
+import { startFeedback } from './feedback-controller.ts';
+import { startSummary } from './summary-controller.ts';
+import { toTargetPodRecord, type TargetPod } from './target-pod.ts';
+
+/** What the delegate controller needs. */
+export interface DelegateControllerOptions {
+  readonly client: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+}
+
+/** Starts both roles. Proxies and targets are run by the caller, who may share them. */
+export function startDelegateController({ client, proxies, targets, logger }: DelegateControllerOptions, signal: AbortSignal): void {
+  const own = logger.child({ component: 'delegate-controller' });
+  startFeedback({ source: client, proxies, targets, logger: own }, signal);
+  const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord });
+  startChaperons({ client, pods, logger: own }, signal);
+  startSummary({ client, pods, logger: own }, signal);
+  void pods.run(signal);
+}

@@ -1,0 +1,52 @@
+// What can go wrong with a call to an API server, as one type per way of reacting to it.
+
+/** The API server answered with an error: an HTTP status and, mostly, a `meta/v1` Status. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status code. */
+  readonly status: number;
+  /** `Status.reason` in CamelCase, empty when the body was none. */
+  readonly reason: string;
+  /** How long the server asked us to wait, in ms. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(status: number, reason: string, message: string, retryAfterMs?: number) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The call did not get an answer: refused, reset, timed out, bad certificate. A write may have been done or not. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** Whether the API server said that the object (or the whole kind) is not there. */
+export function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 404;
+}
+
+/** Whether a create met an object of the same name. */
+export function isAlreadyExists(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 409 && thrown.reason === 'AlreadyExists';
+}
+
+/** Whether a precondition (UID or resourceVersion) did not hold. */
+export function isConflict(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 409 && thrown.reason !== 'AlreadyExists';
+}
+
+/** Whether the server no longer has the history that was asked for, so that one must list again. */
+export function isExpired(thrown: unknown): boolean {
+  return thrown instanceof ApiError && (thrown.status === 410 || thrown.reason === 'Expired');
+}
+
+/**
+ * Whether the server refused the content of a write, so that repeating it unchanged is pointless:
+ * any 4xx but conflict, timeout and throttling. Admission webhooks and quotas answer so.
+ */
+export function isRejection(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500 && ![401, 408, 409, 429].includes(thrown.status);
+}

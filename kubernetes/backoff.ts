@@ -1,0 +1,35 @@
+// Waiting longer after each failure, with jitter so that many waiters do not come back at once.
+
+/** Bounds of a back-off in ms. */
+export interface BackoffLimits {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** Delay in ms before attempt `failures + 1`: doubles up to the cap, then a random half is taken off. `random` is in [0,1). */
+export function backoffDelay(limits: BackoffLimits, failures: number, random: number): number {
+  const full = Math.min(limits.maxMs, limits.firstMs * 2 ** Math.min(failures - 1, 30));
+  return full / 2 + (full / 2) * random;
+}
+
+/** The longest that a timer of Node can wait, in ms (24.8 days); asked for more it fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** `ms` as a timer can wait it. What is no number becomes 0. */
+export function timerMs(ms: number): number {
+  return Math.min(Math.max(ms, 0) || 0, LONGEST_TIMER_MS);
+}
+
+/** Resolves after `ms`, or at once when `signal` is aborted. */
+export function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, timerMs(ms));
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,65 @@
+// The loop that every controller shares: a key in, a result out; what is thrown is logged once and retried.
+import type { Logger } from 'pino';
+import { messageOf } from '../process/errors.ts';
+import { ApiError } from './api-error.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** The key is settled until something changes. */
+export interface Done {
+  readonly kind: 'done';
+}
+
+/** The key must be looked at again after `ms`, even if nothing changes. */
+export interface RequeueAfter {
+  readonly kind: 'requeue-after';
+  readonly ms: number;
+}
+
+/** What a reconcile gives back. */
+export type ReconcileResult = Done | RequeueAfter;
+
+/** The usual result. */
+export const DONE: Done = { kind: 'done' };
+
+/** Brings the object named by `key` a step nearer to what it should be. Reads all state anew; the key never says what happened. */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
+
+/** How a controller runs. */
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  /** Keys worked on at once. */
+  readonly concurrency: number;
+  readonly logger: Logger;
+}
+
+/** Where events of informers put keys. */
+export interface Controller {
+  enqueue(key: string): void;
+  /** Resolves when all work in hand is done. */
+  idle(): Promise<void>;
+}
+
+/** Starts a controller that works until `signal` is aborted. */
+export function startController(options: ControllerOptions, signal: AbortSignal): Controller {
+  const logger = options.logger.child({ controller: options.name });
+  const queue = new WorkQueue(
+    async (key) => {
+      try {
+        const result = await options.reconcile(key, signal);
+        if (result.kind === 'requeue-after') queue.addAfter(key, result.ms);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.retryAfterMs !== undefined) {
+          queue.addAfter(key, error.retryAfterMs);
+          return;
+        }
+        logger.warn({ key, error: messageOf(error) }, 'reconcile failed, will retry');
+        throw error;
+      }
+    },
+    options.concurrency,
+    signal,
+  );
+  return { enqueue: (key) => queue.add(key), idle: () => queue.idle() };
+}

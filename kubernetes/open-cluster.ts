@@ -1,0 +1,95 @@
+// From what a command was told to a client: a kubeconfig file, or what kubectl would use, or the pod's own ServiceAccount.
+import { access, readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { environment, type Environment } from '../process/config.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { version } from '../process/version.ts';
+import { ClusterClient } from './cluster-client.ts';
+import { readInClusterConnection, readKubeconfig, type ClusterConnection } from './kubeconfig.ts';
+import { Transport } from './transport.ts';
+
+/** Which cluster to open. */
+export interface ClusterChoice {
+  /** Kubeconfig file; `KUBECONFIG`, `~/.kube/config` or the pod's ServiceAccount, the first that is there, when missing. */
+  readonly kubeconfigPath?: string | undefined;
+  /** Context within the kubeconfig; its current-context when missing. */
+  readonly context?: string | undefined;
+  /** From {@link userAgent}. */
+  readonly userAgent: string;
+}
+
+/** A client and what it was made from. Close `client.transport` when done. */
+export interface OpenCluster {
+  readonly client: ClusterClient;
+  readonly connection: ClusterConnection;
+}
+
+/** How a component calls itself towards API servers: `isthmus-<component>/<version>`. */
+export function userAgent(component: string): string {
+  return `isthmus-${component}/${version()}`;
+}
+
+/**
+ * Opens a client; nothing is sent yet.
+ * @throws AppError `KubeconfigInvalid` that names the file.
+ */
+export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
+  const connection = await connectionOf(choice, environment());
+  return { client: new ClusterClient(new Transport(connection, choice.userAgent)), connection };
+}
+
+/** The connection that a choice leads to under the given environment variables. Throws as {@link openCluster}. */
+export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
+  if (choice.kubeconfigPath !== undefined) return readFiles([choice.kubeconfigPath], choice.context);
+  if (env.kubeconfigPaths.length > 0) return readFiles(await existing(env.kubeconfigPaths), choice.context);
+  const userFile = join(env.inherited['HOME'] || homedir(), '.kube', 'config');
+  const [found] = await existing([userFile]).catch(() => []);
+  if (found !== undefined) return readFiles([found], choice.context);
+  const host = env.inherited['KUBERNETES_SERVICE_HOST'];
+  if (host !== undefined && host !== '') return readInClusterConnection(host, env.inherited['KUBERNETES_SERVICE_PORT'] ?? '443');
+  throw new AppError('KubeconfigInvalid', `There is no kubeconfig: name one with --kubeconfig, set KUBECONFIG, or put it at ${userFile}.`);
+}
+
+/** Of the files named by KUBECONFIG some may be missing (kubectl's rule), but not all. */
+async function existing(paths: readonly string[]): Promise<readonly string[]> {
+  const readable = await Promise.all(paths.map((path) => access(path).then(() => true, () => false)));
+  const found = paths.filter((_path, index) => readable[index]);
+  if (found.length === 0) throw new AppError('KubeconfigInvalid', `None of the kubeconfig files exists: ${paths.join(', ')}.`);
+  return found;
+}
+
+async function readFiles(paths: readonly string[], context: string | undefined): Promise<ClusterConnection> {
+  const texts = await Promise.all(paths.map(readText));
+  try {
+    const text = texts.length === 1 ? (texts[0] ?? '') : mergeKubeconfigs(texts);
+    return await readKubeconfig({ text, author: 'administrator', ...(context !== undefined && { context }) });
+  } catch (error) {
+    throw new AppError(error instanceof AppError ? error.code : 'KubeconfigInvalid', `${paths.join(', ')}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new AppError('KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Several kubeconfigs as one: of entries and settings with the same name the first counts (client-go `clientcmd` loading rules). Throws AppError. */
+export function mergeKubeconfigs(texts: readonly string[]): string {
+  const configs = texts.map(parseMapping);
+  const entries = (list: string): unknown[] => configs.flatMap((config) => (Array.isArray(config[list]) ? (config[list] as unknown[]) : []));
+  const current = configs.map((config) => config['current-context']).find((name) => name !== undefined && name !== '');
+  return stringify({ clusters: entries('clusters'), users: entries('users'), contexts: entries('contexts'), 'current-context': current });
+}
+
+function parseMapping(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return (parse(text, { maxAliasCount: 10, logLevel: 'error' }) ?? {}) as Readonly<Record<string, unknown>>;
+  } catch {
+    throw new AppError('KubeconfigInvalid', 'one of these kubeconfigs is no valid YAML'); // the parser's message may quote a token
+  }
+}

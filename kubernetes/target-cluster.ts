@@ -1,0 +1,197 @@
+// One (Cluster)Target of the source: follows its spec and its Secret, and keeps a session open to the cluster that they name.
+// A target that cannot be used says why and disturbs nobody; nothing restarts when it changes.
+import type { Logger } from 'pino';
+import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../api/cluster-target.ts';
+import type { Secret } from '../api/core.ts';
+import { SECRETS } from '../api/resource-types.ts';
+import { virtualNodeName } from '../model/names.ts';
+import { targetKey, type TargetRef } from '../model/target-ref.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { ApiError } from './api-error.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { Informer } from './informer.ts';
+import { readKubeconfig, type ClusterConnection } from './kubeconfig.ts';
+import { readClusterId, TargetSession } from './target-session.ts';
+
+/** Whether a target may get new pods; when not, a CamelCase reason and what to change. */
+export type Availability = { readonly kind: 'ready' } | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
+
+/** What all targets of a process share. */
+export interface TargetEnvironment {
+  /** Client of the source cluster. */
+  readonly source: ClusterClient;
+  /** How to reach the source cluster, for targets with `self: true`. */
+  readonly sourceConnection: ClusterConnection;
+  readonly sourceId: string;
+  readonly installNamespace: string;
+  readonly userAgent: string;
+  readonly logger: Logger;
+}
+
+/** Hears what happens to a target. */
+export interface TargetListener {
+  /** A session is about to start: add listeners to its informers now. */
+  sessionOpened(target: TargetCluster, session: TargetSession): void;
+  /** Availability may have changed. */
+  changed(target: TargetCluster): void;
+}
+
+/** A target that exists in the source. */
+export class TargetCluster {
+  readonly ref: TargetRef;
+  readonly key: string;
+  /** The Node in the source that stands for this target. */
+  readonly nodeName: string;
+  readonly #environment: TargetEnvironment;
+  readonly #listener: TargetListener;
+  #spec: TargetSpec | undefined;
+  #secretWatch: AbortController | undefined;
+  #kubeconfig: string | undefined;
+  #session: TargetSession | undefined;
+  #clusterId: string | undefined;
+  #problem: Availability = unavailable('Connecting', 'the target is being connected to');
+  /** Counts configurations, so that a slow one does not replace a newer one. */
+  #generation = 0;
+
+  constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener) {
+    this.ref = ref;
+    this.key = targetKey(ref);
+    this.nodeName = virtualNodeName(ref);
+    this.#environment = environment;
+    this.#listener = listener;
+  }
+
+  /** The open session, whether or not the target answers now. */
+  get session(): TargetSession | undefined {
+    return this.#session;
+  }
+
+  /** UID of the target's kube-system Namespace, once known. */
+  get clusterId(): string | undefined {
+    return this.#clusterId;
+  }
+
+  /** Whether the target may get new pods. */
+  get availability(): Availability {
+    const session = this.#session;
+    if (session === undefined) return this.#problem;
+    const { failure } = session;
+    if (failure !== undefined) return explainFailure(failure.error);
+    return session.hasSynced ? { kind: 'ready' } : unavailable('Connecting', 'the target is being connected to');
+  }
+
+  /** Takes over a new spec. */
+  update(spec: TargetSpec): void {
+    const before = this.#spec;
+    this.#spec = spec;
+    if (before !== undefined && JSON.stringify(before) === JSON.stringify(spec)) return;
+    this.#secretWatch?.abort();
+    this.#kubeconfig = undefined;
+    if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
+    else this.#followSecret(spec);
+  }
+
+  /** Ends the session: the target was removed, or the process stops. */
+  async stop(): Promise<void> {
+    this.#generation += 1;
+    this.#secretWatch?.abort();
+    await this.#closeSession();
+  }
+
+  #followSecret(spec: TargetSpec): void {
+    const secret = spec.kubeconfigSecret;
+    if (secret === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
+    const namespace = this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
+    const where = `Secret ${namespace}/${secret.name}`;
+    this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${secret.key ?? DEFAULT_KUBECONFIG_KEY}`);
+    const watch = new AbortController();
+    this.#secretWatch = watch;
+    const informer = new Informer({
+      client: this.#environment.source,
+      logger: this.#environment.logger,
+      type: SECRETS,
+      selection: { namespace, fieldSelector: `metadata.name=${secret.name}` },
+      project: (object) => object,
+    });
+    informer.onChange((_key, _before, after) => this.#useSecret(after, spec, where));
+    void informer.run(watch.signal);
+  }
+
+  #useSecret(secret: Secret | undefined, spec: TargetSpec, where: string): void {
+    const key = spec.kubeconfigSecret?.key ?? DEFAULT_KUBECONFIG_KEY;
+    if (secret === undefined) {
+      this.#kubeconfig = undefined;
+      return this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${key}`);
+    }
+    const data = secret.data?.[key];
+    if (data === undefined) {
+      this.#kubeconfig = undefined;
+      return this.#fail('SecretKeyMissing', `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`);
+    }
+    if (data === this.#kubeconfig) return;
+    this.#kubeconfig = data;
+    const context = spec.kubeconfigSecret?.context;
+    const text = Buffer.from(data, 'base64').toString('utf8');
+    void this.#open(() => readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }));
+  }
+
+  async #open(connect: () => Promise<ClusterConnection>): Promise<void> {
+    const generation = ++this.#generation;
+    try {
+      const connection = await connect();
+      if (generation !== this.#generation) return;
+      await this.#closeSession();
+      if (generation === this.#generation) this.#startSession(connection);
+    } catch (error) {
+      if (generation === this.#generation) this.#fail(error instanceof AppError ? error.code : 'KubeconfigInvalid', messageOf(error));
+    }
+  }
+
+  #startSession(connection: ClusterConnection): void {
+    const { userAgent, sourceId, logger } = this.#environment;
+    const session = new TargetSession({
+      connection,
+      userAgent,
+      sourceId,
+      namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
+      logger: logger.child({ target: this.key }),
+    });
+    this.#session = session;
+    session.onConnection(() => this.#listener.changed(this));
+    this.#listener.sessionOpened(this, session);
+    session.run();
+    void this.#identify(session);
+  }
+
+  /** A source with Admiralty's own, narrower role may not read kube-system: then the identity stays unknown. */
+  async #identify(session: TargetSession): Promise<void> {
+    await session.summaries.synced;
+    this.#clusterId = await readClusterId(session.client, session.signal).catch(() => undefined);
+    if (!session.signal.aborted) this.#listener.changed(this);
+  }
+
+  #fail(reason: string, message: string): void {
+    this.#generation += 1;
+    this.#problem = unavailable(reason, message);
+    void this.#closeSession();
+    this.#listener.changed(this);
+  }
+
+  async #closeSession(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.stop();
+  }
+}
+
+function unavailable(reason: string, message: string): Availability {
+  return { kind: 'unavailable', reason, message };
+}
+
+function explainFailure(error: unknown): Availability {
+  if (!(error instanceof ApiError)) return unavailable('Unreachable', `the target's API server cannot be reached: ${messageOf(error)}`);
+  if (error.status === 401) return unavailable('Unauthorized', 'the target does not accept the credentials in the kubeconfig; renew them in the Secret');
+  if (error.status === 403) return unavailable('Forbidden', `the target denies what a source must do: ${error.message}; run "isthmus peer" again, or grant it`);
+  if (error.status === 404) return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
+  return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
+}

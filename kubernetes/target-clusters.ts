@@ -1,0 +1,124 @@
+// All targets of the source, kept as its ClusterTargets and Targets say. Shared by the components of one process.
+import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
+import type { TargetSpec, TargetStatus } from '../api/cluster-target.ts';
+import type { KubernetesObject } from '../api/core.ts';
+import { targetKey, type TargetRef } from '../model/target-ref.ts';
+import { Informer } from './informer.ts';
+import { TargetCluster, type TargetEnvironment } from './target-cluster.ts';
+import type { TargetSession } from './target-session.ts';
+
+/** A target's object as it is remembered. */
+export interface TargetObject {
+  readonly ref: TargetRef;
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: TargetSpec;
+  readonly status: TargetStatus;
+}
+
+/** Hears what happens to targets. All are optional. */
+export interface TargetsListener {
+  readonly sessionOpened?: (target: TargetCluster, session: TargetSession) => void;
+  /** Availability may have changed, or the target is new. */
+  readonly changed?: (target: TargetCluster) => void;
+  /** The target's object is gone. */
+  readonly removed?: (target: TargetCluster) => void;
+}
+
+type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonly status?: TargetStatus };
+
+/** Follows the targets of the source. */
+export class TargetClusters {
+  readonly #environment: TargetEnvironment;
+  readonly #targets = new Map<string, TargetCluster>();
+  readonly #byNode = new Map<string, TargetCluster>();
+  readonly #listeners: TargetsListener[] = [];
+  readonly #informers: readonly Informer<TargetLike, TargetObject>[];
+
+  constructor(environment: TargetEnvironment) {
+    this.#environment = environment;
+    const source = { client: environment.source, logger: environment.logger, selection: {}, project: toTargetObject };
+    this.#informers = [new Informer({ ...source, type: CLUSTER_TARGETS }), new Informer({ ...source, type: TARGETS })];
+    for (const informer of this.#informers) {
+      informer.onChange((_key, before, after) => this.#changed(before, after));
+    }
+  }
+
+  /** Adds a listener; call before {@link run}. */
+  listen(listener: TargetsListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Follows the targets until `signal` is aborted, then closes their sessions. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map((informer) => informer.run(signal)));
+    await Promise.all([...this.#targets.values()].map((target) => target.stop()));
+  }
+
+  /** All targets, in no particular order. */
+  all(): Iterable<TargetCluster> {
+    return this.#targets.values();
+  }
+
+  /** The target that a virtual node stands for. */
+  byNode(nodeName: string): TargetCluster | undefined {
+    return this.#byNode.get(nodeName);
+  }
+
+  /** The target by the text form of its reference. */
+  get(key: string): TargetCluster | undefined {
+    return this.#targets.get(key);
+  }
+
+  /** The object of a target as last seen. */
+  object(ref: TargetRef): TargetObject | undefined {
+    const [clusterTargets, targets] = this.#informers;
+    return ref.kind === 'ClusterTarget' ? clusterTargets?.get(ref.name) : targets?.get(`${ref.namespace}/${ref.name}`);
+  }
+
+  /** Whether all targets are known. Before that, a missing one may not be taken for a removed one. */
+  get hasSynced(): boolean {
+    return this.#informers.every((informer) => informer.hasSynced);
+  }
+
+  /** Resolves when {@link hasSynced} becomes true. */
+  async untilSynced(): Promise<void> {
+    await Promise.all(this.#informers.map((informer) => informer.synced));
+  }
+
+  #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
+    if (after !== undefined) this.#update(after);
+    else if (before !== undefined) this.#remove(before.ref);
+  }
+
+  #update(object: TargetObject): void {
+    const key = targetKey(object.ref);
+    let target = this.#targets.get(key);
+    if (target === undefined) {
+      target = new TargetCluster(object.ref, this.#environment, {
+        sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
+        changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
+      });
+      this.#targets.set(key, target);
+      this.#byNode.set(target.nodeName, target);
+    }
+    target.update(object.spec);
+    for (const listener of this.#listeners) listener.changed?.(target);
+  }
+
+  #remove(ref: TargetRef): void {
+    const key = targetKey(ref);
+    const target = this.#targets.get(key);
+    if (target === undefined) return;
+    this.#targets.delete(key);
+    this.#byNode.delete(target.nodeName);
+    void target.stop();
+    for (const listener of this.#listeners) listener.removed?.(target);
+  }
+}
+
+function toTargetObject(object: TargetLike): TargetObject {
+  const { namespace, name = '', uid = '', generation = 0 } = object.metadata;
+  const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+  return { ref, uid, generation, spec: object.spec, status: object.status ?? {} };
+}

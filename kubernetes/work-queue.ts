@@ -1,0 +1,91 @@
+// Keys that wait to be worked on. p-queue bounds how many run at once; this adds what it does not know: keys.
+// A key never runs twice at the same time, additions while it waits or runs merge, failures back off (client-go `util/workqueue`).
+import PQueue from 'p-queue';
+import { backoffDelay, timerMs } from './backoff.ts';
+
+/** Does the work of one key. Rejecting means: again, later. */
+export type Work = (key: string) => Promise<void>;
+
+const RETRY = { firstMs: 50, maxMs: 30_000 };
+
+/** A keyed work queue. */
+export class WorkQueue {
+  readonly #queue: PQueue;
+  readonly #work: Work;
+  readonly #signal: AbortSignal;
+  readonly #running = new Set<string>();
+  /** Waiting for a place, or to run again once the present run has ended. */
+  readonly #wanted = new Set<string>();
+  readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly due: number }>();
+  readonly #failures = new Map<string, number>();
+
+  /** Starts at once; stops taking and starting work when `signal` is aborted. */
+  constructor(work: Work, concurrency: number, signal: AbortSignal) {
+    this.#work = work;
+    this.#queue = new PQueue({ concurrency });
+    this.#signal = signal;
+    signal.addEventListener('abort', () => this.#stop(), { once: true });
+  }
+
+  /** Asks for `key` to be worked on, as soon as there is a place. */
+  add(key: string): void {
+    if (this.#signal.aborted) return;
+    this.#cancelTimer(key);
+    if (this.#wanted.has(key)) return;
+    this.#wanted.add(key);
+    if (!this.#running.has(key)) this.#start(key);
+  }
+
+  /** Asks for `key` in `ms`, or earlier when it is already due earlier. */
+  addAfter(key: string, ms: number): void {
+    if (this.#signal.aborted || this.#wanted.has(key)) return;
+    const due = performance.now() + ms;
+    const waiting = this.#timers.get(key);
+    if (waiting !== undefined && waiting.due <= due) return;
+    this.#cancelTimer(key);
+    this.#timers.set(key, { due, timer: setTimeout(() => this.add(key), timerMs(ms)) });
+  }
+
+  /** Keys that wait or run. */
+  get depth(): number {
+    return this.#wanted.size + this.#running.size;
+  }
+
+  /** Resolves when no key waits for a place and none runs; keys that are due later do not count. */
+  idle(): Promise<void> {
+    return this.#queue.onIdle();
+  }
+
+  #start(key: string): void {
+    void this.#queue.add(() => this.#run(key));
+  }
+
+  async #run(key: string): Promise<void> {
+    this.#wanted.delete(key);
+    if (this.#signal.aborted) return;
+    this.#running.add(key);
+    try {
+      await this.#work(key);
+      this.#failures.delete(key);
+    } catch {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.addAfter(key, backoffDelay(RETRY, failures, Math.random()));
+    } finally {
+      this.#running.delete(key);
+      if (this.#wanted.has(key)) this.#start(key);
+    }
+  }
+
+  #cancelTimer(key: string): void {
+    clearTimeout(this.#timers.get(key)?.timer);
+    this.#timers.delete(key);
+  }
+
+  #stop(): void {
+    this.#queue.clear();
+    for (const { timer } of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    this.#wanted.clear();
+  }
+}

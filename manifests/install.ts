@@ -1,0 +1,25 @@
+// Everything that an installation puts into a cluster, in the order in which it is applied. Sources and targets get the same.
+import type { KubernetesObject } from '../api/core.ts';
+import { NAMESPACE_OPT_IN_LABEL } from '../api/keys.ts';
+import { customResourceDefinitions } from './crds.ts';
+import { PART_OF } from './rbac-objects.ts';
+import { rbacManifests } from './rbac.ts';
+import { webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
+
+/** What an installation depends on: its namespace and where its webhook is reached. */
+export type InstallOptions = WebhookAddress;
+
+/** The install namespace; its own pods are never elected, or the webhook could keep itself from starting. */
+export function installNamespaceManifest(name: string): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { ...PART_OF, [NAMESPACE_OPT_IN_LABEL]: 'disabled' } } };
+}
+
+/** All objects of an installation in apply order. The webhook comes last: from then on elected pods wait for it. */
+export function installManifests(options: InstallOptions): readonly KubernetesObject[] {
+  return [
+    installNamespaceManifest(options.installNamespace),
+    ...customResourceDefinitions(),
+    ...rbacManifests(options.installNamespace),
+    webhookConfiguration(options),
+  ];
+}

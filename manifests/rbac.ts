@@ -1,0 +1,119 @@
+// Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
+// Admiralty contract §5.2). No rule has a wildcard, and nobody may read Secrets in the whole cluster.
+import type { KubernetesObject } from '../api/core.ts';
+import { ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
+import {
+  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount,
+  type PolicyRule, type RoleObject, type ServiceAccountName,
+} from './rbac-objects.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
+
+/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in all for a ClusterSource. */
+export const SOURCE_ROLE = 'isthmus-source';
+/** ClusterRole that lets a source see a target's capacity and which cluster it is. */
+export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
+/** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */
+export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
+
+/** Name of a component's ServiceAccount and ClusterRole. */
+export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node';
+
+/** The components that open kubeconfigs of targets. */
+export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node'];
+
+/** Where kubelets keep their Leases (Kubernetes "Leases", node heartbeats). */
+const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+const READ = ['get', 'list', 'watch'];
+
+/** The UID of kube-system is a cluster's identity. */
+const READ_CLUSTER_ID = onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']);
+
+/** Following targets, and with `spec.self: true` following this very cluster as one. */
+const USE_TARGETS: readonly PolicyRule[] = [
+  rule(ADMIRALTY_GROUP, ['targets', 'clustertargets'], READ),
+  rule('', ['pods'], READ),
+  rule(ADMIRALTY_GROUP, ['podchaperons', 'clustersummaries'], READ),
+  READ_CLUSTER_ID,
+];
+
+const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>> = {
+  // Writes the certificate authority that it made for itself.
+  'isthmus-webhook': [
+    onlyNamed(rule('admissionregistration.k8s.io', ['mutatingwebhookconfigurations'], [...READ, 'patch']), [WEBHOOK_CONFIGURATION_NAME]),
+  ],
+  'isthmus-scheduler': [
+    ...USE_TARGETS,
+    rule('', ['pods'], ['patch']), // takes the finalizer off
+    rule('', ['pods/binding'], ['create']),
+    rule('', ['pods/status'], ['patch']),
+    rule(ADMIRALTY_GROUP, ['podchaperons'], ['create', 'patch', 'delete']), // the candidate in a target that is this cluster
+  ],
+  // In the source: feedback. In the target: chaperons and the summary.
+  'isthmus-delegate-controller': [
+    ...USE_TARGETS,
+    rule('', ['pods'], ['create', 'patch', 'delete']),
+    rule('', ['pods/status'], ['patch']),
+    rule(ADMIRALTY_GROUP, ['podchaperons'], ['update', 'patch', 'delete']),
+    rule(ADMIRALTY_GROUP, ['podchaperons/status'], ['patch']),
+    rule(ADMIRALTY_GROUP, ['podchaperons/finalizers'], ['update']), // an owner reference that blocks its owner's deletion
+    rule('', ['nodes'], READ),
+    rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create']), // a create cannot be limited to a name
+    onlyNamed(rule(ADMIRALTY_GROUP, ['clustersummaries'], ['update', 'patch']), [CLUSTER_SUMMARY_NAME]),
+  ],
+  'isthmus-virtual-node': [
+    ...USE_TARGETS,
+    rule('', ['nodes'], [...READ, 'create', 'patch', 'delete']),
+    rule('', ['nodes/status'], ['patch']),
+    rule(ADMIRALTY_GROUP, ['targets/status', 'clustertargets/status'], ['patch']),
+  ],
+};
+
+/** Names of all components' ServiceAccounts. */
+export const COMPONENT_ACCOUNTS = Object.keys(COMPONENT_RULES) as readonly ComponentAccount[];
+
+const SOURCE_RULES: readonly PolicyRule[] = [
+  rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
+  rule('', ['pods'], READ),
+  rule('', ['pods/log'], ['get']),
+  rule('', ['pods/exec'], ['create', 'get']), // over a WebSocket an exec is a GET
+];
+
+const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] = [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
+
+/** All ClusterRoles: one for each component, and those that peering binds. */
+export function clusterRoles(): readonly RoleObject[] {
+  return [
+    ...COMPONENT_ACCOUNTS.map((name) => clusterRole(name, COMPONENT_RULES[name])),
+    clusterRole(SOURCE_ROLE, SOURCE_RULES),
+    clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
+    clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
+  ];
+}
+
+/** Lets the components read the kubeconfig Secrets of one namespace. */
+export function targetSecretReaderBinding(namespace: string, installNamespace: string): KubernetesObject {
+  const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
+  return roleBinding(name, TARGET_USERS.map((account) => ({ namespace: installNamespace, name: account })));
+}
+
+/** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
+export function rbacManifests(installNamespace: string): readonly KubernetesObject[] {
+  const accounts = COMPONENT_ACCOUNTS.map((name): ServiceAccountName => ({ namespace: installNamespace, name }));
+  return [
+    ...accounts.map(serviceAccount),
+    ...clusterRoles(),
+    ...accounts.map((account) => clusterRoleBinding(account.name, account.name, [account])),
+    targetSecretReaderBinding(installNamespace, installNamespace),
+    ...nodeLeaseManifests(installNamespace),
+  ];
+}
+
+function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject[] {
+  const account: ServiceAccountName = { namespace: installNamespace, name: 'isthmus-virtual-node' };
+  const name = account.name;
+  return [
+    role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
+    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, [account]),
+  ];
+}

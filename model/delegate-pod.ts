@@ -1,0 +1,101 @@
+// What a source remembers of a delegate pod and of its PodChaperon in a target.
+import {
+  PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+} from '../api/keys.ts';
+import type { ObjectMeta, Pod, PodStatus } from '../api/core.ts';
+import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { findCondition } from './conditions.ts';
+import { objectKey } from './pod.ts';
+
+/** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
+export const DELEGATE_REJECTED = 'DelegateRejected';
+
+/** What the target says about a candidate: no word yet, it has a node, or no. */
+export type Verdict =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'scheduled' }
+  | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
+
+/** A delegate pod as its source remembers it. */
+export interface DelegatePod {
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly parentUid: string;
+  /** `namespace/name` of the proxy pod. */
+  readonly parentKey: string;
+  readonly terminating: boolean;
+  readonly verdict: Verdict;
+  readonly status: PodStatus;
+}
+
+/** A PodChaperon as its source remembers it. */
+export interface Chaperon {
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly parentUid: string;
+  readonly parentKey: string;
+  /** When it was created by the target's clock, in ms since the epoch. */
+  readonly createdAt: number;
+  readonly terminating: boolean;
+  /** The delegate was there and has gone without us. */
+  readonly podMissing: boolean;
+  readonly verdict: Verdict;
+}
+
+/** The record of a delegate pod, or undefined when it has no parent. */
+export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
+  const parent = parentOf(pod.metadata);
+  if (parent === undefined) return undefined;
+  return {
+    key: objectKey(pod.metadata),
+    uid: pod.metadata.uid ?? '',
+    resourceVersion: pod.metadata.resourceVersion ?? '',
+    parentUid: parent.uid,
+    parentKey: parent.key,
+    terminating: pod.metadata.deletionTimestamp !== undefined,
+    verdict: verdictOf(pod.status ?? {}),
+    status: pod.status ?? {},
+  };
+}
+
+/** The record of a PodChaperon, or undefined when it has no parent. */
+export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
+  const { metadata } = chaperon;
+  const parent = parentOf(metadata);
+  if (parent === undefined) return undefined;
+  return {
+    key: objectKey(metadata),
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    parentUid: parent.uid,
+    parentKey: parent.key,
+    createdAt: Date.parse(metadata.creationTimestamp ?? ''),
+    terminating: metadata.deletionTimestamp !== undefined,
+    podMissing: metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
+    verdict: verdictOf(chaperon.status ?? {}),
+  };
+}
+
+/** The target's word as its PodScheduled condition states it. A pod that runs or ran was scheduled, whatever the condition says. */
+function verdictOf(status: PodStatus): Verdict {
+  if (status.phase !== undefined && status.phase !== 'Pending') return { kind: 'scheduled' };
+  const condition = findCondition(status.conditions ?? [], 'PodScheduled');
+  if (condition === undefined) return { kind: 'pending' };
+  if (condition.status === 'True') return { kind: 'scheduled' };
+  const { reason = '', message = '' } = condition;
+  // SchedulerError and the like are passing states of the target's scheduler, not its word.
+  return ['Unschedulable', 'SchedulingGated', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
+}
+
+function parentOf(metadata: ObjectMeta): { readonly uid: string; readonly key: string } | undefined {
+  const uid = metadata.labels?.[PARENT_UID_LABEL];
+  const name = metadata.annotations?.[PARENT_NAME_ANNOTATION];
+  const namespace = metadata.annotations?.[PARENT_NAMESPACE_ANNOTATION];
+  return uid === undefined || name === undefined || namespace === undefined ? undefined : { uid, key: `${namespace}/${name}` };
+}

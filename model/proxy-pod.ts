@@ -1,0 +1,89 @@
+// A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
+import { DELEGATE_FINALIZER, SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
+import type { Condition, ObjectMeta, Pod, PodPhase } from '../api/core.ts';
+import { findCondition } from './conditions.ts';
+import { isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { PODS } from '../api/resource-types.ts';
+import type { Command, Plan, Preconditions } from './plan.ts';
+import { digestOf, mirroredStatus } from './pod-status.ts';
+
+/** What is remembered of a proxy pod. */
+export interface ProxyPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** When it was created, in ms since the epoch. */
+  readonly createdAt: number;
+  /** Higher goes first. */
+  readonly priority: number;
+  readonly phase: PodPhase;
+  /** Virtual node that it is bound to. */
+  readonly nodeName?: string;
+  readonly terminating: boolean;
+  /** Terminating with a grace period, so the API server waits for a kubelet that does not exist. */
+  readonly awaitsKubelet: boolean;
+  /** Has a scheduling gate, so it may not be scheduled yet. */
+  readonly gated: boolean;
+  readonly finalizers: readonly string[];
+  /** The source manifest, only until the pod is bound. */
+  readonly manifest?: string;
+  /** Its PodScheduled condition, only until the pod is bound. */
+  readonly podScheduled?: Condition;
+  /** Digest of the status that feedback mirrors; see {@link digestOf}. */
+  readonly statusDigest: string;
+}
+
+/** The record of a pod, or undefined when it is no proxy pod. */
+export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
+  if (!isProxyPod(pod)) return undefined;
+  const { metadata, spec, status } = pod;
+  return {
+    ...identityOf(metadata),
+    createdAt: Date.parse(metadata.creationTimestamp ?? ''),
+    priority: spec.priority ?? 0,
+    phase: status?.phase ?? 'Pending',
+    terminating: isTerminating(pod),
+    awaitsKubelet: (metadata.deletionGracePeriodSeconds ?? 0) > 0,
+    gated: isGated(pod),
+    finalizers: metadata.finalizers ?? [],
+    ...(isBound(pod) ? { nodeName: spec.nodeName ?? '' } : waitingFields(pod)),
+    statusDigest: digestOf(mirroredStatus(status ?? {})),
+  };
+}
+
+function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
+  return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
+}
+
+function waitingFields({ metadata, status }: Pod): Pick<ProxyPod, 'manifest' | 'podScheduled'> {
+  const manifest = metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION];
+  const podScheduled = findCondition(status?.conditions, 'PodScheduled');
+  return { ...(manifest !== undefined && { manifest }), ...(podScheduled !== undefined && { podScheduled }) };
+}
+
+/** Whether the pod still waits for its delegate's confirmed absence before it may go. */
+export function holdsFinalizer(proxy: ProxyPod): boolean {
+  return proxy.finalizers.includes(DELEGATE_FINALIZER);
+}
+
+/** Takes our finalizer away from this very version of the pod. */
+export function planFinalizerRemoval(proxy: ProxyPod): Plan {
+  return [removeFinalizer(proxy, { uid: proxy.uid, resourceVersion: proxy.resourceVersion })];
+}
+
+/** Ends the grace period that no kubelet will end here, then takes our finalizer away. */
+export function planReleaseAtOnce(proxy: ProxyPod): Plan {
+  const { namespace, name, uid } = proxy;
+  return [
+    { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 },
+    removeFinalizer(proxy, { uid }), // the delete has changed the resourceVersion
+  ];
+}
+
+function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Preconditions): Command {
+  const rest = finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
+  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { ...preconditions, finalizers: rest } } };
+}

@@ -1,0 +1,164 @@
+// X.509 certificates for servers and clients that this program runs itself: the sandbox's control planes and the webhook.
+// Keys are ECDSA P-256, PEM is the only form that leaves this file, and the clock is an argument.
+import './reflect-metadata.ts';
+import { createHash, randomBytes, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+/** A certificate with its private key, both PEM: `CERTIFICATE` and PKCS #8 `PRIVATE KEY`. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What a certificate is to say. Kubernetes reads a client's user from `commonName` and its groups from `organizations`. */
+export interface CertificateRequest {
+  readonly commonName: string;
+  readonly organizations?: readonly string[];
+  /** Names a server is reached by. */
+  readonly dnsNames?: readonly string[];
+  /** IPv4 or IPv6 addresses a server is reached by. */
+  readonly ipAddresses?: readonly string[];
+  /** Validity in days from `now`. */
+  readonly days: number;
+  /** What the certificate may be used for; both when left out. */
+  readonly usages?: readonly ('server' | 'client')[];
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const;
+const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' } as const;
+const provider: webcrypto.Crypto = webcrypto;
+const msPerDay = 86_400_000;
+/** Certificates begin this long before `now`, so that a reader whose clock is slightly behind accepts them. */
+const backdatedMs = 60_000;
+
+/** A positive serial number of 127 random bits, in hexadecimal (RFC 5280 §4.1.2.2 allows 20 octets). */
+function serialNumber(): string {
+  const bytes = randomBytes(16);
+  bytes.writeUInt8((bytes.readUInt8(0) & 0x7f) | 0x40, 0);
+  return bytes.toString('hex');
+}
+
+function pem(label: string, der: ArrayBuffer): string {
+  const lines = Buffer.from(der).toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+}
+
+function der(text: string): Uint8Array<ArrayBuffer> {
+  const body = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s/g, '');
+  return new Uint8Array(Buffer.from(body, 'base64'));
+}
+
+async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return provider.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+async function keyText(keys: webcrypto.CryptoKeyPair): Promise<string> {
+  return pem('PRIVATE KEY', await provider.subtle.exportKey('pkcs8', keys.privateKey));
+}
+
+function validity(days: number, now: Date): { readonly notBefore: Date; readonly notAfter: Date } {
+  return { notBefore: new Date(now.getTime() - backdatedMs), notAfter: new Date(now.getTime() + days * msPerDay) };
+}
+
+/** The subject as a list of relative names: no value is ever parsed out of a string, so none can forge another. */
+function subjectOf(request: CertificateRequest): x509.JsonName {
+  const organizations = (request.organizations ?? []).map((organization) => ({ O: [organization] }));
+  return [...organizations, { CN: [request.commonName] }];
+}
+
+function extensionsOf(request: CertificateRequest): x509.Extension[] {
+  const usages = request.usages ?? ['server', 'client'];
+  const names: x509.JsonGeneralName[] = [
+    ...(request.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
+    ...(request.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
+  ];
+  return [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension(usages.map((usage) => x509.ExtendedKeyUsage[`${usage}Auth`])),
+    ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
+  ];
+}
+
+/** A certificate authority that signs with a P-256 key; make one with {@link createAuthority} or {@link loadAuthority}. */
+export class CertificateAuthority {
+  /** The authority's own certificate and key; its certificate is what others must trust. */
+  readonly keyPair: KeyPair;
+  readonly #certificate: x509.X509Certificate;
+  readonly #signingKey: webcrypto.CryptoKey;
+
+  /** @internal */
+  constructor(keyPair: KeyPair, signingKey: webcrypto.CryptoKey) {
+    this.keyPair = keyPair;
+    this.#certificate = new x509.X509Certificate(keyPair.certificate);
+    this.#signingKey = signingKey;
+  }
+
+  /** Issues a new key and a certificate for it, valid from a minute before `now`, never beyond the authority's own end. */
+  async issue(request: CertificateRequest, now: Date): Promise<KeyPair> {
+    const keys = await newKeys();
+    const wanted = validity(request.days, now);
+    const end = Math.min(wanted.notAfter.getTime(), this.#certificate.notAfter.getTime());
+    const certificate = await x509.X509CertificateGenerator.create(
+      {
+        serialNumber: serialNumber(),
+        subject: subjectOf(request),
+        issuer: this.#certificate.subjectName,
+        notBefore: wanted.notBefore,
+        notAfter: new Date(end),
+        publicKey: keys.publicKey,
+        signingKey: this.#signingKey,
+        signingAlgorithm,
+        extensions: [
+          ...extensionsOf(request),
+          await x509.AuthorityKeyIdentifierExtension.create(this.#certificate.publicKey, false, provider),
+        ],
+      },
+      provider,
+    );
+    return { certificate: `${certificate.toString('pem')}\n`, key: await keyText(keys) };
+  }
+}
+
+/** Makes a new self-signed authority named `commonName`, valid for `days` from a minute before `now`. */
+export async function createAuthority(commonName: string, days: number, now: Date): Promise<CertificateAuthority> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: serialNumber(),
+      name: [{ CN: [commonName] }],
+      ...validity(days, now),
+      keys,
+      signingAlgorithm,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, undefined, true),
+        new x509.KeyUsagesExtension(
+          x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+          true,
+        ),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey, false, provider),
+      ],
+    },
+    provider,
+  );
+  const keyPair = { certificate: `${certificate.toString('pem')}\n`, key: await keyText(keys) };
+  return new CertificateAuthority(keyPair, keys.privateKey);
+}
+
+/** Takes up an authority again from its PEM texts, as {@link CertificateAuthority.keyPair} gave them. */
+export async function loadAuthority(keyPair: KeyPair): Promise<CertificateAuthority> {
+  const signingKey = await provider.subtle.importKey('pkcs8', der(keyPair.key), algorithm, false, ['sign']);
+  return new CertificateAuthority(keyPair, signingKey);
+}
+
+/** A bare P-256 signing key, both halves PEM: PKCS #8 `PRIVATE KEY` and SPKI `PUBLIC KEY` (for service account tokens). */
+export async function createSigningKey(): Promise<{ readonly privateKey: string; readonly publicKey: string }> {
+  const keys = await newKeys();
+  const spki = await provider.subtle.exportKey('spki', keys.publicKey);
+  return { privateKey: await keyText(keys), publicKey: pem('PUBLIC KEY', spki) };
+}
+
+/** SHA-256 of a certificate's DER in lower-case hexadecimal, to pin it. */
+export function fingerprint(certificate: string): string {
+  return createHash('sha256').update(der(certificate)).digest('hex');
+}

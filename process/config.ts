@@ -1,0 +1,49 @@
+// The only file that reads the process's environment variables: they are parsed once into a frozen, typed value.
+// What is not in `Environment` is not configurable by environment variables.
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+/** What the environment variables say; frozen. */
+export interface Environment {
+  /** Absolute folder for everything that may be deleted and made again: `$XDG_CACHE_HOME/isthmus`, else `~/.cache/isthmus`. */
+  readonly cacheFolder: string;
+  /** Folder with ready-made control plane executables, by the envtest convention (`KUBEBUILDER_ASSETS`). */
+  readonly kubebuilderAssets?: string;
+  /** Path list of `KUBECONFIG`, in kubectl's order of precedence; empty when unset. */
+  readonly kubeconfigPaths: readonly string[];
+  /** Whether golden files are to be rewritten (`UPDATE_GOLDEN=1`). */
+  readonly updateGolden: boolean;
+  /** Every variable, to be handed on to child processes that need the user's own environment (the Go compiler). */
+  readonly inherited: Readonly<Record<string, string>>;
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
+  const pairs = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return Object.freeze(Object.fromEntries(pairs));
+}
+
+/** The XDG base directory specification says that a relative path is to be ignored. */
+function cacheHome(env: NodeJS.ProcessEnv): string {
+  const configured = env['XDG_CACHE_HOME'] ?? '';
+  return isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
+}
+
+/** Parses environment variables. An empty variable counts as unset. */
+export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
+  const assets = env['KUBEBUILDER_ASSETS'];
+  return Object.freeze({
+    cacheFolder: join(cacheHome(env), 'isthmus'),
+    ...(assets ? { kubebuilderAssets: assets } : {}),
+    kubeconfigPaths: Object.freeze((env['KUBECONFIG'] ?? '').split(':').filter((path) => path !== '')),
+    updateGolden: env['UPDATE_GOLDEN'] === '1',
+    inherited: definedOnly(env),
+  });
+}
+
+let ownEnvironment: Environment | undefined;
+
+/** This process's environment, read at the first call and the same value from then on. */
+export function environment(): Environment {
+  ownEnvironment ??= readEnvironment(process.env);
+  return ownEnvironment;
+}

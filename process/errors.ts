@@ -1,0 +1,28 @@
+// Errors that leave a component carry a stable code, so that scripts and documentation can name them.
+// Pure code returns unions instead; only shells and composition throw these.
+
+/** Every code an {@link AppError} may carry; `docs/errors.md` explains each one. */
+export type ErrorCode =
+  | 'BadInput'
+  | 'ToolMissing'
+  | 'StartFailed'
+  | 'NotFound'
+  | 'KubeconfigInvalid'
+  | 'KubeconfigRefused'
+  | 'Timeout';
+
+/** An error meant for people: `message` says what is wrong and what to change, `code` is stable. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The text of anything that was thrown, for logs and conditions. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

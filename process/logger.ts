@@ -1,0 +1,10 @@
+// Structured logs: a constant message plus keys, one child logger for each component. Never manifests, Secrets or tokens.
+import { destination, pino, type Logger } from 'pino';
+
+/** Severity from which lines are written. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** A logger that writes JSON lines to standard error. */
+export function createLogger(level: LogLevel): Logger {
+  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, destination(2));
+}

@@ -1,0 +1,23 @@
+// The certificate library's dependency injection refuses to load without the metadata calls of the (never finished)
+// Reflect proposal. These are the three it uses, kept in a WeakMap; a real polyfill, if one is loaded, is left alone.
+// Import this file before `@peculiar/x509`.
+
+const metadata = new WeakMap<object, Map<unknown, unknown>>();
+
+function defineMetadata(key: unknown, value: unknown, target: object): void {
+  const entries = metadata.get(target) ?? new Map<unknown, unknown>();
+  metadata.set(target, entries.set(key, value));
+}
+
+function getOwnMetadata(key: unknown, target: object): unknown {
+  return metadata.get(target)?.get(key);
+}
+
+function getMetadata(key: unknown, target: object): unknown {
+  for (let holder: object | null = target; holder !== null; holder = Object.getPrototypeOf(holder) as object | null) {
+    if (metadata.get(holder)?.has(key)) return getOwnMetadata(key, holder);
+  }
+  return undefined;
+}
+
+if (!('getMetadata' in Reflect)) Object.assign(Reflect, { defineMetadata, getOwnMetadata, getMetadata });

@@ -1,0 +1,123 @@
+// What one sandbox cluster will be, decided before anything is started: names, folders, ports and address ranges.
+// Pure; the ports are handed in.
+import { join } from 'node:path';
+
+/** The programs of one cluster, in the order in which they are started; they are stopped in the reverse order. */
+export const componentNames = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
+
+/** The name of one program of a cluster. */
+export type ComponentName = (typeof componentNames)[number];
+
+/** TCP ports on 127.0.0.1 that one cluster listens on; etcd listens on Unix sockets in the cluster's folder. */
+export interface ClusterPorts {
+  readonly apiServer: number;
+  readonly controllerManager: number;
+  readonly scheduler: number;
+  /** The kubelet port of every node. */
+  readonly kubelet: number;
+  /** kwok's own port, behind the kubelet port. */
+  readonly kwok: number;
+}
+
+/** How many ports {@link clusterPorts} takes. */
+export const portsPerCluster = 5;
+
+/** Everything that is decided about one cluster before its start. */
+export interface ClusterPlan {
+  readonly name: string;
+  /** Absolute folder with everything of this cluster but its kubeconfig. */
+  readonly directory: string;
+  /** Absolute path of the admin kubeconfig. */
+  readonly kubeconfigPath: string;
+  readonly ports: ClusterPorts;
+  readonly serviceCidr: string;
+  readonly podCidr: string;
+  readonly region: string;
+  /** Number of kwok nodes. */
+  readonly nodes: number;
+  /** `nvidia.com/gpu` of each node. */
+  readonly gpus: number;
+  /** Whether the API server writes an audit log. */
+  readonly audit: boolean;
+  /** Client limits in requests a second. */
+  readonly clientLimits: ClientLimits;
+}
+
+/** Client limits of the control plane's own programs in requests a second; a limit that is left out is the stock one. */
+export interface ClientLimits {
+  /** Stock: 50, bursts of 100. */
+  readonly scheduler?: number;
+  /** Stock: 20, bursts of 30. */
+  readonly controllerManager?: number;
+}
+
+/** What a whole sandbox is to be; every number is already checked. */
+export interface SandboxShape {
+  /** Absolute folder of the sandbox. */
+  readonly directory: string;
+  readonly targets: number;
+  /** Nodes of every target. */
+  readonly nodes: number;
+  /** Nodes of the source; plain clusters of users have some, a demo needs none. */
+  readonly sourceNodes: number;
+  readonly gpus: number;
+  readonly audit: boolean;
+  readonly clientLimits: ClientLimits;
+}
+
+/** Most targets of one sandbox: the address ranges below have room for so many. */
+export const maxTargets = 60;
+
+/** The regions targets are said to be in, in turn. */
+const regions = ['eu-west', 'us-east', 'ap-south', 'eu-north', 'us-west', 'ap-northeast'];
+
+/** The names of the clusters, the source first: `source`, `target-1`, `target-2`, … */
+export function clusterNames(targets: number): readonly string[] {
+  return ['source', ...Array.from({ length: targets }, (_, index) => `target-${index + 1}`)];
+}
+
+/** Names the ports that were found free for one cluster; throws when there are fewer than {@link portsPerCluster}. */
+export function clusterPorts(free: readonly number[]): ClusterPorts {
+  const [apiServer = 0, controllerManager = 0, scheduler = 0, kubelet = 0, kwok = 0] = free;
+  if (kwok === 0) throw new RangeError(`A cluster needs ${portsPerCluster} ports, got ${free.length}`);
+  return { apiServer, controllerManager, scheduler, kubelet, kwok };
+}
+
+/**
+ * One plan per cluster, the source first. Service and pod ranges of the clusters do not overlap, so that an address
+ * names its cluster. `ports` has one entry per cluster.
+ */
+export function planClusters(shape: SandboxShape, ports: readonly ClusterPorts[]): readonly ClusterPlan[] {
+  return clusterNames(shape.targets).map((name, index) => {
+    const own = ports[index];
+    if (own === undefined) throw new RangeError(`No ports for cluster ${name}`);
+    return {
+      name,
+      directory: join(shape.directory, name),
+      kubeconfigPath: join(shape.directory, `${name}.kubeconfig`),
+      ports: own,
+      serviceCidr: `10.${64 + index}.0.0/16`,
+      podCidr: `10.${128 + index}.0.0/16`,
+      region: index === 0 ? 'home' : (regions[(index - 1) % regions.length] ?? 'home'),
+      nodes: index === 0 ? shape.sourceNodes : shape.nodes,
+      gpus: shape.gpus,
+      audit: shape.audit,
+      clientLimits: shape.clientLimits,
+    };
+  });
+}
+
+/** Absolute path of one of a cluster's files. */
+export function clusterFile(plan: ClusterPlan, ...names: readonly string[]): string {
+  return join(plan.directory, ...names);
+}
+
+/** The address of a cluster's API server. */
+export function serverUrl(plan: ClusterPlan): string {
+  return `https://127.0.0.1:${plan.ports.apiServer}`;
+}
+
+/** The first address of the service range: the API server's own Service `kubernetes`. */
+export function apiServiceAddress(plan: ClusterPlan): string {
+  return plan.serviceCidr.replace(/0\/16$/, '1');
+}

@@ -1,0 +1,98 @@
+// A lock file between processes of this machine. It holds its owner's process id and start time, so that the lock of a
+// process that died is taken over instead of waited for.
+import { link, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
+
+/** A lock that is held. */
+export interface FileLock {
+  /** Gives the lock free. */
+  release(): Promise<void>;
+}
+
+/** What to know and to tell while waiting for a lock. */
+export interface LockOptions {
+  /** Called once, with the owner's process id, when another process holds the lock. */
+  readonly onWait?: (ownerPid: number) => void;
+  /** How often a held lock is looked at, in ms; 300 when left out. */
+  readonly pollMs?: number;
+}
+
+/** A takeover takes microseconds: a guard older than this is of a process that died in it. */
+const guardStaleMs = 10_000;
+
+const isCode = (error: unknown, code: string): boolean => error instanceof Error && 'code' in error && error.code === code;
+
+/** The owner in a lock file's text; undefined when it is no such text. */
+export function parseOwner(text: string): ProcessIdentity | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<ProcessIdentity> | null;
+    if (typeof value?.pid !== 'number' || !Number.isInteger(value.pid) || value.pid <= 0) return undefined;
+    return typeof value.startTime === 'string' ? { pid: value.pid, startTime: value.startTime } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+let drafts = 0;
+
+/** Creates a file with its whole text at once, or says that it exists: nobody ever reads half of it. */
+export async function createExclusively(path: string, text: string): Promise<boolean> {
+  drafts += 1;
+  const draft = `${path}.${process.pid}.${drafts}.draft`;
+  await writeFile(draft, text, { mode: 0o600 });
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+}
+
+/** Removes a dead owner's lock. Only one process at a time does so, and only while the text is still the dead owner's. */
+async function removeStale(path: string, staleText: string): Promise<void> {
+  const guard = `${path}.takeover`;
+  if (!(await createExclusively(guard, String(process.pid)))) {
+    const age = await stat(guard).then((found) => Date.now() - found.mtimeMs, () => 0);
+    if (age > guardStaleMs) await rm(guard, { force: true });
+    return;
+  }
+  try {
+    if ((await readIfPresent(path)) === staleText) await unlink(path);
+  } finally {
+    await rm(guard, { force: true });
+  }
+}
+
+/**
+ * Takes the lock at `path`, whose folder exists; waits while a living process holds it. Aborting the signal ends the wait
+ * with the signal's reason.
+ */
+export async function acquireLock(path: string, options: LockOptions, signal: AbortSignal): Promise<FileLock> {
+  const own = JSON.stringify(await identify(process.pid));
+  let told = false;
+  while (!(await createExclusively(path, own))) {
+    signal.throwIfAborted();
+    const text = await readIfPresent(path);
+    if (text === undefined) continue;
+    const owner = parseOwner(text);
+    if (owner === undefined || !(await isAlive(owner))) {
+      await removeStale(path, text);
+      continue;
+    }
+    if (!told) options.onWait?.(owner.pid);
+    told = true;
+    await delay(options.pollMs ?? 300, undefined, { signal });
+  }
+  return { release: () => rm(path, { force: true }) };
+}

@@ -1,0 +1,111 @@
+// Isthmus inside a sandbox, as users run it: installed into every cluster, one process for each, targets peered with the source.
+// The processes are the command line of this checkout, so they can be measured, killed and restarted like any other program.
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { installInto } from '../cli/install.ts';
+import { peerClusters, type PeerCluster } from '../cli/peer-clusters.ts';
+import { untilTargetReady } from '../cli/target-readiness.ts';
+import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
+import { AppError } from '../process/errors.ts';
+import type { ShutdownStep } from '../process/lifecycle.ts';
+import { ComponentProcess, startComponent } from './component-process.ts';
+import type { Cluster } from './control-plane.ts';
+import { freePorts } from './free-ports.ts';
+import type { Sandbox } from './sandbox.ts';
+
+/** The `isthmus` processes of a sandbox. */
+export interface IsthmusInSandbox extends ShutdownStep {
+  /** By the name of the cluster that each serves. */
+  readonly processes: ReadonlyMap<string, ComponentProcess>;
+  /** Starts the process of a cluster again after it was stopped or killed. */
+  restart(clusterName: string): Promise<void>;
+}
+
+const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+
+/** Installs, starts and peers; resolves once every target is Ready. */
+export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal): Promise<IsthmusInSandbox> {
+  const running = new RunningIsthmus();
+  const opened = await Promise.all(sandbox.clusters.map(open));
+  try {
+    const [source, ...targets] = opened;
+    if (source === undefined) throw new AppError('NotFound', 'The sandbox has no source cluster.');
+    const [port = 0] = await freePorts(1);
+    await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? port : undefined, signal)));
+    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? port : undefined))));
+    await Promise.all(targets.map((target) => peer(source, target, signal)));
+    return running;
+  } catch (error) {
+    await running.stop();
+    throw error;
+  } finally {
+    await Promise.all(opened.map(({ client }) => client.transport.close()));
+  }
+}
+
+interface OpenedCluster extends PeerCluster {
+  readonly cluster: Cluster;
+}
+
+async function open(cluster: Cluster): Promise<OpenedCluster> {
+  const { client, connection } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: userAgent('sandbox') });
+  return { cluster, client, connection, label: cluster.name };
+}
+
+async function install({ client }: OpenedCluster, webhookPort: number | undefined, signal: AbortSignal): Promise<void> {
+  const webhookUrl = webhookPort === undefined ? undefined : `https://127.0.0.1:${webhookPort}/mutate--v1-pod`;
+  await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl }, { tell: () => undefined, signal });
+}
+
+async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
+  const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE };
+  const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
+  const readiness = await untilTargetReady(source.client, peering, signal);
+  if (readiness.kind === 'ready') return;
+  const why = readiness.kind === 'not-ready' ? `${readiness.reason}: ${readiness.message}` : 'nothing writes its status';
+  throw new AppError('StartFailed', `Target ${target.cluster.name} did not become Ready: ${why}. Its log is ${logOf(source.cluster)}.`);
+}
+
+interface RunCommand {
+  readonly cluster: Cluster;
+  readonly args: readonly string[];
+}
+
+/** A target admits no elected pods of its own, so it runs no webhook. */
+function commandFor(cluster: Cluster, webhookPort: number | undefined): RunCommand {
+  const components = webhookPort === undefined ? 'delegate-controller' : 'webhook,scheduler,delegate-controller,virtual-node';
+  const webhook = webhookPort === undefined ? [] : ['--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
+  return { cluster, args: ['run', '--kubeconfig', cluster.kubeconfigPath, '--components', components, ...webhook] };
+}
+
+function logOf(cluster: Cluster): string {
+  return join(cluster.directory, 'isthmus.log');
+}
+
+class RunningIsthmus implements IsthmusInSandbox {
+  readonly name = 'isthmus';
+  readonly processes = new Map<string, ComponentProcess>();
+  readonly #commands = new Map<string, RunCommand>();
+
+  async start(command: RunCommand): Promise<void> {
+    const { cluster, args } = command;
+    this.#commands.set(cluster.name, command);
+    const component = await startComponent({
+      name: `${cluster.name}/isthmus`,
+      command: [process.execPath, COMMAND, ...args],
+      cwd: cluster.directory,
+      logPath: logOf(cluster),
+    });
+    this.processes.set(cluster.name, component);
+  }
+
+  async restart(clusterName: string): Promise<void> {
+    const command = this.#commands.get(clusterName);
+    if (command !== undefined) await this.start(command);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.processes.values()].map((component) => component.stop()));
+  }
+}

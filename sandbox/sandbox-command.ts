@@ -1,0 +1,209 @@
+// `isthmus sandbox build|up|down`: the commands around a sandbox. Results go to standard output, progress to standard error.
+import { resolve, join } from 'node:path';
+import { Command, Option } from 'commander';
+import { environment } from '../process/config.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type ShutdownStep } from '../process/lifecycle.ts';
+import { ensureBinaries, type OnProgress } from './build-binaries.ts';
+import { maxTargets } from './cluster-plan.ts';
+import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
+import { noProgress, showProgress } from './progress.ts';
+import { startSandbox, type Sandbox } from './sandbox.ts';
+import { stopSandbox } from './stop-sandbox.ts';
+
+/** Starts what is ours inside a sandbox; resolves once it works. The returned step stops it, before the clusters stop. */
+export type StartIsthmus = (sandbox: Sandbox, signal: AbortSignal) => Promise<ShutdownStep>;
+
+/** What the commands are given by their composition. */
+export interface SandboxDependencies {
+  /** Used by `up` without `--bare`. */
+  readonly startIsthmus?: StartIsthmus;
+}
+
+interface UpOptions {
+  readonly targets: number;
+  readonly nodes: number;
+  readonly gpus: number;
+  readonly dir: string;
+  readonly audit?: true;
+  readonly bare?: true;
+  readonly detach?: true;
+  readonly json?: true;
+  readonly supervised?: true;
+}
+
+/** Parses a whole number in a range for the option of that name. Throws AppError `BadInput` that names option and range. */
+export function wholeNumber(option: string, least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    throw new AppError('BadInput', `${option} takes a whole number from ${least} to ${most}, not "${text}".`);
+  };
+}
+
+function progressPrinter(): OnProgress {
+  let state = noProgress;
+  return (text) => {
+    const shown = showProgress(state, text, process.stderr.isTTY);
+    state = shown.state;
+    process.stderr.write(shown.output);
+  };
+}
+
+/** What `up` prints once ready: for people, or with `json` one object with the paths of all kubeconfigs. */
+export function describeSandbox(sandbox: Pick<Sandbox, 'clusters' | 'dir'>, json: boolean): string {
+  const [source, ...targets] = sandbox.clusters;
+  const audited = sandbox.clusters.flatMap(({ name, auditLog }) => (auditLog === undefined ? [] : [[name, auditLog] as const]));
+  if (json) {
+    return JSON.stringify({
+      source: source?.kubeconfigPath,
+      targets: targets.map((target) => target.kubeconfigPath),
+      dir: sandbox.dir,
+      ...(audited.length > 0 ? { auditLogs: Object.fromEntries(audited) } : {}),
+    });
+  }
+  const lines = sandbox.clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
+  return ['The sandbox is ready. To point kubectl at a cluster:', ...lines, ...audited.map(([name, path]) => `  audit log of ${name}: ${path}`)].join('\n');
+}
+
+/** The arguments of the detached child: the same sandbox, supervised. */
+export function supervisedArguments(options: UpOptions): readonly string[] {
+  const { targets, nodes, gpus, dir, audit, bare, json } = options;
+  const numbers = ['--targets', String(targets), '--nodes', String(nodes), '--gpus', String(gpus)];
+  const flags = [audit ? '--audit' : '', bare ? '--bare' : '', json ? '--json' : ''].filter((flag) => flag !== '');
+  return ['sandbox', 'up', ...numbers, '--dir', dir, ...flags, '--supervised'];
+}
+
+interface UpRun {
+  readonly options: UpOptions;
+  readonly dependencies: SandboxDependencies;
+  readonly onProgress: OnProgress;
+  readonly onReady: (output: string) => void;
+}
+
+/** Runs a sandbox until the signal aborts or a program of it fails; everything is stopped when this ends. */
+async function runSandbox({ options, dependencies, onProgress, onReady }: UpRun, signal: AbortSignal): Promise<void> {
+  const { targets, nodes, gpus, dir, audit = false, bare = false, json = false } = options;
+  const sandbox = await startSandbox({ targets, nodes, gpus, dir, audit, onProgress }, signal);
+  const shutdown = new Shutdown();
+  shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
+  const either = AbortSignal.any([signal, sandbox.failed]);
+  try {
+    if (!bare && dependencies.startIsthmus !== undefined) shutdown.add(await dependencies.startIsthmus(sandbox, either));
+    onReady(describeSandbox(sandbox, json));
+    await aborted(either);
+    if (signal.aborted) onProgress('Stopping the sandbox.');
+  } finally {
+    await shutdown.run();
+  }
+  if (sandbox.failed.aborted) throw sandbox.failed.reason;
+}
+
+async function upInForeground(options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal): Promise<void> {
+  const onReady = (output: string): void => {
+    process.stdout.write(`${output}\n`);
+    if (!options.json) process.stderr.write('Press Ctrl-C to stop it.\n');
+  };
+  await runSandbox({ options, dependencies, onProgress: progressPrinter(), onReady }, signal);
+}
+
+async function upSupervised(options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal): Promise<void> {
+  const channel = supervisorChannel();
+  let ready = false;
+  const lost = new AbortController();
+  channel.parentGone.addEventListener('abort', () => {
+    if (!ready) lost.abort(channel.parentGone.reason);
+  });
+  const onProgress = (text: string): void => {
+    if (ready) process.stderr.write(`${text}\n`);
+    else channel.tell({ kind: 'progress', text });
+  };
+  const onReady = (output: string): void => {
+    ready = true;
+    channel.tell({ kind: 'ready', output });
+  };
+  try {
+    await runSandbox({ options, dependencies, onProgress, onReady }, AbortSignal.any([signal, lost.signal]));
+  } catch (error) {
+    const code = error instanceof AppError ? error.code : 'StartFailed';
+    if (!ready) channel.tell({ kind: 'failed', code, message: messageOf(error) });
+    throw error;
+  }
+}
+
+async function upDetached(options: UpOptions, signal: AbortSignal): Promise<void> {
+  const logPath = supervisorLogPath(environment().cacheFolder, options.dir);
+  const output = await startDetached({ args: supervisedArguments(options), logPath, onProgress: progressPrinter() }, signal);
+  process.stdout.write(`${output}\n`);
+  if (!options.json) process.stdout.write(`To stop it: isthmus sandbox down --dir ${options.dir}\n`);
+}
+
+/** Runs a command until it ends or is interrupted; an interruption by the user is no error, but shows in the exit code. */
+async function untilInterrupted(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const signal = untilStopped();
+  try {
+    await run(signal);
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    exitWith(interruptedExitCode);
+  }
+}
+
+async function up(given: UpOptions, dependencies: SandboxDependencies): Promise<void> {
+  if (!given.bare && dependencies.startIsthmus === undefined) {
+    throw new AppError('BadInput', 'This program cannot start Isthmus in a sandbox; use --bare for the clusters alone.');
+  }
+  const options = { ...given, dir: resolve(given.dir) };
+  await untilInterrupted((signal) => {
+    if (options.supervised) return upSupervised(options, dependencies, signal);
+    return options.detach ? upDetached(options, signal) : upInForeground(options, dependencies, signal);
+  });
+}
+
+async function down(directory: string): Promise<void> {
+  await untilInterrupted(async (signal) => {
+    const outcome = await stopSandbox(directory, signal);
+    const texts = {
+      stopped: `The sandbox in ${directory} is stopped.`,
+      cleared: `The sandbox in ${directory} had died; what it left is cleared away.`,
+      'nothing-there': `No sandbox runs in ${directory}.`,
+    };
+    process.stdout.write(`${texts[outcome]}\n`);
+  });
+}
+
+async function build(): Promise<void> {
+  await untilInterrupted(async (signal) => {
+    await ensureBinaries(environment(), progressPrinter(), signal);
+  });
+}
+
+function upCommand(dependencies: SandboxDependencies, defaultDir: string): Command {
+  return new Command('up')
+    .description('start a source and its target clusters, and stay until Ctrl-C')
+    .option('--targets <number>', 'target clusters', wholeNumber('--targets', 1, maxTargets), 2)
+    .option('--nodes <number>', 'nodes of each target', wholeNumber('--nodes', 0, 5_000), 3)
+    .option('--gpus <number>', 'nvidia.com/gpu of each node', wholeNumber('--gpus', 0, 1_024), 0)
+    .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
+    .option('--detach', 'return once it is ready; stop it with `sandbox down`')
+    .option('--json', 'print one JSON object with the paths of the kubeconfigs')
+    .option('--bare', 'control planes and nodes only, nothing of Isthmus in them')
+    .option('--audit', 'let the API servers write audit logs')
+    .addOption(new Option('--supervised').hideHelp())
+    .action((options: UpOptions) => up(options, dependencies));
+}
+
+/** The command `sandbox` with its subcommands. */
+export function sandboxCommand(dependencies: SandboxDependencies = {}): Command {
+  const defaultDir = join(environment().cacheFolder, 'sandbox');
+  return new Command('sandbox')
+    .description('real Kubernetes control planes on this machine, to try Isthmus and to test it')
+    .addCommand(new Command('build').description('build the control planes into the cache folder, if they are not there').action(build))
+    .addCommand(upCommand(dependencies, defaultDir))
+    .addCommand(
+      new Command('down')
+        .description('stop the sandbox of a folder and remove its files')
+        .option('--dir <folder>', 'the folder given to `sandbox up`', defaultDir)
+        .action((options: { readonly dir: string }) => down(resolve(options.dir))),
+    );
+}

@@ -1,0 +1,154 @@
+// `sandbox.json`: who runs the sandbox in a folder and what belongs to it. It is there before the first process and gone
+// after the last, so that a sandbox whose supervisor was killed can still be found and cleared away.
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../process/errors.ts';
+import { clusterNames } from './cluster-plan.ts';
+import { acquireLock, createExclusively } from './file-lock.ts';
+import { identify, isAlive, signalGroup, type ProcessIdentity } from './process-identity.ts';
+
+/** One cluster, as scripts need to know it; all paths are absolute. */
+export interface ClusterRecord {
+  readonly name: string;
+  readonly kubeconfig: string;
+  readonly server: string;
+  readonly auditLog?: string;
+}
+
+/** One process of a sandbox. */
+export interface ProcessRecord extends ProcessIdentity {
+  readonly cluster: string;
+  readonly component: string;
+}
+
+/** The contents of `sandbox.json`. */
+export interface SandboxRecord {
+  readonly state: 'starting' | 'ready';
+  readonly supervisor: ProcessIdentity;
+  readonly clusters: readonly ClusterRecord[];
+  readonly processes: readonly ProcessRecord[];
+  /** Folders that the sandbox made for itself, deepest first. */
+  readonly madeFolders: readonly string[];
+  /** Names in the sandbox's folder that belong to the sandbox. */
+  readonly ownNames: readonly string[];
+}
+
+const recordName = 'sandbox.json';
+const lockName = '.sandbox.lock';
+
+/** The names that a sandbox with so many targets makes in its folder, beside its record. */
+export function ownNames(targets: number): readonly string[] {
+  return clusterNames(targets).flatMap((name) => [name, `${name}.kubeconfig`]);
+}
+
+/** Every folder from `deepest` up to `first`, which is `deepest` itself or above it. */
+export function foldersBetween(deepest: string, first: string): readonly string[] {
+  const folders = [deepest];
+  for (let folder = deepest; folder !== first && dirname(folder) !== folder; ) {
+    folder = dirname(folder);
+    folders.push(folder);
+  }
+  return folders;
+}
+
+const isIdentity = (value: unknown): value is ProcessIdentity =>
+  typeof value === 'object' &&
+  value !== null &&
+  Number.isInteger((value as ProcessIdentity).pid) &&
+  (value as ProcessIdentity).pid > 1 &&
+  typeof (value as ProcessIdentity).startTime === 'string';
+
+/** Reads the text of a record; undefined when it is none, so that nothing is killed or removed by a guess. */
+export function parseRecord(text: string): SandboxRecord | undefined {
+  try {
+    const value = JSON.parse(text) as SandboxRecord;
+    const lists = [value.clusters, value.processes, value.madeFolders, value.ownNames];
+    const isRecord = isIdentity(value.supervisor) && lists.every(Array.isArray) && value.processes.every(isIdentity);
+    return isRecord ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The record in a folder; undefined when there is none. Throws AppError `BadInput` when the file is something else. */
+export async function readRecord(directory: string): Promise<SandboxRecord | undefined> {
+  const path = join(directory, recordName);
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const record = parseRecord(text);
+  if (record === undefined) throw new AppError('BadInput', `${path} is not the record of a sandbox; remove it or choose another --dir.`);
+  return record;
+}
+
+/** Replaces the record in one step. */
+export async function writeRecord(directory: string, record: SandboxRecord): Promise<void> {
+  const draft = join(directory, `${recordName}.draft`);
+  await writeFile(draft, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(draft, join(directory, recordName));
+}
+
+/** Removes everything the sandbox made; what others put into its folders stays. */
+export async function removeFiles(directory: string, record: SandboxRecord): Promise<void> {
+  for (const name of record.ownNames) await rm(join(directory, name), { recursive: true, force: true, maxRetries: 3 });
+  await rm(join(directory, `${recordName}.draft`), { force: true });
+  await rm(join(directory, recordName), { force: true });
+}
+
+/** Removes the folders that the sandbox made, as far as they are empty. */
+export async function removeFolders(record: SandboxRecord): Promise<void> {
+  for (const folder of record.madeFolders) await rmdir(folder).catch(() => undefined);
+}
+
+/** Kills what is left of a sandbox whose supervisor is dead; a process id that now means another process is left alone. */
+export async function killLeftovers(record: SandboxRecord): Promise<void> {
+  for (const leftover of record.processes) {
+    if (await isAlive(leftover)) signalGroup(leftover.pid, 'SIGKILL');
+  }
+}
+
+async function refuseForeignNames(directory: string, names: readonly string[]): Promise<void> {
+  const present = new Set(await readdir(directory));
+  const foreign = names.filter((name) => present.has(name));
+  if (foreign.length > 0) {
+    throw new AppError('BadInput', `${directory} already holds ${foreign.join(', ')}, and no sandbox made them; choose another --dir.`);
+  }
+}
+
+async function clearDeadSandbox(directory: string): Promise<readonly string[]> {
+  const previous = await readRecord(directory);
+  if (previous === undefined) return [];
+  if (await isAlive(previous.supervisor)) {
+    throw new AppError(
+      'BadInput',
+      `A sandbox already runs in ${directory} (process ${previous.supervisor.pid}). Stop it with \`isthmus sandbox down --dir ${directory}\`, or choose another --dir.`,
+    );
+  }
+  await killLeftovers(previous);
+  await removeFiles(directory, previous);
+  return previous.madeFolders;
+}
+
+/**
+ * Makes the folder this process's sandbox and returns its first record. What a dead sandbox left there is cleared away.
+ * Throws AppError `BadInput` when a living sandbox, or something else of the same names, is in the folder.
+ */
+export async function claimDirectory(directory: string, targets: number, signal: AbortSignal): Promise<SandboxRecord> {
+  const firstMade = await mkdir(directory, { recursive: true, mode: 0o700 });
+  const lock = await acquireLock(join(directory, lockName), {}, signal);
+  try {
+    const inherited = await clearDeadSandbox(directory);
+    await refuseForeignNames(directory, ownNames(targets));
+    const record: SandboxRecord = {
+      state: 'starting',
+      supervisor: (await identify(process.pid)) ?? { pid: process.pid, startTime: '' },
+      clusters: [],
+      processes: [],
+      madeFolders: firstMade === undefined ? inherited : foldersBetween(directory, firstMade),
+      ownNames: ownNames(targets),
+    };
+    await createExclusively(join(directory, recordName), JSON.stringify(record));
+    return record;
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,138 @@
+// One step of placing a pod: one candidate at a time, and the target decides (design D6).
+// The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
+import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
+import type { Condition } from '../api/core.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
+import { NOTHING, type Plan } from '../model/plan.ts';
+import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../model/proxy-pod.ts';
+import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
+import type { Rejection } from './snapshot.ts';
+
+/** A chaperon or delegate of the pod in some target. */
+export interface Candidate {
+  readonly target: string;
+  readonly nodeName: string;
+  /** Whether the target can be talked to now. */
+  readonly reachable: boolean;
+  readonly chaperon: Chaperon | undefined;
+  readonly delegate: DelegatePod | undefined;
+  /** When waiting for its verdict began, or its target last gave one to any pod, in ms. */
+  readonly waitingSince: number;
+}
+
+/** All that is known of one pod. */
+export interface PlacementState {
+  readonly proxy: ProxyPod;
+  readonly candidates: readonly Candidate[];
+  /** A create was sent and its outcome is not visible yet. */
+  readonly pendingCreate: boolean;
+  /** Targets that may hold a candidate from before this process began, and have not been heard since. */
+  readonly unheard: readonly string[];
+}
+
+/** The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `withdraw` for the target. */
+export type PlacementStep =
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'wait'; readonly ms?: number }
+  | { readonly kind: 'choose-target' }
+  | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
+  | { readonly kind: 'withdraw'; readonly target: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
+  | { readonly kind: 'release'; readonly plan: Plan };
+
+/** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
+export const PATIENCE_MS = 10_000;
+
+/** Decides the next step for a pod. `now` is in ms, of the same clock as `waitingSince`. */
+export function planPlacement(state: PlacementState, now: number): PlacementStep {
+  const { proxy } = state;
+  if (proxy.nodeName !== undefined) return { kind: 'settled' };
+  if (proxy.terminating) return planRelease(state);
+  if (proxy.gated) return { kind: 'settled' };
+  const [candidate, ...others] = state.candidates.toSorted(byVerdict);
+  const stray = others.find((other) => other.chaperon?.terminating === false && other.reachable);
+  if (stray !== undefined) return withdraw(stray, undefined);
+  if (candidate !== undefined) return planCandidate(proxy, candidate, now);
+  if (state.pendingCreate || state.unheard.length > 0) return { kind: 'wait' };
+  return { kind: 'choose-target' };
+}
+
+function planCandidate(proxy: ProxyPod, candidate: Candidate, now: number): PlacementStep {
+  const { chaperon, delegate, target } = candidate;
+  // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
+  if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
+  const verdict = verdictOf(candidate);
+  switch (verdict.kind) {
+    case 'scheduled':
+      return { kind: 'bind', target, plan: planBinding(proxy, candidate, chaperon.name) };
+    case 'refused':
+      return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
+    case 'pending': {
+      const ms = candidate.waitingSince + PATIENCE_MS - now;
+      if (ms > 0) return { kind: 'wait', ms };
+      return withdraw(candidate, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
+    }
+  }
+}
+
+function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {
+  const next = candidates.find((candidate) => candidate.chaperon?.terminating === false && candidate.reachable);
+  if (next !== undefined) return withdraw(next, undefined);
+  if (candidates.length > 0 || pendingCreate || unheard.length > 0) return { kind: 'wait' };
+  if (!holdsFinalizer(proxy)) return { kind: 'settled' };
+  return { kind: 'release', plan: planFinalizerRemoval(proxy) };
+}
+
+function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
+  if (chaperon === undefined) return { kind: 'wait' };
+  const { namespace, name, uid } = chaperon;
+  return {
+    kind: 'withdraw',
+    target,
+    refusal,
+    plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Foreground' }],
+  };
+}
+
+function planBinding(proxy: ProxyPod, candidate: Candidate, delegateName: string): Plan {
+  const { namespace, name, uid } = proxy;
+  return [
+    {
+      kind: 'bind',
+      binding: {
+        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName } },
+        target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },
+      },
+    },
+  ];
+}
+
+/** Tells the user, by the PodScheduled condition, why no target takes the pod; nothing when it says so already. */
+export function planUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], now: string): Plan {
+  const message = explainRejections(rejected);
+  const before = proxy.podScheduled;
+  if (before?.status === 'False' && before.reason === 'Unschedulable' && before.message === message) return NOTHING;
+  const lastTransitionTime = before?.status === 'False' ? (before.lastTransitionTime ?? now) : now;
+  const condition: Condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime };
+  const { namespace, name, uid } = proxy;
+  return [
+    {
+      kind: 'patch',
+      type: PODS,
+      at: { namespace, name, subresource: 'status' },
+      patchType: 'strategic',
+      patch: { metadata: { uid }, status: { conditions: [condition] } },
+    },
+  ];
+}
+
+/** The word of the target: of the delegate pod itself when it is there, else what the chaperon says of it. */
+function verdictOf({ chaperon, delegate }: Candidate): Verdict {
+  return delegate?.verdict ?? chaperon?.verdict ?? { kind: 'pending' };
+}
+
+/** A candidate that has its node goes first, so that it is the others that are withdrawn. */
+function byVerdict(one: Candidate, other: Candidate): number {
+  const rank = (candidate: Candidate) => (verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
+}

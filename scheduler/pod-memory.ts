@@ -1,0 +1,57 @@
+// What the scheduler remembers of a pod that is not written in any object. Losing it (a restart) is safe: chaperons are seen again
+// in their targets, and refusals are asked for again.
+import type { Rejection } from './snapshot.ts';
+
+/** A create whose chaperon has not been seen in the target's collection yet. */
+export type PendingCreate =
+  /** Sent, and no answer came: it may have been done. */
+  | { readonly kind: 'unconfirmed'; readonly target: string }
+  /** Done at this resourceVersion of the target. */
+  | { readonly kind: 'created'; readonly target: string; readonly resourceVersion: number };
+
+interface Refusal extends Rejection {
+  readonly until: number;
+}
+
+/** Memory of one proxy pod. Times are in ms of a monotonic clock. */
+export class PodMemory {
+  readonly uid: string;
+  pendingCreate: PendingCreate | undefined;
+  bindSent = false;
+  /** Targets that may hold a chaperon or delegate of the pod. */
+  readonly targets = new Set<string>();
+  readonly #refusals = new Map<string, Refusal>();
+  readonly #seenAt = new Map<string, number>();
+
+  constructor(uid: string) {
+    this.uid = uid;
+  }
+
+  /** Does not ask this target again before `until`. */
+  refuse(target: string, { reason, message }: Rejection, until: number): void {
+    this.#refusals.set(target, { reason, message, until });
+  }
+
+  /** Refusals that still hold, and when the first of them ends. */
+  refusals(now: number): { readonly byTarget: ReadonlyMap<string, Rejection>; readonly nextEnd: number | undefined } {
+    let nextEnd: number | undefined;
+    for (const [target, { until }] of this.#refusals) {
+      if (until <= now) this.#refusals.delete(target);
+      else nextEnd = Math.min(nextEnd ?? until, until);
+    }
+    return { byTarget: this.#refusals, nextEnd };
+  }
+
+  /** When the candidate in a target was first seen. */
+  firstSeen(target: string, now: number): number {
+    const seen = this.#seenAt.get(target) ?? now;
+    this.#seenAt.set(target, seen);
+    return seen;
+  }
+
+  /** The target holds nothing of the pod any more. */
+  left(target: string): void {
+    this.targets.delete(target);
+    this.#seenAt.delete(target);
+  }
+}

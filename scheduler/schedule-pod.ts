@@ -1,0 +1,52 @@
+// Step 3 of a pod's way: which target. Filter, score, choose; nothing else happens here.
+import { concerns, FILTERS } from './filters.ts';
+import { leastAllocated } from './scores.ts';
+import type { PodToSchedule, Rejection, TargetSnapshot } from './snapshot.ts';
+
+/** A target that the pod cannot go to, and why. */
+export interface RejectedTarget extends Rejection {
+  readonly target: string;
+}
+
+/** The outcome of a decision. */
+export type SchedulingDecision =
+  | { readonly kind: 'chosen'; readonly target: TargetSnapshot; readonly score: number; readonly rejected: readonly RejectedTarget[] }
+  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[] };
+
+/** Chooses the best target. Independent of the order of `targets`: equal scores go to the key that sorts first. */
+export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): SchedulingDecision {
+  const rejected: RejectedTarget[] = [];
+  let best: { readonly target: TargetSnapshot; readonly score: number } | undefined;
+  for (const target of targets) {
+    if (!concerns(target, pod.namespace)) continue;
+    const rejection = firstRejection(pod, target);
+    if (rejection !== undefined) {
+      rejected.push({ target: target.key, ...rejection });
+      continue;
+    }
+    const score = target.capacity === undefined ? 0 : leastAllocated(target.capacity, pod.requirements.requests);
+    if (best === undefined || isBetter({ target, score }, best)) best = { target, score };
+  }
+  rejected.sort((a, b) => (a.target < b.target ? -1 : 1));
+  return best === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...best, rejected };
+}
+
+/** One sentence for the user: every target with what is in the way. */
+export function explainRejections(rejected: readonly RejectedTarget[]): string {
+  if (rejected.length === 0) return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for example with "isthmus peer"';
+  const each = rejected.map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
+  return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.`;
+}
+
+function firstRejection(pod: PodToSchedule, target: TargetSnapshot): Rejection | undefined {
+  for (const filter of FILTERS) {
+    const rejection = filter(pod, target);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}
+
+function isBetter(one: { readonly target: TargetSnapshot; readonly score: number }, other: typeof one): boolean {
+  if (one.score !== other.score) return one.score > other.score;
+  return one.target.key < other.target.key;
+}

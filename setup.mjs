@@ -1,0 +1,48 @@
+// Makes a fresh clone ready: installs the locked packages when they are missing or out of date, then compiles.
+// Plain JavaScript, because it runs before anything is installed. `--build` only compiles (npm calls it so after an install).
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, chmodSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const checkout = dirname(fileURLToPath(import.meta.url));
+const wanted = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')).engines.node.replace('>=', '');
+
+const isOlder = ([major, minor], [wantedMajor, wantedMinor]) => major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+const numbers = (version) => version.split('.').map(Number);
+
+if (isOlder(numbers(process.versions.node), numbers(wanted))) {
+  console.error(`Isthmus needs Node.js ${wanted} or newer; this is ${process.versions.node}. Install a current Node.js and run the command again.`);
+  process.exit(1);
+}
+
+function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: checkout, stdio: 'inherit', ...options });
+  if (result.error) {
+    console.error(`Could not run ${command}: ${result.error.message}`);
+    process.exit(1);
+  }
+  if (result.status !== 0) process.exit(result.status ?? 1);
+}
+
+/** Packages are current when npm wrote its own record of them after the lock file last changed. */
+function packagesAreCurrent() {
+  const installed = join(checkout, 'node_modules', '.package-lock.json');
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(join(checkout, 'package-lock.json')).mtimeMs;
+}
+
+function compile() {
+  const compiler = join(checkout, 'node_modules', '.bin', 'tsc');
+  if (!existsSync(compiler)) return; // an install without development packages brings its compiled files along
+  rmSync(join(checkout, 'build', 'test'), { recursive: true, force: true }); // a removed test must not run on
+  run(compiler, ['--project', checkout]);
+  const command = join(checkout, 'build', 'cli', 'main.js');
+  if (existsSync(command)) chmodSync(command, 0o755);
+}
+
+if (process.argv.includes('--build') || packagesAreCurrent()) {
+  compile();
+} else {
+  console.error('Installing the packages that package-lock.json names …');
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']); // compiles through the `prepare` script
+}

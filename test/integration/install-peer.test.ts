@@ -1,0 +1,404 @@
+// `isthmus install` and `isthmus peer` on real API servers: what they make is admitted, can be repeated, and gives the
+// source's identity and our components what they need and nothing that they do not.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { CLUSTER_SOURCES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
+import type { KubernetesObject } from '../../api/core.ts';
+import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
+import { installInto } from '../../cli/install.ts';
+import { peerClusters, type PeerCluster, type PeeringRequest } from '../../cli/peer-clusters.ts';
+import { untilTargetReady } from '../../cli/target-readiness.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { readKubeconfig } from '../../kubernetes/kubeconfig.ts';
+import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { readClusterId } from '../../kubernetes/target-session.ts';
+import { Transport } from '../../kubernetes/transport.ts';
+import { installManifests } from '../../manifests/install.ts';
+import { sourceAccount, sourceSideManifests, targetSideManifests, type Peering } from '../../manifests/peering.ts';
+import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME, webhookConfiguration } from '../../manifests/webhook-configuration.ts';
+import { createAuthority } from '../../process/certificate-authority.ts';
+import type { AppError } from '../../process/errors.ts';
+import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+
+const installNamespace = 'isthmus-system';
+const deadline = AbortSignal.timeout(300_000);
+const quiet = { tell: () => undefined, signal: deadline };
+const patience = { forMs: 15_000, everyMs: 50 };
+
+let sandbox: Sandbox;
+let source: PeerCluster;
+let target: PeerCluster;
+
+before(async () => {
+  sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-install-')), targets: 1, nodes: 0, gpus: 0, audit: false }, deadline);
+  [source, target] = (await Promise.all(
+    sandbox.clusters.map(async ({ name, kubeconfigPath }) => ({ ...(await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })), label: name })),
+  )) as [PeerCluster, PeerCluster];
+});
+
+after(async () => {
+  await Promise.all([source, target].map((cluster) => cluster?.client.transport.close()));
+  await sandbox?.stop();
+  if (sandbox !== undefined) await rmdir(sandbox.dir); // fails when the sandbox left something in it
+});
+
+/** Runs the command itself, as a user does; gives what it printed and its exit code. */
+async function isthmus(...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
+  const main = new URL('../../cli/main.js', import.meta.url).pathname;
+  try {
+    return { ...(await promisify(execFile)(process.execPath, [main, ...args])), code: 0 };
+  } catch (error) {
+    return error as { stdout: string; stderr: string; code: number };
+  }
+}
+
+const kubeconfigs = (): readonly string[] => sandbox.clusters.map((cluster) => cluster.kubeconfigPath);
+
+const request = (more: Partial<PeeringRequest> = {}): PeeringRequest => ({ name: 'eu-west', installNamespace, source, target, ...more });
+
+async function peeringOf(more: Partial<Peering> = {}): Promise<Peering> {
+  return { name: 'eu-west', installNamespace, sourceId: await readClusterId(source.client, deadline), ...more };
+}
+
+function read(client: ClusterClient, object: KubernetesObject): Promise<KubernetesObject> {
+  return client.get(typeOf(object), { namespace: object.metadata.namespace, name: object.metadata.name ?? '' });
+}
+
+/** The API server itself writes the status of definitions; their generation changes with the spec alone. */
+const version = ({ kind, metadata }: KubernetesObject) => (kind === 'CustomResourceDefinition' ? metadata.generation : metadata.resourceVersion);
+
+async function versions(client: ClusterClient, objects: readonly KubernetesObject[]): Promise<readonly string[]> {
+  const stored = await Promise.all(objects.filter((object) => object.kind !== 'Secret').map((object) => read(client, object)));
+  return stored.map((object) => `${object.kind} ${object.metadata.name} ${version(object)}`);
+}
+
+async function createNamespace(client: ClusterClient, name: string, labels: Record<string, string> = {}): Promise<void> {
+  await client.create(NAMESPACES, { metadata: { name, labels } });
+  const account = { namespace: name, name: 'default' };
+  await lookFor(() => client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
+}
+
+const podIn = (namespace: string, annotations?: Record<string, string>) => ({
+  metadata: { generateName: 'pod-', namespace, ...(annotations && { annotations }) },
+  spec: { containers: [{ name: 'c', image: 'image.example/c:1' }] },
+});
+
+const elected = (namespace: string) => source.client.create(PODS, podIn(namespace, { [ELECT_ANNOTATION]: '' }));
+
+/** `authorization.k8s.io/v1` ResourceAttributes. */
+interface Access {
+  readonly verb: string;
+  readonly resource: string;
+  readonly group?: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+const ours = 'multicluster.admiralty.io';
+
+async function isAllowed(client: ClusterClient, access: Access, user?: string): Promise<boolean> {
+  const kind = user === undefined ? 'SelfSubjectAccessReview' : 'SubjectAccessReview';
+  const answer = await client.transport.call<{ status: { allowed: boolean } }>({
+    method: 'POST',
+    path: `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`,
+    body: { apiVersion: 'authorization.k8s.io/v1', kind, spec: { resourceAttributes: access, ...(user !== undefined && { user }) } },
+  });
+  return answer.status.allowed;
+}
+
+async function asSource(secretNamespace: string): Promise<ClusterClient> {
+  const secret = await source.client.get(SECRETS, { namespace: secretNamespace, name: 'eu-west-kubeconfig' });
+  const text = Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8');
+  return new ClusterClient(new Transport(await readKubeconfig({ text, author: 'tenant' }), 'isthmus-test-source'));
+}
+
+const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.status === 403;
+
+describe('before an installation', () => {
+  it('refuses to peer and says what to run first', async () => {
+    await assert.rejects(peerClusters(request(), quiet), (error: AppError) => error.code === 'NotFound' && /isthmus install/.test(error.message));
+  });
+});
+
+describe('isthmus install', () => {
+  it('applies everything to a source and a target, a line for each object', async () => {
+    for (const { client } of [source, target]) {
+      const lines: string[] = [];
+      await installInto(client, { installNamespace }, { tell: (line) => lines.push(line), signal: deadline });
+      assert.equal(lines.length, installManifests({ installNamespace }).length + 1);
+    }
+    assert.deepEqual(await target.client.list(POD_CHAPERONS), []);
+  });
+
+  it('repeated from the command line changes nothing', async () => {
+    const objects = installManifests({ installNamespace });
+    const before = await versions(source.client, objects);
+    const { stdout, code } = await isthmus('install', '--kubeconfig', kubeconfigs()[0]!);
+    assert.equal(code, 0);
+    assert.match(stdout, /Isthmus is installed\. Next:/);
+    const afterwards = await versions(source.client, objects);
+    assert.deepEqual(afterwards, before);
+  });
+
+  it('keeps the certificate authority that the webhook wrote, also when the address changes', async () => {
+    const { keyPair } = await createAuthority('test', 1, new Date());
+    const caBundle = Buffer.from(keyPair.certificate).toString('base64');
+    const written = { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks: [{ name: WEBHOOK_NAME, clientConfig: { caBundle } }] };
+    await source.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, written, 'isthmus-webhook');
+    const clientConfig = async () => (await source.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME })).webhooks?.[0]?.clientConfig;
+
+    await installInto(source.client, { installNamespace, webhookUrl: 'https://127.0.0.1:1/mutate--v1-pod' }, quiet);
+    assert.deepEqual(await clientConfig(), { caBundle, url: 'https://127.0.0.1:1/mutate--v1-pod' });
+    await installInto(source.client, { installNamespace }, quiet);
+    const service = { namespace: installNamespace, name: 'isthmus-webhook', path: '/mutate--v1-pod', port: 443 };
+    assert.deepEqual(await clientConfig(), { caBundle, service });
+  });
+
+  it('prints the objects and changes nothing in a dry run', async () => {
+    const { stdout, code } = await isthmus('install', '--dry-run', '--namespace', 'elsewhere');
+    assert.equal(code, 0);
+    assert.match(stdout, /kind: MutatingWebhookConfiguration/);
+    await assert.rejects(source.client.get(NAMESPACES, { name: 'elsewhere' }), (error) => error instanceof ApiError && error.status === 404);
+  });
+
+  it('names the file of a kubeconfig that is not there', async () => {
+    const { stderr, code } = await isthmus('install', '--kubeconfig', 'missing.kubeconfig');
+    assert.equal(code, 1);
+    assert.match(stderr, /missing\.kubeconfig cannot be read/);
+  });
+});
+
+describe('the webhook configuration, while no webhook answers', () => {
+  before(async () => {
+    const optedIn = { 'multicluster-scheduler': 'enabled' };
+    await createNamespace(source.client, 'opted-in', optedIn);
+    await createNamespace(source.client, 'not-opted-in');
+    const patch = { metadata: { labels: optedIn } };
+    await source.client.patch(NAMESPACES, { name: installNamespace }, { patchType: 'merge', patch });
+    const account = { namespace: installNamespace, name: 'default' };
+    await lookFor(() => source.client.get(SERVICE_ACCOUNTS, account).catch(() => undefined), patience, deadline);
+    // API servers read webhook configurations a moment after they are stored: the first refusal shows that ours is read.
+    await lookFor(() => elected('opted-in').then(() => undefined, () => true), patience, deadline);
+  });
+
+  it('refuses an annotated pod of a namespace that opted in', async () => {
+    await assert.rejects(elected('opted-in'), (error) => error instanceof ApiError && error.message.includes(WEBHOOK_NAME));
+  });
+
+  it('lets a pod without annotations, and one with others, be created there', async () => {
+    await source.client.create(PODS, podIn('opted-in'));
+    await source.client.create(PODS, podIn('opted-in', { 'example.com/other': '' }));
+  });
+
+  it('does not see annotated pods of other namespaces, nor of the install namespace even when it is labelled', async () => {
+    await elected('not-opted-in');
+    await elected(installNamespace);
+  });
+
+  after(() => installInto(source.client, { installNamespace }, quiet));
+});
+
+describe('isthmus peer', () => {
+  it('refuses to peer a cluster with itself and names the alternative', async () => {
+    await assert.rejects(peerClusters(request({ target: source }), quiet), (error: AppError) => error.code === 'BadInput' && /self: true/.test(error.message));
+  });
+
+  const connectionWith = (change: object): PeerCluster => ({ ...target, connection: { ...target.connection, ...change } });
+  const unusable: [string, Partial<PeeringRequest>, RegExp][] = [
+    ['a target whose certificate is not checked', { get target() { return connectionWith({ insecure: true }); } }, /insecure-skip-tls-verify/],
+    ['a target that needs another server name', { get target() { return connectionWith({ serverName: 'other.example' }); } }, /--target-server/],
+    ['a server that kubeconfigs in Secrets may not name', { targetServer: 'https://169.254.169.254' }, /metadata address/],
+  ];
+  for (const [what, more, pattern] of unusable) {
+    it(`refuses ${what} before it writes anything`, async () => {
+      await assert.rejects(peerClusters(request(more), quiet), pattern);
+      assert.deepEqual(await target.client.list(CLUSTER_SOURCES), []);
+    });
+  }
+
+  it('makes a ClusterTarget from the command line and says that nothing runs yet', async () => {
+    const [sourceFile, targetFile] = kubeconfigs();
+    const { stdout, stderr, code } = await isthmus('peer', '--source-kubeconfig', sourceFile!, '--target-kubeconfig', targetFile!, '--name', 'eu-west');
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /token of the source holds until \d{4}-/);
+    assert.match(stdout, /ClusterTarget eu-west is peered\. Nothing runs in the source yet/);
+  });
+
+  it('asks for a token of a year and gets it', async () => {
+    const lines: string[] = [];
+    await peerClusters(request(), { tell: (line) => lines.push(line), signal: deadline });
+    const until = /holds until (\S+);/.exec(lines.join('\n'))?.[1] ?? '';
+    assert.ok(Date.parse(until) - Date.now() > 364 * 86_400_000, until);
+  });
+
+  it('repeated changes nothing but the Secret', async () => {
+    const peering = await peeringOf();
+    const stored = async () => [
+      ...(await versions(target.client, targetSideManifests(peering))),
+      ...(await versions(source.client, sourceSideManifests(peering, ''))),
+    ];
+    const before = await stored();
+    await peerClusters(request(), quiet);
+    assert.deepEqual(await stored(), before);
+  });
+
+  it('sees the target become Ready, and why it is not', async () => {
+    const peering = await peeringOf();
+    const quick = { firstStatus: { forMs: 5_000, everyMs: 20 }, ready: { forMs: 200, everyMs: 20 } };
+    const setReady = (status: string, reason: string) => {
+      const condition = { type: 'Ready', status, reason, message: 'test', lastTransitionTime: new Date().toISOString() };
+      const clusterTarget = sourceSideManifests(peering, '').at(-1)!;
+      const at = { name: 'eu-west', subresource: 'status' } as const;
+      return source.client.patch(typeOf(clusterTarget), at, { patchType: 'merge', patch: { status: { conditions: [condition] } } });
+    };
+    await setReady('False', 'Forbidden');
+    assert.deepEqual(await untilTargetReady(source.client, peering, deadline, quick), { kind: 'not-ready', reason: 'Forbidden', message: 'test' });
+    await setReady('True', 'Connected');
+    assert.deepEqual(await untilTargetReady(source.client, peering, deadline, quick), { kind: 'ready' });
+  });
+});
+
+describe('the identity of a source that was peered with the whole target', () => {
+  let client: ClusterClient;
+  before(async () => {
+    client = await asSource(installNamespace);
+  });
+  after(() => client.transport.close());
+
+  it('creates, reads and deletes chaperons and lists pods', async () => {
+    const { spec } = podIn('default');
+    const made = await client.create(POD_CHAPERONS, { metadata: { namespace: 'default', name: 'chaperon' }, spec } as KubernetesObject);
+    assert.equal((await client.get(POD_CHAPERONS, { namespace: 'default', name: 'chaperon' })).metadata.uid, made.metadata.uid);
+    await client.delete(POD_CHAPERONS, { namespace: 'default', name: 'chaperon' });
+    assert.ok(Array.isArray(await client.list(PODS)));
+  });
+
+  it('learns which cluster it talks to', async () => {
+    assert.equal(await readClusterId(client, deadline), await readClusterId(target.client, deadline));
+  });
+
+  const refused: [string, () => Promise<unknown>][] = [
+    ['read a Secret', () => client.list(SECRETS, { namespace: 'default' })],
+    ['create a pod', () => client.create(PODS, podIn('default'))],
+    ['list nodes', () => client.list(NODES)],
+    ['read another namespace', () => client.get(NAMESPACES, { name: 'default' })],
+    ['list leases', () => client.list(LEASES, { namespace: 'kube-node-lease' })],
+  ];
+  for (const [what, call] of refused) {
+    it(`may not ${what}`, () => assert.rejects(call(), isForbidden));
+  }
+
+  const reviews: [boolean, Access][] = [
+    [true, { verb: 'deletecollection', group: ours, resource: 'podchaperons', namespace: 'default' }],
+    [true, { verb: 'watch', resource: 'pods' }],
+    [true, { verb: 'get', resource: 'pods', subresource: 'log', namespace: 'default' }],
+    [true, { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'default' }],
+    [true, { verb: 'watch', group: ours, resource: 'clustersummaries' }],
+    [false, { verb: 'update', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
+    [false, { verb: 'patch', group: ours, resource: 'clustersummaries' }],
+    [false, { verb: 'delete', resource: 'pods', namespace: 'default' }],
+    [false, { verb: 'patch', resource: 'pods', namespace: 'default' }],
+    [false, { verb: 'create', resource: 'pods', subresource: 'eviction', namespace: 'default' }],
+    [false, { verb: 'delete', resource: 'nodes' }],
+    [false, { verb: 'get', resource: 'nodes', subresource: 'proxy' }],
+    [false, { verb: 'get', group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-node-lease' }],
+    [false, { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: installNamespace }],
+    [false, { verb: 'create', group: 'rbac.authorization.k8s.io', resource: 'clusterrolebindings' }],
+    [false, { verb: 'impersonate', resource: 'users' }],
+    [false, { verb: 'get', group: ours, resource: 'clustersources' }],
+  ];
+  for (const [allowed, access] of reviews) {
+    const { verb, resource, subresource } = access;
+    it(`${allowed ? 'may' : 'may not'} ${verb} ${resource}${subresource === undefined ? '' : `/${subresource}`}`, async () => {
+      assert.equal(await isAllowed(client, access), allowed);
+    });
+  }
+});
+
+describe('peering of one namespace', () => {
+  const namespace = 'team-a';
+  let client: ClusterClient;
+
+  it('says in which cluster the namespace is missing', async () => {
+    await createNamespace(source.client, namespace);
+    await assert.rejects(
+      peerClusters(request({ namespace }), quiet),
+      (error: AppError) => error.code === 'NotFound' && error.message.includes(`${target.label} has no namespace team-a`),
+    );
+  });
+
+  it('gives rights in that namespace alone', async () => {
+    await createNamespace(target.client, namespace);
+    await peerClusters(request({ namespace }), quiet);
+    client = await asSource(namespace);
+    const create = { verb: 'create', group: ours, resource: 'podchaperons' };
+    assert.equal(await isAllowed(client, { ...create, namespace }), true);
+    assert.equal(await isAllowed(client, { ...create, namespace: 'default' }), false);
+    assert.equal(await isAllowed(client, { verb: 'list', resource: 'pods' }), false);
+    assert.equal(await isAllowed(client, { verb: 'watch', group: ours, resource: 'clustersummaries' }), true);
+    assert.equal(sourceAccount(await peeringOf({ namespace })).namespace, namespace);
+  });
+
+  it('lets the components read the kubeconfig there, and no other Secrets but their own namespace\'s', async () => {
+    const user = `system:serviceaccount:${installNamespace}:isthmus-scheduler`;
+    const secrets = { verb: 'watch', resource: 'secrets' };
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace }, user), true);
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace: installNamespace }, user), true);
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace: 'default' }, user), false);
+    assert.equal(await isAllowed(source.client, secrets, user), false);
+  });
+
+  after(() => client?.transport.close());
+});
+
+describe('the components in a cluster', () => {
+  const rows: [string, boolean, Access][] = [
+    ['webhook', true, { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'isthmus' }],
+    ['webhook', false, { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'other' }],
+    ['webhook', false, { verb: 'get', resource: 'secrets', namespace: installNamespace }],
+    ['webhook', false, { verb: 'list', resource: 'pods' }],
+    ['scheduler', true, { verb: 'create', resource: 'pods', subresource: 'binding', namespace: 'default' }],
+    ['scheduler', true, { verb: 'patch', resource: 'pods', subresource: 'status', namespace: 'default' }],
+    ['scheduler', false, { verb: 'create', resource: 'pods', namespace: 'default' }],
+    ['scheduler', false, { verb: 'delete', resource: 'pods', namespace: 'default' }],
+    ['scheduler', false, { verb: 'patch', resource: 'nodes' }],
+    ['delegate-controller', true, { verb: 'create', resource: 'pods', namespace: 'default' }],
+    ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
+    ['delegate-controller', true, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'singleton' }],
+    ['delegate-controller', false, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'other' }],
+    ['delegate-controller', false, { verb: 'create', resource: 'pods', subresource: 'binding', namespace: 'default' }],
+    ['virtual-node', true, { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-node-lease' }],
+    ['virtual-node', true, { verb: 'patch', resource: 'nodes', subresource: 'status' }],
+    ['virtual-node', true, { verb: 'patch', group: ours, resource: 'clustertargets', subresource: 'status' }],
+    ['virtual-node', false, { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'default' }],
+    ['virtual-node', false, { verb: 'patch', group: ours, resource: 'clustertargets' }],
+  ];
+  for (const [component, allowed, access] of rows) {
+    const what = [access.resource, access.subresource].filter(Boolean).join('/');
+    it(`${component} ${allowed ? 'may' : 'may not'} ${access.verb} ${what} ${access.name ?? ''}`.trim(), async () => {
+      assert.equal(await isAllowed(source.client, access, `system:serviceaccount:${installNamespace}:isthmus-${component}`), allowed);
+    });
+  }
+});
+
+describe('what the API server stores', () => {
+  it('of the webhook configuration is what was sent, field by field', async () => {
+    const sent = webhookConfiguration({ installNamespace }).webhooks![0]!;
+    const type: ResourceType = MUTATING_WEBHOOK_CONFIGURATIONS;
+    const stored = (await target.client.get(type, { name: WEBHOOK_CONFIGURATION_NAME })) as unknown as { webhooks: Record<string, unknown>[] };
+    assert.deepEqual({ ...stored.webhooks[0], ...sent }, { ...stored.webhooks[0] });
+  });
+
+  it('of a wrong object is refused with its reason, not swallowed', async () => {
+    const wrong = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'Not-A-Label' } };
+    await assert.rejects(applyObjects(target.client, [wrong], 'test', quiet), (error) => error instanceof ApiError && error.status === 422);
+  });
+});

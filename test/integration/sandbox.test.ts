@@ -1,0 +1,294 @@
+// A sandbox as its users meet it: real control planes that behave as a cluster does, and that leave nothing behind.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Agent, request, WebSocket } from 'undici';
+import { parse } from 'yaml';
+import { isAlive, type ProcessIdentity } from '../../sandbox/process-identity.ts';
+import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
+
+const run = promisify(execFile);
+const command = join(import.meta.dirname, '..', '..', 'cli', 'main.js');
+const never = new AbortController().signal;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Record<string, any>;
+}
+
+/** Requests to the API server of a kubeconfig, as its user or with a token. */
+class Api {
+  readonly server: string;
+  readonly #withCertificate: Agent;
+  readonly #withoutCertificate: Agent;
+
+  constructor(kubeconfig: string) {
+    const config = parse(kubeconfig) as { clusters: [{ cluster: Record<string, string> }]; users: [{ user: Record<string, string> }] };
+    const data = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
+    const { cluster } = config.clusters[0];
+    const { user } = config.users[0];
+    const ca = data(cluster['certificate-authority-data']);
+    this.server = cluster['server']!;
+    this.#withCertificate = new Agent({ connect: { ca, cert: data(user['client-certificate-data']), key: data(user['client-key-data']) } });
+    this.#withoutCertificate = new Agent({ connect: { ca } });
+  }
+
+  async send(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object, token?: string): Promise<Answer> {
+    const answer = await request(new URL(path, this.server), {
+      method,
+      dispatcher: token === undefined ? this.#withCertificate : this.#withoutCertificate,
+      headers: { 'content-type': 'application/json', 'user-agent': 'sandbox-test', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, text, body: text.startsWith('{') ? (JSON.parse(text) as Record<string, any>) : {} };
+  }
+
+  /** Watches until an object of that name satisfies the condition; gives its last state. */
+  async until(collection: string, name: string, condition: (object: Record<string, any> | undefined) => boolean): Promise<Record<string, any> | undefined> {
+    const query = `watch=true&timeoutSeconds=60&fieldSelector=metadata.name%3D${name}`;
+    const answer = await request(new URL(`${collection}?${query}`, this.server), { dispatcher: this.#withCertificate });
+    let rest = '';
+    for await (const chunk of answer.body) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const event = JSON.parse(line) as { type: string; object: Record<string, any> };
+        const state = event.type === 'DELETED' ? undefined : event.object;
+        if (condition(state)) return state;
+      }
+    }
+    throw new Error(`${name} did not come to the state that was waited for`);
+  }
+
+  /** Runs a command in a pod and gives what it wrote, as `kubectl exec` would. */
+  async exec(pod: string, ...words: readonly string[]): Promise<string> {
+    const query = new URLSearchParams([...words.map((word) => ['command', word]), ['stdout', 'true']]);
+    const url = `${this.server.replace('https', 'wss')}/api/v1/namespaces/default/pods/${pod}/exec?${query}`;
+    const socket = new WebSocket(url, { protocols: ['v5.channel.k8s.io'], dispatcher: this.#withCertificate });
+    socket.binaryType = 'arraybuffer';
+    let output = '';
+    socket.addEventListener('message', (event) => {
+      const frame = Buffer.from(event.data as ArrayBuffer);
+      if (frame[0] === 1) output += frame.subarray(1).toString();
+    });
+    await new Promise<void>((resolve, reject) => {
+      socket.addEventListener('close', () => resolve());
+      socket.addEventListener('error', (event) => reject(event.error as Error));
+    });
+    return output;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#withCertificate.close(), this.#withoutCertificate.close()]);
+  }
+}
+
+const plainPod = (name: string, more: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: { containers: [{ name: 'main', image: 'registry.example/app:v1' }], ...more },
+});
+const pods = '/api/v1/namespaces/default/pods';
+const isRunning = (pod: Record<string, any> | undefined): boolean => pod?.['status'].phase === 'Running';
+
+async function living(identities: readonly ProcessIdentity[]): Promise<number> {
+  return (await Promise.all(identities.map(isAlive))).filter(Boolean).length;
+}
+
+describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
+  let base = '';
+  let dir = '';
+  let output: { readonly source: string; readonly targets: readonly string[]; readonly dir: string; readonly auditLogs: Readonly<Record<string, string>> };
+  let record: SandboxRecord;
+  let api: Api;
+
+  before(async () => {
+    base = await mkdtemp(join(tmpdir(), 'isthmus-sandbox-'));
+    dir = join(base, 'sandbox');
+    const args = ['sandbox', 'up', '--bare', '--targets', '1', '--nodes', '1', '--dir', dir, '--audit', '--detach', '--json'];
+    const { stdout } = await run(process.execPath, [command, ...args]);
+    output = JSON.parse(stdout) as typeof output;
+    record = JSON.parse(await readFile(join(dir, 'sandbox.json'), 'utf8')) as SandboxRecord;
+    api = new Api(await readFile(output.targets[0]!, 'utf8'));
+  });
+  after(async () => {
+    await api.close();
+    await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir]);
+    await rm(base, { recursive: true, force: true });
+  });
+
+  it('prints where the kubeconfigs are, and records its clusters and processes', () => {
+    assert.deepEqual([output.source, ...output.targets], [join(dir, 'source.kubeconfig'), join(dir, 'target-1.kubeconfig')]);
+    assert.deepEqual(record.clusters.map((cluster) => cluster.name), ['source', 'target-1']);
+    assert.equal(record.state, 'ready');
+    assert.deepEqual(record.processes.filter((known) => known.cluster === 'source').map((known) => known.component).toSorted(), [
+      'etcd',
+      'kube-apiserver',
+      'kube-controller-manager',
+      'kube-scheduler',
+    ]);
+  });
+
+  it('refuses a second sandbox in the same folder', async () => {
+    const second = run(process.execPath, [command, 'sandbox', 'up', '--bare', '--dir', dir]);
+    await assert.rejects(second, { code: 1, stderr: /isthmus: A sandbox already runs in .*\n$/ });
+  });
+
+  it('has a node with the promised room, Ready and without taints', async () => {
+    const { items } = (await api.send('GET', '/api/v1/nodes')).body as { items: any[] };
+    assert.equal(items.length, 1);
+    assert.equal(items[0].status.allocatable.cpu, '32');
+    assert.equal(items[0].spec.taints, undefined);
+    assert.ok(items[0].status.conditions.some((condition: any) => condition.type === 'Ready' && condition.status === 'True'));
+  });
+
+  it('accepts the ServiceAccount tokens that it issues', async () => {
+    const tokenRequest = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } };
+    const issued = await api.send('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', tokenRequest);
+    assert.equal(issued.status, 201, issued.text);
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const token = issued.body['status'].token as string;
+    const seen = await api.send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review, token);
+    assert.equal(seen.body['status'].userInfo.username, 'system:serviceaccount:default:default');
+    const denied = await api.send('GET', '/api/v1/nodes', undefined, token);
+    assert.equal(denied.status, 403, 'RBAC is on');
+  });
+
+  it('runs a plain pod through kube-scheduler and kwok, in one status', async () => {
+    const initContainers = [{ name: 'init', image: 'i' }, { name: 'sidecar', image: 's', restartPolicy: 'Always' }];
+    assert.equal((await api.send('POST', pods, plainPod('plain', { initContainers }))).status, 201);
+    const pod = (await api.until(pods, 'plain', isRunning))!;
+    assert.equal(pod['spec'].nodeName, 'target-1-node-1');
+    assert.match(pod['status'].podIP, /^10\.129\./);
+    const conditions = Object.fromEntries(pod['status'].conditions.map((condition: any) => [condition.type, condition.status]));
+    for (const type of ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready']) assert.equal(conditions[type], 'True', type);
+    assert.equal(pod['status'].initContainerStatuses[0].state.terminated.exitCode, 0);
+    assert.ok(pod['status'].initContainerStatuses[1].state.running, 'a sidecar keeps running');
+    assert.ok(pod['status'].containerStatuses[0].state.running.startedAt);
+  });
+
+  it('answers logs and exec through the API server', async () => {
+    const log = await api.send('GET', `${pods}/plain/log?container=main`);
+    assert.equal(log.status, 200, log.text);
+    assert.match(log.text, /simulated container in cluster target-1/);
+    assert.equal((await api.send('GET', `${pods}/plain/log?container=main&tailLines=1`)).text, 'It is ready.\n');
+    assert.equal(await api.exec('plain', 'echo', 'from the pod'), 'from the pod\n');
+  });
+
+  it('completes the pods of a Job', async () => {
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'i' }] } };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'short' }, spec: { completions: 2, parallelism: 2, template } };
+    assert.equal((await api.send('POST', '/apis/batch/v1/namespaces/default/jobs', job)).status, 201);
+    const done = await api.until('/apis/batch/v1/namespaces/default/jobs', 'short', (state) => state?.['status'].succeeded === 2);
+    assert.ok(done);
+  });
+
+  it('removes a deleted pod, but not while a finalizer holds it', async () => {
+    const held = { ...plainPod('held'), metadata: { name: 'held', finalizers: ['example.com/hold'] } };
+    await api.send('POST', pods, held);
+    await api.until(pods, 'held', isRunning);
+    await api.send('DELETE', `${pods}/held`);
+    await api.send('DELETE', `${pods}/plain`);
+    await api.until(pods, 'plain', (state) => state === undefined).catch(async () => {
+      assert.equal((await api.send('GET', `${pods}/plain`)).status, 404);
+    });
+    assert.ok((await api.send('GET', `${pods}/held`)).body['metadata'].deletionTimestamp);
+  });
+
+  it('audits who asked for what', async () => {
+    await api.send('GET', '/api/v1/namespaces/default/configmaps/audited');
+    const path = output.auditLogs['target-1']!;
+    const find = async (): Promise<string | undefined> => (await readFile(path, 'utf8')).split('\n').find((line) => line.includes('configmaps/audited'));
+    let line = await find();
+    for (let attempt = 0; line === undefined && attempt < 100; attempt += 1) {
+      await delay(50);
+      line = await find();
+    }
+    const event = JSON.parse(line ?? '{}') as Record<string, unknown>;
+    assert.equal(event['userAgent'], 'sandbox-test');
+    assert.equal(event['stage'], 'ResponseComplete');
+  });
+
+  it('ends on `sandbox down` without a process or a file', async () => {
+    const all = [record.supervisor, ...record.processes];
+    assert.equal(await living(all), all.length);
+    const { stdout } = await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir]);
+    assert.match(stdout, /is stopped/);
+    assert.equal(await living(all), 0);
+    assert.deepEqual(await readdir(base), []);
+    assert.match((await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir])).stdout, /No sandbox runs in/);
+  });
+});
+
+describe('startSandbox', { timeout: 180_000 }, () => {
+  let base = '';
+  before(async () => {
+    base = await mkdtemp(join(tmpdir(), 'isthmus-sandbox-'));
+  });
+  after(() => rm(base, { recursive: true, force: true }));
+
+  const start = (signal: AbortSignal = never, told: string[] = []): Promise<Sandbox> =>
+    startSandbox({ dir: join(base, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000, onProgress: (text) => told.push(text) }, signal);
+  const recorded = async (): Promise<SandboxRecord> => JSON.parse(await readFile(join(base, 'sandbox', 'sandbox.json'), 'utf8')) as SandboxRecord;
+
+  it('clears everything away when it is aborted half way', async () => {
+    const controller = new AbortController();
+    const told: string[] = [];
+    const starting = start(controller.signal, told);
+    starting.catch(() => undefined);
+    const log = join(base, 'sandbox', 'source', 'kube-apiserver.log');
+    while (!(await access(log).then(() => true, () => false))) await delay(10);
+    controller.abort(new Error('changed my mind'));
+    await assert.rejects(starting, /changed my mind/);
+    assert.deepEqual(await readdir(base), []);
+  });
+
+  it('survives a crash, a pause and a restart of a component, and stops itself when one ends unasked', async () => {
+    const told: string[] = [];
+    const sandbox = await start(never, told);
+    const [source] = sandbox.clusters;
+    const api = new Api(source!.kubeconfig);
+    await source!.stopComponent('kube-apiserver', 'SIGKILL');
+    await assert.rejects(api.send('GET', '/readyz'));
+    await source!.startComponent('kube-apiserver');
+    assert.equal((await api.send('GET', '/readyz')).text, 'ok', 'on the same port, with the same data');
+    await source!.stopComponent('kube-apiserver', 'SIGSTOP');
+    await source!.startComponent('kube-apiserver');
+    assert.equal((await api.send('GET', '/readyz')).text, 'ok');
+    await api.close();
+
+    const record = await recorded();
+    const victim = record.processes.find((known) => known.cluster === 'target-1' && known.component === 'kube-scheduler')!;
+    process.kill(victim.pid, 'SIGKILL');
+    if (!sandbox.failed.aborted) await once(sandbox.failed, 'abort');
+    assert.match(String(sandbox.failed.reason), /target-1\/kube-scheduler was ended by SIGKILL/);
+    await sandbox.stop();
+    assert.equal(await living(record.processes), 0);
+    assert.deepEqual(await readdir(base), []);
+    assert.ok(told.some((text) => text.includes('The sandbox stops.')));
+  });
+
+  it('clears away what a supervisor left that was killed', async () => {
+    const dir = join(base, 'sandbox');
+    const child = spawn(process.execPath, [command, 'sandbox', 'up', '--bare', '--targets', '1', '--nodes', '0', '--dir', dir, '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(child.stdout, 'data');
+    const record = await recorded();
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    assert.equal(await living(record.processes), record.processes.length);
+    const { stdout } = await run(process.execPath, [command, 'sandbox', 'down', '--dir', dir]);
+    assert.match(stdout, /had died; what it left is cleared away/);
+    assert.equal(await living(record.processes), 0);
+    assert.deepEqual(await readdir(base), []);
+  });
+});

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { installManifests } from '../../../manifests/install.ts';
+
+describe('installManifests', () => {
+  const objects = installManifests({ installNamespace: 'ns' });
+
+  it('begins with the namespace and the CRDs and ends with the webhook', () => {
+    const kinds = objects.map(({ kind }) => kind);
+    assert.deepEqual(kinds.slice(0, 7), ['Namespace', ...Array<string>(6).fill('CustomResourceDefinition')]);
+    assert.equal(kinds.at(-1), 'MutatingWebhookConfiguration');
+    assert.equal(kinds.filter((kind) => kind === 'MutatingWebhookConfiguration').length, 1);
+  });
+
+  it('names each object once', () => {
+    const names = objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].join('/'));
+    assert.deepEqual(names, [...new Set(names)]);
+  });
+
+  it('keeps the install namespace from ever being opted in', () => {
+    assert.equal(objects[0]?.metadata.labels?.['multicluster-scheduler'], 'disabled');
+  });
+
+  it('labels everything as ours, so that an uninstall finds it', () => {
+    for (const { kind, metadata } of objects) assert.equal(metadata.labels?.['app.kubernetes.io/part-of'], 'isthmus', `${kind} ${metadata.name}`);
+  });
+
+  it('puts namespaced objects into no other namespaces than the install namespace and that of node leases', () => {
+    const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace));
+    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'kube-node-lease']));
+  });
+});
+
+describe('customResourceDefinitions', () => {
+  // Admiralty contract §1.1: plural, short name, scope.
+  const expected = [
+    ['clustertargets', 'ctg', 'Cluster'],
+    ['targets', 'tg', 'Namespaced'],
+    ['clustersources', 'csrc', 'Cluster'],
+    ['sources', 'src', 'Namespaced'],
+    ['podchaperons', 'chap', 'Namespaced'],
+    ['clustersummaries', 'mcsum', 'Cluster'],
+  ];
+
+  it('are the six kinds with the names and scopes of Admiralty', () => {
+    const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);
+    assert.deepEqual(found, expected);
+  });
+
+  it('serve and store v1alpha1 with a status subresource, in the group that their names end with', () => {
+    for (const { metadata, spec } of customResourceDefinitions()) {
+      assert.equal(metadata.name, `${spec.names.plural}.multicluster.admiralty.io`);
+      assert.deepEqual(spec.versions.map(({ name, served, storage, subresources }) => ({ name, served, storage, subresources })), [
+        { name: 'v1alpha1', served: true, storage: true, subresources: { status: {} } },
+      ]);
+    }
+  });
+});

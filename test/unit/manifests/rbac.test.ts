@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { BindingObject, PolicyRule, RoleObject } from '../../../manifests/rbac-objects.ts';
+import { clusterRoles, COMPONENT_ACCOUNTS, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
+
+const objects = rbacManifests('ns');
+const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
+const bindings = objects.filter((object): object is BindingObject => object.kind === 'ClusterRoleBinding' || object.kind === 'RoleBinding');
+const rules = roles.flatMap((role) => role.rules.map((rule) => ({ role: role.metadata.name, ...rule })));
+const rulesOf = (name: string): readonly PolicyRule[] => roles.filter((role) => role.metadata.name === name && role.kind === 'ClusterRole').flatMap((role) => role.rules);
+
+/** Every `verb resource` (with `=name` where it is limited) that a ClusterRole allows. */
+function allowed(name: string): string[] {
+  return rulesOf(name)
+    .flatMap(({ verbs, resources, resourceNames }) => resources.flatMap((resource) => verbs.map((verb) => [verb, resource, ...(resourceNames ?? [])].join(' '))))
+    .toSorted();
+}
+
+/** `verbs on resource`, spelled out. */
+const each = (resource: string, ...verbs: string[]): string[] => verbs.map((verb) => (resource.includes('=') ? `${verb} ${resource.replace('=', ' ')}` : `${verb} ${resource}`));
+const READ = ['get', 'list', 'watch'];
+const USE_TARGETS = [
+  ...['targets', 'clustertargets', 'pods', 'podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ)),
+  ...each('namespaces=kube-system', 'get'),
+];
+
+const TABLE: readonly [string, readonly string[]][] = [
+  ['isthmus-webhook', each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch')],
+  [
+    'isthmus-scheduler',
+    [...USE_TARGETS, ...each('pods', 'patch'), ...each('pods/binding', 'create'), ...each('pods/status', 'patch'), ...each('podchaperons', 'create', 'patch', 'delete')],
+  ],
+  [
+    'isthmus-delegate-controller',
+    [
+      ...USE_TARGETS,
+      ...each('pods', 'create', 'patch', 'delete'),
+      ...each('pods/status', 'patch'),
+      ...each('podchaperons', 'update', 'patch', 'delete'),
+      ...each('podchaperons/status', 'patch'),
+      ...each('podchaperons/finalizers', 'update'),
+      ...each('nodes', ...READ),
+      ...each('clustersummaries', 'create'),
+      ...each('clustersummaries=singleton', 'update', 'patch'),
+    ],
+  ],
+  [
+    'isthmus-virtual-node',
+    [
+      ...USE_TARGETS,
+      ...each('nodes', ...READ, 'create', 'patch', 'delete'),
+      ...each('nodes/status', 'patch'),
+      ...each('targets/status', 'patch'),
+      ...each('clustertargets/status', 'patch'),
+    ],
+  ],
+  [
+    'isthmus-source',
+    [
+      ...each('podchaperons', ...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'),
+      ...each('pods', ...READ),
+      ...each('pods/log', 'get'),
+      ...each('pods/exec', 'create', 'get'),
+    ],
+  ],
+  ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
+  ['isthmus-target-secret-reader', each('secrets', ...READ)],
+];
+
+describe('ClusterRoles', () => {
+  for (const [name, expected] of TABLE) {
+    it(`${name} allows just what is listed here`, () => assert.deepEqual(allowed(name), expected.toSorted()));
+  }
+
+  it('are all listed here', () => {
+    assert.deepEqual(clusterRoles().map((role) => role.metadata.name), TABLE.map(([name]) => name));
+  });
+});
+
+describe('every rule', () => {
+  it('names its groups, resources and verbs: no wildcard', () => {
+    for (const rule of rules) assert.ok(![...rule.apiGroups, ...rule.resources, ...rule.verbs].includes('*'), JSON.stringify(rule));
+  });
+
+  it('is about one API group, so that a resource is not allowed in another by accident', () => {
+    for (const rule of rules) assert.equal(rule.apiGroups.length, 1, JSON.stringify(rule));
+  });
+
+  it('gives no way to more rights', () => {
+    const escalating = ['impersonate', 'bind', 'escalate', 'approve', 'sign'];
+    for (const rule of rules) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
+    for (const { resources } of rules) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+  });
+
+  it('that creates is not limited to names, which the API server could not check', () => {
+    for (const { verbs, resourceNames } of rules) assert.ok(!(verbs.includes('create') && resourceNames !== undefined));
+  });
+});
+
+describe('bindings', () => {
+  it('give Secrets to nobody in the whole cluster', () => {
+    const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
+    assert.deepEqual(readers, ['isthmus-target-secret-reader']);
+    const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
+    assert.deepEqual(clusterWide, COMPONENT_ACCOUNTS);
+  });
+
+  it('give each component its own ClusterRole alone', () => {
+    for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
+      assert.deepEqual(binding.subjects, [{ kind: 'ServiceAccount', namespace: 'ns', name: binding.roleRef.name }]);
+    }
+  });
+
+  it('come after the roles and ServiceAccounts that they name', () => {
+    for (const { roleRef, subjects, metadata } of bindings) {
+      const binding = objects.findIndex((object) => object.kind?.endsWith('Binding') === true && object.metadata === metadata);
+      const role = objects.findIndex((object) => object.kind === roleRef.kind && object.metadata.name === roleRef.name);
+      assert.ok(role !== -1 && role < binding, metadata.name);
+      for (const { name } of subjects) {
+        const account = objects.findIndex((object) => object.kind === 'ServiceAccount' && object.metadata.name === name);
+        assert.ok(account !== -1 && account < binding, name);
+      }
+    }
+  });
+
+  it('of node leases lie in the namespace of node leases', () => {
+    const leases = objects.filter((object) => object.metadata.namespace === 'kube-node-lease').map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    assert.deepEqual(leases, ['Role isthmus-virtual-node', 'RoleBinding isthmus-virtual-node']);
+  });
+
+  it('of a peered namespace let the target-using components of the install namespace read Secrets there', () => {
+    const binding = targetSecretReaderBinding('team-a', 'ns') as BindingObject;
+    assert.equal(binding.metadata.namespace, 'team-a');
+    assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader' });
+    assert.deepEqual(binding.subjects, TARGET_USERS.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
+  });
+});

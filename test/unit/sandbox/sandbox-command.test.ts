@@ -1,0 +1,118 @@
+// Options, output and progress of the sandbox commands.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { AppError } from '../../../process/errors.ts';
+import { lastLines } from '../../../sandbox/component-process.ts';
+import type { Cluster } from '../../../sandbox/control-plane.ts';
+import { supervisorLogPath } from '../../../sandbox/detached-sandbox.ts';
+import { noProgress, showProgress } from '../../../sandbox/progress.ts';
+import { sandboxShape } from '../../../sandbox/sandbox.ts';
+import { describeSandbox, sandboxCommand, supervisedArguments, wholeNumber } from '../../../sandbox/sandbox-command.ts';
+
+describe('wholeNumber', () => {
+  const parse = wholeNumber('--targets', 1, 60);
+  for (const text of ['0', '61', 'x', '', '-1', '1.5', '1e1', ' 2', '0x2']) {
+    it(`refuses ${JSON.stringify(text)} and names option and range`, () => {
+      assert.throws(() => parse(text), new AppError('BadInput', `--targets takes a whole number from 1 to 60, not "${text}".`));
+    });
+  }
+  it('accepts both ends', () => assert.deepEqual([parse('1'), parse('60')], [1, 60]));
+});
+
+describe('sandboxShape', () => {
+  const options = { dir: '/sandbox', targets: 2, nodes: 3, gpus: 0, audit: false };
+
+  it('makes the folder absolute', () => assert.equal(sandboxShape({ ...options, dir: '/sandbox/../other' }).directory, '/other'));
+
+  it('lets the controllers have the general limit, or one of their own', () => {
+    assert.deepEqual(sandboxShape(options).clientLimits, {});
+    assert.deepEqual(sandboxShape({ ...options, clientQps: 2_000 }).clientLimits, { scheduler: 2_000, controllerManager: 2_000 });
+    assert.deepEqual(sandboxShape({ ...options, controllerQps: 500 }).clientLimits, { controllerManager: 500 });
+  });
+
+  for (const change of [{ targets: 0 }, { targets: 61 }, { nodes: -1 }, { nodes: 1.5 }, { gpus: Number.NaN }, { sourceNodes: -1 }, { clientQps: 0 }]) {
+    it(`refuses ${JSON.stringify(change)}`, () => assert.throws(() => sandboxShape({ ...options, ...change }), { code: 'BadInput' }));
+  }
+});
+
+const cluster = (name: string, auditLog?: string): Cluster => ({ name, kubeconfigPath: `/sandbox/${name}.kubeconfig`, ...(auditLog === undefined ? {} : { auditLog }) }) as Cluster;
+
+describe('describeSandbox', () => {
+  const plain = { dir: '/sandbox', clusters: [cluster('source'), cluster('target-1'), cluster('target-2')] };
+
+  it('is one JSON object for scripts', () => {
+    assert.deepEqual(JSON.parse(describeSandbox(plain, true)), {
+      source: '/sandbox/source.kubeconfig',
+      targets: ['/sandbox/target-1.kubeconfig', '/sandbox/target-2.kubeconfig'],
+      dir: '/sandbox',
+    });
+  });
+
+  it('names audit logs where there are some', () => {
+    const audited = { dir: '/sandbox', clusters: [cluster('source', '/sandbox/source/audit.log')] };
+    assert.deepEqual((JSON.parse(describeSandbox(audited, true)) as { auditLogs: object }).auditLogs, { source: '/sandbox/source/audit.log' });
+    assert.match(describeSandbox(audited, false), /audit log of source: \/sandbox\/source\/audit\.log/);
+  });
+
+  it('tells people how to point kubectl at each cluster', () => {
+    const text = describeSandbox(plain, false);
+    for (const { name } of plain.clusters) assert.match(text, new RegExp(`${name} +export KUBECONFIG=/sandbox/${name}.kubeconfig`));
+  });
+});
+
+describe('supervisedArguments', () => {
+  it('repeat every option that the sandbox depends on', () => {
+    const args = supervisedArguments({ targets: 1, nodes: 4, gpus: 8, dir: '/sandbox', audit: true, bare: true, detach: true, json: true });
+    assert.deepEqual(args, ['sandbox', 'up', '--targets', '1', '--nodes', '4', '--gpus', '8', '--dir', '/sandbox', '--audit', '--bare', '--json', '--supervised']);
+  });
+});
+
+describe('supervisorLogPath', () => {
+  it('is outside of the sandbox and distinct for each folder', () => {
+    assert.match(supervisorLogPath('/cache', '/sandbox'), /^\/cache\/logs\/sandbox-[0-9a-f]{8}\.log$/);
+    assert.notEqual(supervisorLogPath('/cache', '/sandbox'), supervisorLogPath('/cache', '/other'));
+  });
+});
+
+describe('sandboxCommand', () => {
+  it('has the commands build, up and down', () => assert.deepEqual(sandboxCommand().commands.map((command) => command.name()), ['build', 'up', 'down']));
+
+  it('defaults to two targets of three nodes without GPUs', () => {
+    const up = sandboxCommand().commands.find((command) => command.name() === 'up')!;
+    const { targets, nodes, gpus } = up.opts<{ targets: number; nodes: number; gpus: number }>();
+    assert.deepEqual({ targets, nodes, gpus }, { targets: 2, nodes: 3, gpus: 0 });
+  });
+
+  it('refuses to start without clusters of ours and without --bare', async () => {
+    await assert.rejects(sandboxCommand().parseAsync(['up'], { from: 'user' }), { code: 'BadInput', message: /--bare/ });
+  });
+});
+
+const write = (isTerminal: boolean, ...texts: readonly string[]): string => {
+  let state = noProgress;
+  return texts
+    .map((text) => {
+      const shown = showProgress(state, text, isTerminal);
+      state = shown.state;
+      return shown.output;
+    })
+    .join('');
+};
+
+describe('showProgress', () => {
+  it('overwrites a line that counts seconds on a terminal', () => {
+    assert.equal(write(true, 'Building … 0 s', 'Building … 1 s', 'Starting.'), 'Building … 0 s\r\u001B[KBuilding … 1 s\nStarting.\n');
+  });
+
+  it('repeats a counting line every half minute in a log', () => {
+    const texts = Array.from({ length: 62 }, (_, second) => `Building … ${second} s`);
+    assert.equal(write(false, ...texts), 'Building … 0 s\nBuilding … 30 s\nBuilding … 60 s\n');
+  });
+
+  it('writes every other line as it is', () => assert.equal(write(false, 'one', 'two', 'two'), 'one\ntwo\ntwo\n'));
+});
+
+describe('lastLines', () => {
+  it('is the end of a log', () => assert.equal(lastLines('a\nb\nc\n', 2), 'b\nc'));
+  it('is all of a short one', () => assert.equal(lastLines('a\n', 5), 'a'));
+});

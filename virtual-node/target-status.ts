@@ -1,0 +1,75 @@
+// What a (Cluster)Target's status says: which cluster it is, whether it can be used and, if not, what to change.
+import type { ClusterSummary } from '../api/cluster-summary.ts';
+import type { TargetStatus } from '../api/cluster-target.ts';
+import type { Condition } from '../api/core.ts';
+import { setCondition } from '../model/conditions.ts';
+
+/** What is known of a target now. */
+export interface ObservedTarget {
+  readonly problem: { readonly reason: string; readonly message: string } | undefined;
+  readonly summary: ClusterSummary | undefined;
+  readonly clusterID: string | undefined;
+  readonly virtualNode: string;
+  readonly generation: number;
+}
+
+const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
+/** Reasons for which nobody has tried to reach the target. */
+const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'Connecting']);
+
+/** The status to store. Gives `before` itself when nothing would change. */
+export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
+  const conditions = [toReady(observed), toReachable(observed), toAuthorized(observed)].reduce<readonly Condition[]>(
+    (list, condition) => setCondition(list, { ...condition, observedGeneration: observed.generation }, now),
+    before.conditions ?? [],
+  );
+  const clusterID = observed.clusterID ?? before.clusterID;
+  const free = toFree(observed.summary) ?? before.free;
+  const status: TargetStatus = {
+    conditions,
+    virtualNode: observed.virtualNode,
+    ...(clusterID !== undefined && { clusterID }),
+    ...(free !== undefined && { free }),
+  };
+  return isSame(before, status) ? before : status;
+}
+
+function toReady({ problem, summary }: ObservedTarget): Condition {
+  if (problem !== undefined) return { type: 'Ready', status: 'False', ...problem };
+  if (summary === undefined) {
+    return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there' };
+  }
+  return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
+}
+
+function toReachable({ problem }: ObservedTarget): Condition {
+  if (problem === undefined || UNAUTHORIZED.has(problem.reason) || problem.reason === 'NotInstalled') {
+    return { type: 'Reachable', status: 'True', reason: 'Answers', message: "the target's API server answers" };
+  }
+  return { type: 'Reachable', status: NOT_TRIED.has(problem.reason) ? 'Unknown' : 'False', ...problem };
+}
+
+function toAuthorized({ problem }: ObservedTarget): Condition {
+  if (problem === undefined) return { type: 'Authorized', status: 'True', reason: 'Accepted', message: 'the target grants what a source must do' };
+  return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
+}
+
+function toFree(summary: ClusterSummary | undefined): TargetStatus['free'] {
+  if (summary?.free === undefined) return undefined;
+  const { cpu, memory } = summary.free;
+  const gpus = Object.entries(summary.free).filter(([resource]) => resource.endsWith('/gpu'));
+  return {
+    ...(cpu !== undefined && { cpu: String(cpu) }),
+    ...(memory !== undefined && { memory: String(memory) }),
+    ...(gpus.length > 0 && { gpu: String(gpus.reduce((sum, [, count]) => sum + Number(count), 0)) }),
+  };
+}
+
+function isSame(one: TargetStatus, other: TargetStatus): boolean {
+  return (
+    one.conditions === other.conditions &&
+    one.clusterID === other.clusterID &&
+    one.virtualNode === other.virtualNode &&
+    JSON.stringify(one.free) === JSON.stringify(other.free)
+  );
+}

@@ -1,0 +1,157 @@
+// Shell that keeps a Node, its Lease and the target's status for every target, and removes the Node of a target that is gone.
+import type { Logger } from 'pino';
+import { PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
+import type { Node } from '../api/core.ts';
+import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../api/resource-types.ts';
+import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { toTargetStatus } from './target-status.ts';
+import { showsIdentity, showsStatus, toNodeLease, toVirtualNode, toVirtualNodeStatus } from './virtual-node.ts';
+
+/** What the controller works with. */
+export interface VirtualNodeOptions {
+  readonly source: ClusterClient;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+}
+
+const FIELD_MANAGER = 'isthmus-virtual-node';
+/** How often a Lease is renewed, in ms (kubelet renews at a quarter of 40 s). */
+const LEASE_RENEWAL_MS = 10_000;
+/** Shortest time between two writes of a target's free figures, in ms; they are for people. */
+const STATUS_INTERVAL_MS = 10_000;
+
+/** Starts the controller. */
+export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSignal): void {
+  const { source, targets } = options;
+  const logger = options.logger.child({ component: 'virtual-node' });
+  const nodes = new Informer<Node, Node>({
+    client: source,
+    logger,
+    type: NODES,
+    selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` },
+    project: withoutManagedFields,
+  });
+  const control = new VirtualNodes(source, targets, nodes);
+  const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>) =>
+    startController({ name, reconcile, concurrency: 8, logger }, signal);
+  const controllers = {
+    node: start('virtual-node', (nodeName) => control.reconcileNode(nodeName, signal)),
+    lease: start('node-lease', (nodeName) => control.renewLease(nodeName, signal)),
+    status: start('target-status', (key) => control.reconcileStatus(key, signal)),
+  };
+  control.observe(controllers);
+  void nodes.run(signal);
+}
+
+class VirtualNodes {
+  readonly #source: ClusterClient;
+  readonly #targets: TargetClusters;
+  readonly #nodes: Informer<Node, Node>;
+  /** When the free figures of a target were last written, in ms of a monotonic clock. */
+  readonly #freeWrittenAt = new Map<string, number>();
+
+  constructor(source: ClusterClient, targets: TargetClusters, nodes: Informer<Node, Node>) {
+    this.#source = source;
+    this.#targets = targets;
+    this.#nodes = nodes;
+  }
+
+  observe(controllers: Readonly<Record<'node' | 'lease' | 'status', Controller>>): void {
+    let ready = false;
+    const changed = (target: TargetCluster) => {
+      controllers.status.enqueue(target.key);
+      if (ready) controllers.node.enqueue(target.nodeName);
+    };
+    this.#nodes.onChange((name, before, after) => {
+      if (ready) controllers.node.enqueue(name);
+      if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
+    });
+    this.#targets.listen({
+      sessionOpened: (target, session) => session.summaries.onChange(() => changed(target)),
+      changed,
+      removed: (target) => {
+        if (ready) controllers.node.enqueue(target.nodeName);
+      },
+    });
+    void Promise.all([this.#nodes.synced, this.#targets.untilSynced()]).then(() => {
+      ready = true;
+      for (const target of this.#targets.all()) controllers.node.enqueue(target.nodeName);
+      for (const name of this.#nodes.keys()) controllers.node.enqueue(name);
+    });
+  }
+
+  /** Creates, corrects or removes one virtual node. */
+  async reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const target = this.#targets.byNode(name);
+    const node = this.#nodes.get(name);
+    if (target === undefined) {
+      if (node !== undefined) await this.#remove(node, signal);
+      return DONE;
+    }
+    const summary = target.session?.summaries.get('singleton');
+    if (node === undefined && summary === undefined) return DONE; // a node without capacity would only confuse
+    const wanted = toVirtualNode(target.ref, summary);
+    if (node === undefined || (summary !== undefined && !showsIdentity(node, wanted))) {
+      await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal);
+      if (node === undefined) await this.renewLease(name, signal);
+    }
+    if (summary === undefined) return DONE;
+    const status = toVirtualNodeStatus(summary, node, new Date().toISOString());
+    if (node !== undefined && showsStatus(node, status)) return DONE;
+    await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status } }, signal);
+    return DONE;
+  }
+
+  async #remove(node: Node, signal: AbortSignal): Promise<void> {
+    const { name = '', uid = '' } = node.metadata;
+    await this.#source.delete(NODES, { name }, { preconditions: { uid } }, signal).catch(ignoreStale);
+  }
+
+  /** Renews the Lease of a virtual node, as long as its target exists. */
+  async renewLease(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#targets.byNode(name) === undefined) return DONE;
+    const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
+    await this.#source.apply(LEASES, toNodeLease(name, renewTime), FIELD_MANAGER, signal);
+    return { kind: 'requeue-after', ms: LEASE_RENEWAL_MS };
+  }
+
+  /** Writes the status of one target when it changed; figures alone are written less often. */
+  async reconcileStatus(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const target = this.#targets.get(key);
+    const object = target && this.#targets.object(target.ref);
+    if (target === undefined || object === undefined) return DONE;
+    const { availability } = target;
+    const observed = {
+      problem: availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message },
+      summary: target.session?.summaries.get('singleton'),
+      clusterID: target.clusterId,
+      virtualNode: target.nodeName,
+      generation: object.generation,
+    };
+    const status = toTargetStatus(object.status, observed, new Date().toISOString());
+    if (status === object.status) return DONE;
+    const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
+    if (status.conditions === object.status.conditions && status.clusterID === object.status.clusterID && wait > 0) return { kind: 'requeue-after', ms: wait };
+    this.#freeWrittenAt.set(key, performance.now());
+    const { ref } = target;
+    const at = { namespace: ref.kind === 'Target' ? ref.namespace : undefined, name: ref.name, subresource: 'status' } as const;
+    const patch = { metadata: { uid: object.uid }, status };
+    await this.#source.patch(ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS, at, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    return DONE;
+  }
+}
+
+/** The object has gone or was replaced: the watch tells. */
+function ignoreStale(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
+function withoutManagedFields(node: Node): Node {
+  const { managedFields: _managedFields, ...metadata } = node.metadata as Node['metadata'] & { readonly managedFields?: unknown };
+  return { ...node, metadata };
+}

@@ -1,0 +1,97 @@
+// The Node in the source that stands for a target (contract §3): what it is called, how it is labelled and tainted, what it has.
+import type { ClusterSummary } from '../api/cluster-summary.ts';
+import type { Condition, Lease, Node, ResourceList, StringMap } from '../api/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
+import { setCondition } from '../model/conditions.ts';
+import { virtualNodeName } from '../model/names.ts';
+import type { TargetRef } from '../model/target-ref.ts';
+
+/** Namespace of the Leases by which Kubernetes judges whether nodes are alive. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+/** How long a node's Lease holds, in s (kubelet `nodeLeaseDurationSeconds`). */
+const LEASE_SECONDS = 40;
+
+/** Labels that do not depend on the target's nodes. */
+const BASE_LABELS: StringMap = {
+  type: 'virtual-kubelet',
+  [PROVIDER_KEY]: PROVIDER_VALUE,
+  'kubernetes.io/role': 'cluster',
+  'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
+  'node.kubernetes.io/exclude-from-external-load-balancers': 'true',
+};
+
+/** Only these labels of a target's nodes are shown: a target must not be able to attract what is not meant for it (design §8). */
+const SHOWN_LABEL_KEYS: ReadonlySet<string> = new Set([
+  'kubernetes.io/arch',
+  'kubernetes.io/os',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+  'node.kubernetes.io/instance-type',
+]);
+
+/** The Node object of a target, as it is applied. Labels and taints that users add stay theirs. */
+export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined): Node {
+  return {
+    metadata: { name: virtualNodeName(target), labels: { ...shownLabels(summary?.metadata.labels ?? {}), ...BASE_LABELS, ...targetLabels(target) } },
+    spec: { taints: [{ key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' }] },
+  };
+}
+
+function targetLabels(target: TargetRef): StringMap {
+  if (target.kind === 'ClusterTarget') return { [CLUSTER_TARGET_NAME_LABEL]: target.name };
+  return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
+}
+
+function shownLabels(labels: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => SHOWN_LABEL_KEYS.has(key)));
+}
+
+/** The status that a virtual node should have. */
+export interface VirtualNodeStatus {
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  readonly conditions: readonly Condition[];
+}
+
+/**
+ * Status of a virtual node: totals of the target. Ready stays True while the target cannot be reached, for a node that is NotReady
+ * has its pods deleted, and an unreachable target is not a mass deletion (design D14); the target's own conditions tell.
+ */
+export function toVirtualNodeStatus(summary: ClusterSummary, before: Node | undefined, now: string): VirtualNodeStatus {
+  const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
+  return {
+    capacity: summary.capacity ?? {},
+    allocatable: summary.allocatable ?? {},
+    conditions: setCondition(before?.status?.conditions, ready, now),
+  };
+}
+
+/** Whether the stored Node says all that it should say. */
+export function showsStatus(node: Node, { capacity, allocatable, conditions }: VirtualNodeStatus): boolean {
+  return (
+    sameQuantities(node.status?.capacity, capacity) && sameQuantities(node.status?.allocatable, allocatable) && node.status?.conditions === conditions
+  );
+}
+
+/** Whether the stored Node has the labels and the taint that it should have. */
+export function showsIdentity(node: Node, wanted: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  const taints = node.spec?.taints ?? [];
+  return (
+    Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value) &&
+    (wanted.spec?.taints ?? []).every(({ key, effect }) => taints.some((taint) => taint.key === key && taint.effect === effect))
+  );
+}
+
+function sameQuantities(one: ResourceList | undefined, other: ResourceList): boolean {
+  const keys = Object.keys(one ?? {});
+  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
+}
+
+/** The Lease that keeps a virtual node alive in the eyes of the node lifecycle controller. */
+export function toNodeLease(nodeName: string, renewTime: string): Lease {
+  return {
+    metadata: { name: nodeName, namespace: NODE_LEASE_NAMESPACE },
+    spec: { holderIdentity: nodeName, leaseDurationSeconds: LEASE_SECONDS, renewTime },
+  };
+}
