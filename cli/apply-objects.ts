@@ -32,12 +32,12 @@ export async function applyObjects(
 ): Promise<void> {
   for (const object of objects) {
     await client.apply(typeOf(object), object, fieldManager, progress.signal);
-    progress.tell(`applied ${describe(object)}`);
+    progress.tell(`applied ${objectName(object)}`);
   }
 }
 
 /** Kind, namespace and name of an object, for people. */
-export function describe({ kind, metadata }: KubernetesObject): string {
+export function objectName({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 

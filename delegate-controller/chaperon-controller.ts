@@ -30,20 +30,16 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): v
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
   const control = new ChaperonControl(client, pods, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
-  const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger }, signal);
-  let ready = false;
+  const ready = Promise.all([chaperons.synced, pods.synced]);
+  const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   chaperons.onChange((key, _before, after) => {
     if (after === undefined) control.forget(key);
-    if (ready) controller.enqueue(key);
+    controller.enqueue(key);
   });
   pods.onChange((key, before, after) => {
     if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
     control.observe(key, before, after);
-    if (ready) controller.enqueue(key);
-  });
-  void Promise.all([chaperons.synced, pods.synced]).then(() => {
-    ready = true;
-    for (const key of chaperons.keys()) controller.enqueue(key);
+    controller.enqueue(key);
   });
   void chaperons.run(signal);
 }

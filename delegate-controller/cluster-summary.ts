@@ -20,9 +20,8 @@ export interface TargetNode {
 
 /** The record of a node, or undefined when it may not take pods now. */
 export function toTargetNodeRecord(node: Node): TargetNode | undefined {
+  if (!mayTakePods(node)) return undefined;
   const { labels = {}, name = '' } = node.metadata;
-  const ready = findCondition(node.status?.conditions, 'Ready')?.status === 'True';
-  if (!ready || node.spec?.unschedulable === true || labels[PROVIDER_KEY] === PROVIDER_VALUE) return undefined;
   return {
     name,
     labels,
@@ -30,6 +29,11 @@ export function toTargetNodeRecord(node: Node): TargetNode | undefined {
     capacity: parseResourceList(node.status?.capacity).amounts,
     allocatable: parseResourceList(node.status?.allocatable).amounts,
   };
+}
+
+function mayTakePods({ metadata, spec, status }: Node): boolean {
+  const isReady = findCondition(status?.conditions, 'Ready')?.status === 'True';
+  return isReady && spec?.unschedulable !== true && metadata.labels?.[PROVIDER_KEY] !== PROVIDER_VALUE;
 }
 
 /** Requests of the pods on each node, by node name. */
@@ -91,11 +95,11 @@ function toNodeGroups(nodes: readonly TargetNode[], usage: NodeUsage): NodeGroup
   const groups = new Map<string, { readonly labels: StringMap; readonly taints: readonly Taint[]; readonly holes: Map<string, { count: number; free: ResourceAmounts }> }>();
   for (const node of nodes) {
     const { [HOSTNAME_LABEL]: _hostname, ...labels } = node.labels;
-    const key = JSON.stringify([Object.entries(labels).toSorted(), node.taints]);
+    const key = JSON.stringify([sortedEntries(Object.entries(labels)), node.taints]);
     let group = groups.get(key);
     if (group === undefined) groups.set(key, (group = { labels, taints: node.taints, holes: new Map() }));
     const free = freeOn(node, usage);
-    const holeKey = JSON.stringify([...free].toSorted());
+    const holeKey = JSON.stringify(sortedEntries([...free]));
     const hole = group.holes.get(holeKey);
     if (hole === undefined) group.holes.set(holeKey, { count: 1, free });
     else hole.count += 1;
@@ -105,4 +109,8 @@ function toNodeGroups(nodes: readonly TargetNode[], usage: NodeUsage): NodeGroup
     ...(taints.length > 0 && { taints }),
     holes: [...holes.values()].map(({ count, free }) => ({ count, free: formatResourceList(free) })),
   }));
+}
+
+function sortedEntries<V>(entries: readonly (readonly [string, V])[]): readonly (readonly [string, V])[] {
+  return entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -30,9 +30,11 @@ const CACHE_LAG_MS = 1_000;
 
 /** Starts the controller. It concludes nothing before all proxies and targets are known. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
+  const { proxies, targets, logger } = options;
   const feedback = new Feedback(options);
   const reconcile = (key: string) => feedback.reconcile(key, signal);
-  feedback.observe(startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger: options.logger }, signal));
+  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  feedback.observe(startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
 }
 
 class Feedback {
@@ -46,10 +48,7 @@ class Feedback {
 
   observe(controller: Controller): void {
     const { proxies, targets } = this.#options;
-    let ready = false;
-    const enqueue = (key: string) => {
-      if (ready) controller.enqueue(key);
-    };
+    const enqueue = (key: string) => controller.enqueue(key);
     const enqueueBound = (target: TargetCluster) => {
       for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
     };
@@ -62,10 +61,6 @@ class Feedback {
         if (target.availability.kind === 'ready') enqueueBound(target);
       },
       removed: enqueueBound,
-    });
-    void Promise.all([proxies.synced, targets.untilSynced()]).then(() => {
-      ready = true;
-      for (const key of new Set([...proxies.keys(), ...this.#seenIn.keys()])) enqueue(key);
     });
   }
 
@@ -125,14 +120,21 @@ class Feedback {
     for (const targetKey of this.#seenIn.get(key) ?? []) {
       const target = this.#options.targets.get(targetKey);
       const chaperons = target?.session?.chaperons.indexed(key) ?? [];
-      if (target === undefined || chaperons.length === 0) this.#forget(key, targetKey);
+      if (target === undefined || chaperons.length === 0) {
+        this.#forget(key, targetKey);
+        continue;
+      }
       for (const chaperon of chaperons) {
-        if (target?.session === undefined || chaperon.terminating || belongs(chaperon, proxy, target)) continue;
-        if (await this.#stillWanted(chaperon, target, signal)) continue;
-        this.#options.logger.info({ target: targetKey, chaperon: chaperon.key }, 'orphaned chaperon taken back');
-        await executePlan(target.session.client, planWithdrawal(chaperon), signal).catch(ignoreStale);
+        if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
       }
     }
+  }
+
+  async #takeBack(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<void> {
+    const client = target.session?.client;
+    if (client === undefined || (await this.#stillWanted(chaperon, target, signal))) return;
+    this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'orphaned chaperon taken back');
+    await executePlan(client, planWithdrawal(chaperon), signal).catch(ignoreStale);
   }
 
   #forget(key: string, target: string): void {

@@ -38,14 +38,13 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
     published = JSON.stringify(figures);
     return DONE;
   };
-  const controller = startController({ name: 'summary', reconcile: publish, concurrency: 1, logger }, signal);
-  const changed = () => {
-    if (nodes.hasSynced && pods.hasSynced) controller.enqueue(CLUSTER_SUMMARY_NAME);
-  };
+  const ready = Promise.all([nodes.synced, pods.synced]);
+  const controller = startController({ name: 'summary', reconcile: publish, concurrency: 1, logger, ready }, signal);
+  const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
   nodes.onChange(changed);
   pods.onChange((_key, before, after) => {
     if (before?.occupies?.nodeName !== after?.occupies?.nodeName) changed();
   });
-  void Promise.all([nodes.synced, pods.synced]).then(changed);
+  changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);
 }

@@ -31,6 +31,8 @@ export interface ControllerOptions {
   /** Keys worked on at once. */
   readonly concurrency: number;
   readonly logger: Logger;
+  /** Work waits for this, usually for caches to be complete; keys that are asked for meanwhile are kept. */
+  readonly ready?: Promise<unknown>;
 }
 
 /** Where events of informers put keys. */
@@ -61,5 +63,29 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     options.concurrency,
     signal,
   );
-  return { enqueue: (key) => queue.add(key), idle: () => queue.idle() };
+  const gate = new Gate((key) => queue.add(key));
+  void gate.openAfter(options.ready ?? Promise.resolve());
+  return { enqueue: (key) => gate.pass(key), idle: () => queue.idle() };
+}
+
+/** Holds keys back until it is opened. */
+class Gate {
+  readonly #forward: (key: string) => void;
+  #held: Set<string> | undefined = new Set();
+
+  constructor(forward: (key: string) => void) {
+    this.#forward = forward;
+  }
+
+  pass(key: string): void {
+    if (this.#held === undefined) this.#forward(key);
+    else this.#held.add(key);
+  }
+
+  async openAfter(ready: Promise<unknown>): Promise<void> {
+    await ready;
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const key of held) this.#forward(key);
+  }
 }

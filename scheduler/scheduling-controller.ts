@@ -3,15 +3,13 @@
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
-import { PARENT_UID_LABEL } from '../api/keys.ts';
-import { POD_CHAPERONS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import type { Plan } from '../model/plan.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { isTerminal } from '../model/pod.ts';
-import { podRequests } from '../model/pod-requests.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { restoreSourcePod } from '../model/source-manifest.ts';
-import { ApiError, isAlreadyExists, isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -19,11 +17,11 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
+import { createCandidate, findCandidate } from './candidate-client.ts';
 import { planPlacement, planUnschedulable, type Candidate } from './placement.ts';
 import { PodMemory } from './pod-memory.ts';
 import { schedulePod, type RejectedTarget } from './schedule-pod.ts';
-import type { Rejection, TargetSnapshot } from './snapshot.ts';
-import type { NodeRequirements } from './target-capacity.ts';
+import { toRequirements } from './target-capacity.ts';
 import { TargetViews } from './target-views.ts';
 
 /** What the scheduler works with. */
@@ -44,12 +42,17 @@ const REFUSAL_MS = { verdict: 5_000, rejected: 15_000 };
 
 /** Starts the scheduler. It decides nothing before all proxies and targets are known. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
+  const { proxies, targets, logger } = options;
   const scheduling = new Scheduling(options);
-  const controller = startController(
-    { name: 'scheduling', reconcile: (key) => scheduling.reconcile(key, signal), concurrency: CONCURRENCY, logger: options.logger },
-    signal,
-  );
-  scheduling.observe(controller);
+  const reconcile = (key: string) => scheduling.reconcile(key, signal);
+  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+}
+
+/** A candidate on its way. */
+interface Sending {
+  readonly target: TargetCluster | undefined;
+  readonly chaperon: PodChaperon;
 }
 
 class Scheduling {
@@ -70,10 +73,7 @@ class Scheduling {
 
   observe(controller: Controller): void {
     const { proxies, targets } = this.#options;
-    let ready = false;
-    this.#enqueue = (key) => {
-      if (ready) controller.enqueue(key);
-    };
+    this.#enqueue = (key) => controller.enqueue(key);
     proxies.onChange((key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
       if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
@@ -87,10 +87,6 @@ class Scheduling {
         this.#wakeWaiting();
       },
     });
-    void Promise.all([proxies.synced, targets.untilSynced()]).then(() => {
-      ready = true;
-      for (const key of proxies.keys()) controller.enqueue(key);
-    });
   }
 
   #observeSession(target: TargetCluster, session: TargetSession): void {
@@ -99,11 +95,14 @@ class Scheduling {
       this.#wakeWaiting();
     });
     session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
-    session.delegates.onChange((_key, before, after) => {
-      if (after !== undefined && after.verdict.kind !== before?.verdict.kind) this.#observeVerdict(target, after);
-      if (before !== undefined && (after === undefined || isTerminal(after.status.phase))) this.#views.release(target.key, before.parentUid);
-      if (after?.verdict.kind !== before?.verdict.kind || after?.terminating !== before?.terminating) this.#observeCandidate(target, before, after);
-    });
+    session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
+  }
+
+  #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
+    if (after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)) return;
+    if (after !== undefined) this.#observeVerdict(target, after);
+    if (before !== undefined && (after === undefined || hasEnded(after))) this.#views.release(target.key, before.parentUid);
+    this.#observeCandidate(target, before, after);
   }
 
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
@@ -167,16 +166,12 @@ class Scheduling {
     const candidates: Candidate[] = [];
     for (const key of memory.targets) {
       const target = this.#options.targets.get(key);
-      const session = target?.session;
-      const chaperon = session?.chaperons.indexed(proxy.key).find(isOf(proxy));
-      const delegate = session?.delegates.indexed(proxy.key).find(isOf(proxy));
-      if (target === undefined || (chaperon === undefined && delegate === undefined)) {
-        if (target === undefined || session?.hasSynced) this.#left(memory, key);
-        continue;
-      }
+      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
+      if (found === 'nothing') this.#left(memory, key);
+      if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      candidates.push({ target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', chaperon, delegate, waitingSince });
+      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince });
     }
     return candidates;
   }
@@ -193,19 +188,15 @@ class Scheduling {
     const pending = memory.pendingCreate;
     if (pending === undefined) return;
     const target = this.#options.targets.get(pending.target);
-    if (target === undefined) {
+    const chaperons = target?.session?.chaperons;
+    const isGone = target === undefined || (pending.kind === 'created' && Number(chaperons?.resourceVersion ?? 0) >= pending.resourceVersion);
+    if (isGone) {
       memory.pendingCreate = undefined;
       this.#left(memory, pending.target);
-      return;
+    } else if (pending.kind === 'unconfirmed') {
+      const restored = restoreSourcePod(proxy.manifest ?? '');
+      if (restored.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
     }
-    if (pending.kind === 'unconfirmed') {
-      const sourcePod = restoreSourcePod(proxy.manifest ?? '');
-      if (sourcePod.kind === 'restored') await this.#create(proxy, memory, { target, chaperon: this.#toChaperon(proxy, sourcePod.pod) }, signal);
-      return;
-    }
-    if (Number(target.session?.chaperons.resourceVersion ?? 0) < pending.resourceVersion) return;
-    memory.pendingCreate = undefined;
-    this.#left(memory, pending.target);
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
@@ -224,42 +215,28 @@ class Scheduling {
       return nextEnd === undefined ? DONE : { kind: 'requeue-after', ms: nextEnd - now };
     }
     this.#views.assume(decision.target.key, proxy.uid, requirements);
-    return this.#createCandidate(proxy, memory, { chosen: decision.target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
+    const target = this.#options.targets.get(decision.target.key);
+    return this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
   }
 
-  async #createCandidate(
-    proxy: ProxyPod, memory: PodMemory, { chosen, chaperon }: { readonly chosen: TargetSnapshot; readonly chaperon: PodChaperon }, signal: AbortSignal,
-  ): Promise<ReconcileResult> {
-    const target = this.#options.targets.get(chosen.key);
-    if (target === undefined) return { kind: 'requeue-after', ms: 0 };
+  /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */
+  async #sendCandidate(memory: PodMemory, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
+    const client = target?.session?.client;
+    if (target === undefined || client === undefined) return DONE; // the target's return, or its removal, brings the pod back here
     memory.targets.add(target.key);
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const refused = await this.#create(proxy, memory, { target, chaperon }, signal);
-    return refused ? { kind: 'requeue-after', ms: 0 } : DONE;
-  }
-
-  /** Sends the create. Gives whether the target refused it; throws when no answer came, and the pod stays with this target. */
-  async #create(
-    proxy: ProxyPod, memory: PodMemory, { target, chaperon }: { readonly target: TargetCluster; readonly chaperon: PodChaperon }, signal: AbortSignal,
-  ): Promise<boolean> {
-    const client = target.session?.client;
-    if (client === undefined) return false;
-    try {
-      const created = await client.create(POD_CHAPERONS, chaperon, signal).catch(adoptOwn(client, chaperon, signal));
-      memory.pendingCreate = { kind: 'created', target: target.key, resourceVersion: Number(created.metadata.resourceVersion) };
-      this.#enqueue(proxy.key); // the collection may be past it already
-      return false;
-    } catch (error) {
-      const refusal = toRefusal(error, proxy.namespace);
-      if (refusal === undefined) throw error;
+    const answer = await createCandidate(client, chaperon, signal);
+    if (answer.kind === 'created') {
+      memory.pendingCreate = { ...answer, target: target.key };
+    } else {
       memory.pendingCreate = undefined;
-      memory.refuse(target.key, refusal, performance.now() + REFUSAL_MS.rejected);
+      memory.refuse(target.key, answer.refusal, performance.now() + REFUSAL_MS.rejected);
       this.#left(memory, target.key);
-      return true;
     }
+    return { kind: 'requeue-after', ms: 0 };
   }
 
-  async #bind(memory: PodMemory, plan: Parameters<typeof executePlan>[1], signal: AbortSignal): Promise<ReconcileResult> {
+  async #bind(memory: PodMemory, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     if (memory.bindSent) return DONE;
     memory.bindSent = true;
     try {
@@ -272,7 +249,7 @@ class Scheduling {
     return DONE;
   }
 
-  async #withdraw({ target, plan }: { readonly target: string; readonly plan: Parameters<typeof executePlan>[1] }, signal: AbortSignal): Promise<void> {
+  async #withdraw({ target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client !== undefined) await executePlan(client, plan, signal);
   }
@@ -311,41 +288,8 @@ class Scheduling {
   }
 }
 
-function isOf(proxy: ProxyPod): (record: { readonly parentUid: string }) => boolean {
-  return ({ parentUid }) => parentUid === proxy.uid;
-}
-
-function toRequirements({ spec }: Pod): NodeRequirements {
-  const { nodeSelector, affinity, tolerations } = spec;
-  return {
-    requests: podRequests(spec),
-    ...(nodeSelector && { nodeSelector }),
-    ...(affinity && { affinity }),
-    ...(tolerations && { tolerations }),
-  };
-}
-
-/** A chaperon of this name that is ours is the one we wanted to create: an earlier answer was lost. */
-function adoptOwn(client: ClusterClient, chaperon: PodChaperon, signal: AbortSignal): (error: unknown) => Promise<PodChaperon> {
-  return async (error) => {
-    if (!isAlreadyExists(error)) throw error;
-    const { namespace, name = '', labels } = chaperon.metadata;
-    const existing = await client.get(POD_CHAPERONS, { namespace, name }, signal);
-    if (existing.metadata.labels?.[PARENT_UID_LABEL] === labels?.[PARENT_UID_LABEL]) return existing;
-    throw new ApiError(422, 'NameCollision', `a PodChaperon ${name} that is not this pod's exists there`);
-  };
-}
-
-/** What the user is told when a target does not accept a candidate; undefined when the outcome is unknown. */
-function toRefusal(error: unknown, namespace: string): Rejection | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  if (isNotFound(error) && error.message.includes('namespaces')) {
-    return { reason: 'NamespaceMissing', message: `namespace ${namespace} does not exist there; create it in the target cluster` };
-  }
-  if (isNotFound(error)) return { reason: 'NotInstalled', message: 'it does not serve PodChaperons; run "isthmus install" there' };
-  if (isRejection(error)) return { reason: error.reason === '' ? 'Refused' : error.reason, message: error.message };
-  // Throttled or overloaded: such requests were not begun.
-  return error.status === 429 || error.status === 503 ? { reason: 'Overloaded', message: error.message } : undefined;
+function hasEnded(delegate: DelegatePod | undefined): boolean {
+  return isTerminal(delegate?.status.phase);
 }
 
 function ignore(expected: (error: unknown) => boolean): (error: unknown) => void {

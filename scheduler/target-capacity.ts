@@ -1,7 +1,8 @@
 // What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
 import type { ClusterSummary, NodeGroup } from '../api/cluster-summary.ts';
-import type { Affinity, StringMap, Taint, Toleration } from '../api/core.ts';
+import type { Affinity, Pod, StringMap, Taint, Toleration } from '../api/core.ts';
 import { matchesNodeSelector } from '../model/node-selector.ts';
+import { podRequests } from '../model/pod-requests.ts';
 import {
   CPU, formatResourceAmount, missingFor, parseResourceList, subtractAmountsNotBelowZero, type MissingResource, type ResourceAmounts,
 } from '../model/resources.ts';
@@ -33,6 +34,17 @@ export interface NodeRequirements {
   readonly nodeSelector?: StringMap;
   readonly affinity?: Affinity;
   readonly tolerations?: readonly Toleration[];
+}
+
+/** What the delegate of a source pod will ask of a node. */
+export function toRequirements({ spec }: Pod): NodeRequirements {
+  const { nodeSelector, affinity, tolerations } = spec;
+  return {
+    requests: podRequests(spec),
+    ...(nodeSelector && { nodeSelector }),
+    ...(affinity && { affinity }),
+    ...(tolerations && { tolerations }),
+  };
 }
 
 /** Whether a node can take a pod now, or what is in the way on the node that comes nearest. */

@@ -65,11 +65,11 @@ function toFree(summary: ClusterSummary | undefined): TargetStatus['free'] {
   };
 }
 
+/** Whether two statuses say the same but for the free figures. */
+export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
+  return one.conditions === other.conditions && one.clusterID === other.clusterID && one.virtualNode === other.virtualNode;
+}
+
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
-  return (
-    one.conditions === other.conditions &&
-    one.clusterID === other.clusterID &&
-    one.virtualNode === other.virtualNode &&
-    JSON.stringify(one.free) === JSON.stringify(other.free)
-  );
+  return onlyFiguresDiffer(one, other) && JSON.stringify(one.free) === JSON.stringify(other.free);
 }

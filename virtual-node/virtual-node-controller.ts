@@ -1,15 +1,17 @@
 // Shell that keeps a Node, its Lease and the target's status for every target, and removes the Node of a target that is gone.
 import type { Logger } from 'pino';
-import { PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
+import type { ClusterSummary } from '../api/cluster-summary.ts';
+import { CLUSTER_SUMMARY_NAME, PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
 import type { Node } from '../api/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../api/resource-types.ts';
+import type { TargetRef } from '../model/target-ref.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
-import type { TargetClusters } from '../kubernetes/target-clusters.ts';
-import { toTargetStatus } from './target-status.ts';
+import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters.ts';
+import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { showsIdentity, showsStatus, toNodeLease, toVirtualNode, toVirtualNodeStatus } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -37,8 +39,9 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
     project: withoutManagedFields,
   });
   const control = new VirtualNodes(source, targets, nodes);
+  const ready = Promise.all([nodes.synced, targets.untilSynced()]);
   const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>) =>
-    startController({ name, reconcile, concurrency: 8, logger }, signal);
+    startController({ name, reconcile, concurrency: 8, logger, ready }, signal);
   const controllers = {
     node: start('virtual-node', (nodeName) => control.reconcileNode(nodeName, signal)),
     lease: start('node-lease', (nodeName) => control.renewLease(nodeName, signal)),
@@ -62,26 +65,18 @@ class VirtualNodes {
   }
 
   observe(controllers: Readonly<Record<'node' | 'lease' | 'status', Controller>>): void {
-    let ready = false;
     const changed = (target: TargetCluster) => {
       controllers.status.enqueue(target.key);
-      if (ready) controllers.node.enqueue(target.nodeName);
+      controllers.node.enqueue(target.nodeName);
     };
     this.#nodes.onChange((name, before, after) => {
-      if (ready) controllers.node.enqueue(name);
+      controllers.node.enqueue(name);
       if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
     });
     this.#targets.listen({
       sessionOpened: (target, session) => session.summaries.onChange(() => changed(target)),
       changed,
-      removed: (target) => {
-        if (ready) controllers.node.enqueue(target.nodeName);
-      },
-    });
-    void Promise.all([this.#nodes.synced, this.#targets.untilSynced()]).then(() => {
-      ready = true;
-      for (const target of this.#targets.all()) controllers.node.enqueue(target.nodeName);
-      for (const name of this.#nodes.keys()) controllers.node.enqueue(name);
+      removed: (target) => controllers.node.enqueue(target.nodeName),
     });
   }
 
@@ -93,14 +88,11 @@ class VirtualNodes {
       if (node !== undefined) await this.#remove(node, signal);
       return DONE;
     }
-    const summary = target.session?.summaries.get('singleton');
-    if (node === undefined && summary === undefined) return DONE; // a node without capacity would only confuse
+    const summary = summaryOf(target);
+    if (summary === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
     const wanted = toVirtualNode(target.ref, summary);
-    if (node === undefined || (summary !== undefined && !showsIdentity(node, wanted))) {
-      await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal);
-      if (node === undefined) await this.renewLease(name, signal);
-    }
-    if (summary === undefined) return DONE;
+    if (node === undefined || !showsIdentity(node, wanted)) await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal);
+    if (node === undefined) await this.renewLease(name, signal);
     const status = toVirtualNodeStatus(summary, node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status } }, signal);
@@ -125,25 +117,30 @@ class VirtualNodes {
     const target = this.#targets.get(key);
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
-    const { availability } = target;
-    const observed = {
-      problem: availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message },
-      summary: target.session?.summaries.get('singleton'),
-      clusterID: target.clusterId,
-      virtualNode: target.nodeName,
-      generation: object.generation,
-    };
-    const status = toTargetStatus(object.status, observed, new Date().toISOString());
+    const status = toTargetStatus(object.status, observe(target, object), new Date().toISOString());
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
-    if (status.conditions === object.status.conditions && status.clusterID === object.status.clusterID && wait > 0) return { kind: 'requeue-after', ms: wait };
+    if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
     this.#freeWrittenAt.set(key, performance.now());
-    const { ref } = target;
-    const at = { namespace: ref.kind === 'Target' ? ref.namespace : undefined, name: ref.name, subresource: 'status' } as const;
     const patch = { metadata: { uid: object.uid }, status };
-    await this.#source.patch(ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS, at, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
+    await this.#source.patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
     return DONE;
   }
+}
+
+function observe(target: TargetCluster, { generation }: TargetObject): ObservedTarget {
+  const { availability, clusterId: clusterID, nodeName: virtualNode } = target;
+  const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+  return { problem, summary: summaryOf(target), clusterID, virtualNode, generation };
+}
+
+function summaryOf(target: TargetCluster): ClusterSummary | undefined {
+  return target.session?.summaries.get(CLUSTER_SUMMARY_NAME);
+}
+
+function objectOf(ref: TargetRef): ObjectName {
+  return ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
 }
 
 /** The object has gone or was replaced: the watch tells. */

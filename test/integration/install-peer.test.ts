@@ -63,6 +63,8 @@ const kubeconfigs = (): readonly string[] => sandbox.clusters.map((cluster) => c
 
 const request = (more: Partial<PeeringRequest> = {}): PeeringRequest => ({ name: 'eu-west', installNamespace, source, target, ...more });
 
+const connectionWith = (change: object): PeerCluster => ({ ...target, connection: { ...target.connection, ...change } });
+
 async function peeringOf(more: Partial<Peering> = {}): Promise<Peering> {
   return { name: 'eu-west', installNamespace, sourceId: await readClusterId(source.client, deadline), ...more };
 }
@@ -211,7 +213,6 @@ describe('isthmus peer', () => {
     await assert.rejects(peerClusters(request({ target: source }), quiet), (error: AppError) => error.code === 'BadInput' && /self: true/.test(error.message));
   });
 
-  const connectionWith = (change: object): PeerCluster => ({ ...target, connection: { ...target.connection, ...change } });
   const unusable: [string, Partial<PeeringRequest>, RegExp][] = [
     ['a target whose certificate is not checked', { get target() { return connectionWith({ insecure: true }); } }, /insecure-skip-tls-verify/],
     ['a target that needs another server name', { get target() { return connectionWith({ serverName: 'other.example' }); } }, /--target-server/],

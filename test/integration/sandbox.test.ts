@@ -18,11 +18,35 @@ const run = promisify(execFile);
 const command = join(import.meta.dirname, '..', '..', 'cli', 'main.js');
 const never = new AbortController().signal;
 
+/** The fields of any object that are looked at here. */
+interface ApiObject {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string; readonly deletionTimestamp?: string };
+  readonly spec: { readonly nodeName?: string; readonly taints?: readonly object[] };
+  readonly status: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly succeeded?: number;
+    readonly token?: string;
+    readonly userInfo?: { readonly username: string };
+    readonly allocatable?: Readonly<Record<string, string>>;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly initContainerStatuses?: readonly ContainerStatus[];
+    readonly containerStatuses?: readonly ContainerStatus[];
+  };
+  readonly items: readonly ApiObject[];
+}
+
+interface ContainerStatus {
+  readonly state: { readonly running?: { readonly startedAt: string }; readonly terminated?: { readonly exitCode: number } };
+}
+
 interface Answer {
   readonly status: number;
   readonly text: string;
-  readonly body: Record<string, any>;
+  readonly body: ApiObject;
 }
+
+const data = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
 
 /** Requests to the API server of a kubeconfig, as its user or with a token. */
 class Api {
@@ -32,7 +56,6 @@ class Api {
 
   constructor(kubeconfig: string) {
     const config = parse(kubeconfig) as { clusters: [{ cluster: Record<string, string> }]; users: [{ user: Record<string, string> }] };
-    const data = (text: string | undefined): string => Buffer.from(text ?? '', 'base64').toString();
     const { cluster } = config.clusters[0];
     const { user } = config.users[0];
     const ca = data(cluster['certificate-authority-data']);
@@ -49,19 +72,19 @@ class Api {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.body.text();
-    return { status: answer.statusCode, text, body: text.startsWith('{') ? (JSON.parse(text) as Record<string, any>) : {} };
+    return { status: answer.statusCode, text, body: (text.startsWith('{') ? JSON.parse(text) : {}) as ApiObject };
   }
 
-  /** Watches until an object of that name satisfies the condition; gives its last state. */
-  async until(collection: string, name: string, condition: (object: Record<string, any> | undefined) => boolean): Promise<Record<string, any> | undefined> {
-    const query = `watch=true&timeoutSeconds=60&fieldSelector=metadata.name%3D${name}`;
+  /** Watches until an object of that name satisfies the condition, undefined being a deleted one; gives its last state. */
+  async until(collection: string, name: string, condition: (object: ApiObject | undefined) => boolean, since = ''): Promise<ApiObject | undefined> {
+    const query = `watch=true&timeoutSeconds=60&resourceVersion=${since}&fieldSelector=metadata.name%3D${name}`;
     const answer = await request(new URL(`${collection}?${query}`, this.server), { dispatcher: this.#withCertificate });
     let rest = '';
     for await (const chunk of answer.body) {
       const lines = (rest + String(chunk)).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
-        const event = JSON.parse(line) as { type: string; object: Record<string, any> };
+        const event = JSON.parse(line) as { type: string; object: ApiObject };
         const state = event.type === 'DELETED' ? undefined : event.object;
         if (condition(state)) return state;
       }
@@ -71,8 +94,8 @@ class Api {
 
   /** Runs a command in a pod and gives what it wrote, as `kubectl exec` would. */
   async exec(pod: string, ...words: readonly string[]): Promise<string> {
-    const query = new URLSearchParams([...words.map((word) => ['command', word]), ['stdout', 'true']]);
-    const url = `${this.server.replace('https', 'wss')}/api/v1/namespaces/default/pods/${pod}/exec?${query}`;
+    const query = words.map((word) => `command=${encodeURIComponent(word)}`).join('&');
+    const url = `${this.server.replace('https', 'wss')}/api/v1/namespaces/default/pods/${pod}/exec?${query}&stdout=true`;
     const socket = new WebSocket(url, { protocols: ['v5.channel.k8s.io'], dispatcher: this.#withCertificate });
     socket.binaryType = 'arraybuffer';
     let output = '';
@@ -82,7 +105,7 @@ class Api {
     });
     await new Promise<void>((resolve, reject) => {
       socket.addEventListener('close', () => resolve());
-      socket.addEventListener('error', (event) => reject(event.error as Error));
+      socket.addEventListener('error', (event) => reject(event.error));
     });
     return output;
   }
@@ -99,7 +122,15 @@ const plainPod = (name: string, more: object = {}): object => ({
   spec: { containers: [{ name: 'main', image: 'registry.example/app:v1' }], ...more },
 });
 const pods = '/api/v1/namespaces/default/pods';
-const isRunning = (pod: Record<string, any> | undefined): boolean => pod?.['status'].phase === 'Running';
+const isRunning = (pod: ApiObject | undefined): boolean => pod?.status.phase === 'Running';
+const conditionsOf = (object: ApiObject): Readonly<Record<string, string>> =>
+  Object.fromEntries((object.status.conditions ?? []).map(({ type, status }) => [type, status]));
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 async function living(identities: readonly ProcessIdentity[]): Promise<number> {
   return (await Promise.all(identities.map(isAlive))).filter(Boolean).length;
@@ -145,11 +176,11 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
   });
 
   it('has a node with the promised room, Ready and without taints', async () => {
-    const { items } = (await api.send('GET', '/api/v1/nodes')).body as { items: any[] };
+    const { items } = (await api.send('GET', '/api/v1/nodes')).body;
     assert.equal(items.length, 1);
-    assert.equal(items[0].status.allocatable.cpu, '32');
-    assert.equal(items[0].spec.taints, undefined);
-    assert.ok(items[0].status.conditions.some((condition: any) => condition.type === 'Ready' && condition.status === 'True'));
+    assert.equal(items[0]!.status.allocatable?.['cpu'], '32');
+    assert.equal(items[0]!.spec.taints, undefined);
+    assert.equal(conditionsOf(items[0]!)['Ready'], 'True');
   });
 
   it('accepts the ServiceAccount tokens that it issues', async () => {
@@ -157,10 +188,9 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
     const issued = await api.send('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', tokenRequest);
     assert.equal(issued.status, 201, issued.text);
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-    const token = issued.body['status'].token as string;
-    const seen = await api.send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review, token);
-    assert.equal(seen.body['status'].userInfo.username, 'system:serviceaccount:default:default');
-    const denied = await api.send('GET', '/api/v1/nodes', undefined, token);
+    const seen = await api.send('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', review, issued.body.status.token);
+    assert.equal(seen.body.status.userInfo?.username, 'system:serviceaccount:default:default');
+    const denied = await api.send('GET', '/api/v1/nodes', undefined, issued.body.status.token);
     assert.equal(denied.status, 403, 'RBAC is on');
   });
 
@@ -168,13 +198,13 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
     const initContainers = [{ name: 'init', image: 'i' }, { name: 'sidecar', image: 's', restartPolicy: 'Always' }];
     assert.equal((await api.send('POST', pods, plainPod('plain', { initContainers }))).status, 201);
     const pod = (await api.until(pods, 'plain', isRunning))!;
-    assert.equal(pod['spec'].nodeName, 'target-1-node-1');
-    assert.match(pod['status'].podIP, /^10\.129\./);
-    const conditions = Object.fromEntries(pod['status'].conditions.map((condition: any) => [condition.type, condition.status]));
-    for (const type of ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready']) assert.equal(conditions[type], 'True', type);
-    assert.equal(pod['status'].initContainerStatuses[0].state.terminated.exitCode, 0);
-    assert.ok(pod['status'].initContainerStatuses[1].state.running, 'a sidecar keeps running');
-    assert.ok(pod['status'].containerStatuses[0].state.running.startedAt);
+    assert.equal(pod.spec.nodeName, 'target-1-node-1');
+    assert.match(pod.status.podIP ?? '', /^10\.129\./);
+    for (const type of ['PodScheduled', 'Initialized', 'ContainersReady', 'Ready']) assert.equal(conditionsOf(pod)[type], 'True', type);
+    const [init, sidecar] = pod.status.initContainerStatuses ?? [];
+    assert.equal(init?.state.terminated?.exitCode, 0);
+    assert.ok(sidecar?.state.running, 'a sidecar keeps running');
+    assert.ok(pod.status.containerStatuses?.[0]?.state.running?.startedAt);
   });
 
   it('answers logs and exec through the API server', async () => {
@@ -189,7 +219,7 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'i' }] } };
     const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'short' }, spec: { completions: 2, parallelism: 2, template } };
     assert.equal((await api.send('POST', '/apis/batch/v1/namespaces/default/jobs', job)).status, 201);
-    const done = await api.until('/apis/batch/v1/namespaces/default/jobs', 'short', (state) => state?.['status'].succeeded === 2);
+    const done = await api.until('/apis/batch/v1/namespaces/default/jobs', 'short', (state) => state?.status.succeeded === 2);
     assert.ok(done);
   });
 
@@ -198,11 +228,10 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
     await api.send('POST', pods, held);
     await api.until(pods, 'held', isRunning);
     await api.send('DELETE', `${pods}/held`);
+    const { resourceVersion } = (await api.send('GET', `${pods}/plain`)).body.metadata;
     await api.send('DELETE', `${pods}/plain`);
-    await api.until(pods, 'plain', (state) => state === undefined).catch(async () => {
-      assert.equal((await api.send('GET', `${pods}/plain`)).status, 404);
-    });
-    assert.ok((await api.send('GET', `${pods}/held`)).body['metadata'].deletionTimestamp);
+    await api.until(pods, 'plain', (state) => state === undefined, resourceVersion);
+    assert.ok((await api.send('GET', `${pods}/held`)).body.metadata.deletionTimestamp);
   });
 
   it('audits who asked for what', async () => {
@@ -247,7 +276,7 @@ describe('startSandbox', { timeout: 180_000 }, () => {
     const starting = start(controller.signal, told);
     starting.catch(() => undefined);
     const log = join(base, 'sandbox', 'source', 'kube-apiserver.log');
-    while (!(await access(log).then(() => true, () => false))) await delay(10);
+    while (!(await exists(log))) await delay(10);
     controller.abort(new Error('changed my mind'));
     await assert.rejects(starting, /changed my mind/);
     assert.deepEqual(await readdir(base), []);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import type { KubernetesObject } from '../../api/core.ts';
@@ -162,4 +163,17 @@ export function status(code: number, reason: string, message: string): object {
 
 function page(resourceVersion: string, items: readonly KubernetesObject[], next?: string): object {
   return { kind: 'List', metadata: { resourceVersion, ...(next !== undefined && { continue: next }) }, items };
+}
+
+/** Runs every back-off at once during a test, and writes down how long it would have been in ms, with chance at its least. */
+export function skipBackoff(t: TestContext): number[] {
+  const waits: number[] = [];
+  const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
+  t.mock.method(Math, 'random', () => 0);
+  t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
+    if (new Error('where').stack?.includes('kubernetes/backoff.') !== true) return setTimeout(callback, ms, ...rest);
+    waits.push(ms);
+    return setTimeout(callback, 0);
+  });
+  return waits;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { applyObjects, describe as nameOf, lookFor, typeOf } from '../../../cli/apply-objects.ts';
+import { applyObjects, lookFor, objectName, typeOf } from '../../../cli/apply-objects.ts';
 import type { KubernetesObject } from '../../../api/core.ts';
 import { apiVersionOf, type ResourceType } from '../../../api/resource-types.ts';
 import type { ClusterClient } from '../../../kubernetes/cluster-client.ts';
@@ -19,7 +19,7 @@ function recordingClient(failingName?: string): { client: ClusterClient; applied
   const applied: string[] = [];
   const apply = async (_type: ResourceType, object: KubernetesObject, fieldManager: string): Promise<KubernetesObject> => {
     if (object.metadata.name === failingName) throw new Error('refused');
-    applied.push(`${fieldManager}: ${nameOf(object)}`);
+    applied.push(`${fieldManager}: ${objectName(object)}`);
     return object;
   };
   return { client: { apply } as unknown as ClusterClient, applied };
@@ -31,7 +31,7 @@ describe('typeOf', () => {
       const type = typeOf(object);
       assert.equal(type.kind, object.kind);
       assert.equal(apiVersionOf(type), object.apiVersion);
-      assert.equal(type.namespaced, object.metadata.namespace !== undefined, nameOf(object));
+      assert.equal(type.namespaced, object.metadata.namespace !== undefined, objectName(object));
     }
   });
 
@@ -49,8 +49,8 @@ describe('applyObjects', () => {
     const { client, applied } = recordingClient();
     const lines: string[] = [];
     await applyObjects(client, everything, 'me', { tell: (line) => lines.push(line), signal: never });
-    assert.deepEqual(applied, everything.map((object) => `me: ${nameOf(object)}`));
-    assert.deepEqual(lines, everything.map((object) => `applied ${nameOf(object)}`));
+    assert.deepEqual(applied, everything.map((object) => `me: ${objectName(object)}`));
+    assert.deepEqual(lines, everything.map((object) => `applied ${objectName(object)}`));
   });
 
   it('stops at the first that fails', async () => {

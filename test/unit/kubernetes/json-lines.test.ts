@@ -12,6 +12,11 @@ async function parse(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   return values;
 }
 
+async function* brokenStream(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('1\n');
+  throw new Error('reset');
+}
+
 function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length];
   return places.slice(1).map((end, i) => bytes.subarray(places[i], end));
@@ -77,11 +82,7 @@ describe('parseJsonLines', () => {
   });
 
   it('throws what the stream throws', async () => {
-    async function* stream(): AsyncGenerator<Uint8Array> {
-      yield Buffer.from('1\n');
-      throw new Error('reset');
-    }
-    const values = parseJsonLines(stream());
+    const values = parseJsonLines(brokenStream());
     assert.equal((await values.next()).value, 1);
     await assert.rejects(values.next(), /reset/);
   });

@@ -88,7 +88,6 @@ describe('readKubeconfig: refused when a tenant wrote it', () => {
 });
 
 describe('readKubeconfig: invalid, whoever wrote it', () => {
-  const nested = (open: string, times: number) => open.repeat(times);
   const invalid: Record<string, readonly [text: string, why: RegExp]> = {
     'an http server': [kubeconfig({ server: 'http://api.example' }), /must start with https:\/\/, not http:/],
     'a file as server': [kubeconfig({ server: 'file:///etc/hostname' }), /must start with https/],
@@ -139,17 +138,17 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
 
   // Each would end the process in the parser's recursion, or hold up the event loop for half a minute.
   const bombs: Record<string, string> = {
-    'open brackets': nested('[', 100_000),
+    'open brackets': '['.repeat(100_000),
     'balanced brackets': '['.repeat(20_000) + ']'.repeat(20_000),
-    'open braces': nested('{a: ', 20_000),
-    'dashes': nested('- ', 100_000),
-    'question marks': nested('? ', 100_000),
-    'colons': nested(': ', 100_000),
-    'mappings in mappings': nested('a: ', 100_000),
+    'open braces': '{a: '.repeat(20_000),
+    'dashes': '- '.repeat(100_000),
+    'question marks': '? '.repeat(100_000),
+    'colons': ': '.repeat(100_000),
+    'mappings in mappings': 'a: '.repeat(100_000),
     'ever deeper lines': Array.from({ length: 1_000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'),
     'many keys': Array.from({ length: 50_000 }, (_, i) => `k${i}: 1`).join('\n'),
-    'many anchors': nested('&a ', 100_000),
-    'many errors': nested('}\n', 100_000),
+    'many anchors': '&a '.repeat(100_000),
+    'many errors': '}\n'.repeat(100_000),
   };
   for (const [what, text] of Object.entries(bombs)) {
     it(`a tenant's bomb of ${what}, without taking long`, async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejection, UnreachableError } from '../../../kubernetes/api-error.ts';
 import { Transport, type Call } from '../../../kubernetes/transport.ts';
-import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, status, type Exchange } from '../../support/scripted-api-server.ts';
 
 const GET: Call = { method: 'GET', path: '/api/v1/nodes' };
 const AGENT = 'isthmus-test/1';
@@ -19,6 +19,17 @@ describe('Transport', () => {
     opened.push(transport);
     return transport;
   };
+  const failing = async (transport: (call: Call) => Promise<unknown>, ...answer: Parameters<Exchange['answer']>) => {
+    const thrown = transport(GET).then(
+      () => assert.fail('the call succeeded'),
+      (error: unknown) => error,
+    );
+    (await server.next()).answer(...answer);
+    const error = await thrown;
+    assert(error instanceof ApiError, String(error));
+    return error;
+  };
+
   beforeEach(async () => {
     server = await ScriptedApiServer.start();
   });
@@ -122,7 +133,7 @@ describe('Transport', () => {
       const kubeconfig = JSON.stringify({
         'current-context': 'c',
         contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-        clusters: [{ name: 'c', cluster: { server: connection.server.origin } }],
+        clusters: [{ name: 'c', cluster: { server: connection.server.origin, 'insecure-skip-tls-verify': true } }],
         users: [{ name: 'u', user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script], interactiveMode: 'Never' } } }],
       });
       const transport = open({ kind: 'plugin', kubeconfig, context: 'c' });
@@ -137,16 +148,6 @@ describe('Transport', () => {
   });
 
   describe('error answers', () => {
-    const failing = async (transport: (call: Call) => Promise<unknown>, ...answer: Parameters<Awaited<ReturnType<ScriptedApiServer['next']>>['answer']>) => {
-      const thrown = transport(GET).then(
-        () => assert.fail('the call succeeded'),
-        (error: unknown) => error,
-      );
-      (await server.next()).answer(...answer);
-      const error = await thrown;
-      assert(error instanceof ApiError, String(error));
-      return error;
-    };
     const calls: Record<string, (call: Call) => Promise<unknown>> = {
       call: (call) => server.transport.call(call),
       stream: (call) => server.transport.stream(call, new AbortController().signal),

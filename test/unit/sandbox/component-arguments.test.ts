@@ -8,6 +8,11 @@ import { sampleTarget } from './sample-plan.ts';
 const has = (name: ComponentName, flag: string, change = {}): boolean => componentArguments(sampleTarget(change), name).includes(flag);
 const flagNames = (args: readonly string[]): readonly string[] => args.map((flag) => flag.split('=')[0]!);
 
+const limits = (name: ComponentName, change = {}): readonly string[] =>
+  componentArguments(sampleTarget(change), name).filter((flag) => flag.startsWith('--kube-api-'));
+const auditing = (audit: boolean): readonly string[] =>
+  componentArguments(sampleTarget({ audit }), 'kube-apiserver').filter((flag) => flag.startsWith('--audit'));
+
 describe('componentArguments', () => {
   for (const name of componentNames) {
     it(`${name} gets every flag once`, () => {
@@ -45,7 +50,6 @@ describe('componentArguments', () => {
   }
 
   it('client limits are the stock ones unless given', () => {
-    const limits = (name: ComponentName, change = {}): readonly string[] => componentArguments(sampleTarget(change), name).filter((flag) => flag.startsWith('--kube-api-'));
     assert.deepEqual(limits('kube-scheduler'), []);
     assert.deepEqual(limits('kube-controller-manager'), []);
     const change = { clientLimits: { scheduler: 2_000, controllerManager: 300 } };
@@ -54,7 +58,6 @@ describe('componentArguments', () => {
   });
 
   it('audits only when asked to, into one file that is never rotated', () => {
-    const auditing = (audit: boolean): readonly string[] => componentArguments(sampleTarget({ audit }), 'kube-apiserver').filter((flag) => flag.startsWith('--audit'));
     assert.deepEqual(auditing(false), []);
     assert.ok(auditing(true).includes('--audit-log-path=/sandbox/target-1/audit.log'));
     assert.ok(auditing(true).includes('--audit-log-maxsize=0'));

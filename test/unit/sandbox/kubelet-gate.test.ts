@@ -1,9 +1,9 @@
 // The gate before kwok: only the API server's certificate gets through, and only the gate can make kwok run commands.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createAuthority, type CertificateAuthority, type KeyPair } from '../../../process/certificate-authority.ts';
 import { freePorts } from '../../../sandbox/free-ports.ts';
@@ -61,7 +61,7 @@ describe('openKubeletGate', () => {
     return request({ host: '127.0.0.1', port, servername: 'localhost', path, ca: authority.keyPair.certificate, agent: false, headers, ...identity });
   };
   const ask = async (path: string, client: KeyPair | undefined): Promise<{ readonly status: number; readonly text: string }> => {
-    const [answer] = (await once(open(path, client).end(), 'response')) as [import('node:http').IncomingMessage];
+    const [answer] = (await once(open(path, client).end(), 'response')) as [IncomingMessage];
     let text = '';
     for await (const chunk of answer) text += String(chunk);
     return { status: answer.statusCode ?? 0, text };
@@ -81,7 +81,7 @@ describe('openKubeletGate', () => {
 
   it('passes streams on, with the secret container, in both directions', async () => {
     const upgrading = open('/exec/ns/pod/main?command=ls', await clientNamed('api-server'), { connection: 'upgrade', upgrade: 'echo' }).end();
-    const [answer, socket] = (await once(upgrading, 'upgrade')) as [import('node:http').IncomingMessage, import('node:net').Socket];
+    const [answer, socket] = (await once(upgrading, 'upgrade')) as [IncomingMessage, Socket];
     assert.equal(answer.headers['x-target'], '/exec/ns/pod/secret?command=ls');
     socket.write('hello');
     const [echoed] = (await once(socket, 'data')) as [Buffer];
@@ -91,7 +91,7 @@ describe('openKubeletGate', () => {
 
   it('turns away streams of others', async () => {
     const upgrading = open('/exec/ns/pod/main', await clientNamed('someone'), { connection: 'upgrade', upgrade: 'echo' }).end();
-    const [answer] = (await once(upgrading, 'response')) as [import('node:http').IncomingMessage];
+    const [answer] = (await once(upgrading, 'response')) as [IncomingMessage];
     assert.equal(answer.statusCode, 403);
     answer.destroy();
   });
