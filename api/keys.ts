@@ -11,8 +11,18 @@ export const NAMESPACE_OPT_IN_VALUE = 'enabled';
 
 /** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence counts, not its value. */
 export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
-/** Annotation on a proxy pod, set by the webhook, read by the scheduler: YAML of the pod as the user made it. */
+/** Annotation on a source pod, set by the user: Admiralty's way of one delegate without a reservation, which is our only way. Accepted and kept. */
+export const NO_RESERVATION_ANNOTATION = `${OWN_PREFIX}no-reservation`;
+/** Annotation on a source pod, set by the user, read by the webhook: YAML of the constraints for choosing a cluster. */
+export const PROXY_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}proxy-pod-scheduling-constraints`;
+/** Annotation on a source pod, set by the user, read by webhook and scheduler: the spec's constraints choose the cluster, and not the node in it. */
+export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}use-constraints-from-spec-for-proxy-pod-scheduling`;
+/** Annotation on a source pod, set by the user, checked by the webhook, read by the scheduler: labels whose `key=value` matches this RE2 expression keep their keys in the target. */
+export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-regexp`;
+/** Annotation on a proxy pod, set by the webhook, read by the scheduler: the pod as the user made it, as JSON (which is YAML 1.2) or compressed. */
 export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
+/** Annotation on a proxy pod, set by the webhook, checked by webhook and scheduler: JWS over {@link SOURCE_MANIFEST_ANNOTATION} and the pod that carries it. */
+export const SOURCE_SIGNATURE_ANNOTATION = `${OWN_PREFIX}sourcepod-signature`;
 /** Label on proxy pods, set by the webhook: finds what an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
 /** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
@@ -53,10 +63,16 @@ export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
 
 /** `spec.schedulerName` of proxy pods. */
 export const PROXY_SCHEDULER = 'admiralty-proxy';
+/** `spec.schedulerName` of Admiralty's delegate pods in a target; nobody else may use it. */
+export const CANDIDATE_SCHEDULER = 'admiralty-candidate';
 /** The value of keys that are either set or not. */
 export const TRUE = 'true';
 
 /** Namespace that Isthmus is installed in unless told otherwise; where ClusterTargets find their Secrets by default. */
 export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
+/** Secret of the install namespace with the keys that sign source manifests; written by the webhook, read by webhook and scheduler. */
+export const SIGNING_KEYS_SECRET = 'isthmus-signing-keys';
+/** Secret of the install namespace with the webhook's own CAs and serving certificate; written and read by its replicas. */
+export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /** The one ClusterSummary of a cluster. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';

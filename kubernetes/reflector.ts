@@ -111,30 +111,32 @@ async function listAll<T extends KubernetesObject>(source: ReflectorSource<T>, s
 async function* watch<T extends KubernetesObject>(source: ReflectorSource<T>, from: string, signal: AbortSignal): AsyncGenerator<WatchEvent | 'opened'> {
   const { client, type, selection } = source;
   const silence = new AbortController();
-  const body = await client.transport.stream(
-    {
-      method: 'GET',
-      path: pathOf(type, { namespace: selection.namespace }),
-      query: {
-        ...selectors(selection),
-        watch: 'true',
-        allowWatchBookmarks: 'true',
-        resourceVersion: from,
-        timeoutSeconds: String(WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread)),
-      },
-    },
-    AbortSignal.any([signal, silence.signal]),
-  );
+  // It runs from before the opening: an error answer may stall in its body as well.
   const watchdog = setTimeout(() => silence.abort(new Error('the watch was silent for too long')), SILENCE_LIMIT_MS);
   try {
+    const body = await client.transport.stream(
+      {
+        method: 'GET',
+        path: pathOf(type, { namespace: selection.namespace }),
+        query: {
+          ...selectors(selection),
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          resourceVersion: from,
+          timeoutSeconds: String(WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread)),
+        },
+      },
+      AbortSignal.any([signal, silence.signal]),
+    );
     yield 'opened';
+    // Leaving the loop in any way destroys the body.
     for await (const event of parseJsonLines(body)) {
       watchdog.refresh();
       yield event as WatchEvent;
     }
   } finally {
     clearTimeout(watchdog);
-    body.destroy();
+    silence.abort();
   }
 }
 

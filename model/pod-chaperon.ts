@@ -3,9 +3,11 @@
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../api/core.ts';
 import {
-  OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
+  NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
+  SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { compileLabelPattern } from './label-pattern.ts';
 import { delegateName } from './names.ts';
 
 /** The proxy pod on whose behalf a chaperon is made, and the source cluster it lives in (UID of kube-system). */
@@ -16,11 +18,13 @@ export interface ChaperonParent {
   readonly uid: string;
 }
 
-/** Labels of a chaperon that are ours to set. */
-const RESERVED_LABELS: ReadonlySet<string> = new Set([PARENT_UID_LABEL, PARENT_CLUSTER_LABEL]);
+/** Labels of pods and chaperons that are ours to set. */
+const RESERVED_LABELS: ReadonlySet<string> = new Set([PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, HAS_FINALIZER_LABEL]);
 
 /** Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and worth nothing in a target. */
 const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** How it names the volume (admission plugin ServiceAccount); any other volume at that path is the user's own. */
+const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 
 /** The chaperon for a restored source pod. Its name, and so the delegate's, is a function of the parent's UID: that is the lock. */
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
@@ -31,7 +35,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
     metadata: {
       name: delegateName(parent.name, parent.uid),
       namespace: parent.namespace,
-      labels: { ...prefixLabels(labels), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
+      labels: { ...prefixLabels(labels, keptLabels(annotations)), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
       annotations: {
         ...withoutOwn(annotations),
         [PARENT_NAME_ANNOTATION]: parent.name,
@@ -39,16 +43,25 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
       },
     },
-    spec: toDelegateSpec(sourcePod.spec),
+    spec: toDelegateSpec(Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec),
   };
 }
 
 /**
  * Moves each key under our domain: `app` becomes `P/app` as in Admiralty, and `a.io/x` becomes `a.io.P/x`, so that `a.io/x` and
  * `b.io/x` stay apart (Admiralty merges them). Injective for all keys that admission lets through (P/ itself is reserved).
+ * Labels that `isKept` names keep their keys.
  */
-export function prefixLabels(labels: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [prefixKey(key), value]));
+export function prefixLabels(labels: StringMap, isKept: (key: string, value: string) => boolean = () => false): StringMap {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [isKept(key, value) ? key : prefixKey(key), value]));
+}
+
+/** The user's wish for labels that the target's selectors are to match. Admission has refused expressions that are none. */
+function keptLabels(annotations: StringMap): ((key: string, value: string) => boolean) | undefined {
+  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
+  if (expression === undefined) return undefined;
+  const pattern = compileLabelPattern(expression);
+  return pattern.kind === 'pattern' ? pattern.matches : undefined;
 }
 
 const OWN_DOMAIN = OWN_PREFIX.slice(0, -1);
@@ -59,16 +72,24 @@ function prefixKey(key: string): string {
   const slash = key.indexOf('/');
   if (slash === -1) return OWN_PREFIX + key;
   const prefix = `${key.slice(0, slash)}.${OWN_DOMAIN}`;
-  return prefix.length > MAX_LABEL_PREFIX ? key : `${prefix}/${key.slice(slash + 1)}`;
+  // A prefix that leaves no room for ours is told apart by its digest.
+  const fitting = prefix.length > MAX_LABEL_PREFIX ? `${createHash('sha256').update(prefix).digest('hex').slice(0, 40)}.${OWN_DOMAIN}` : prefix;
+  return `${fitting}/${key.slice(slash + 1)}`;
 }
 
 function withoutOwn(annotations: StringMap): StringMap {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(OWN_PREFIX)));
 }
 
+/** Constraints that have chosen the cluster say nothing about its nodes (contract §2.2). */
+function withoutConstraints(spec: PodSpec): PodSpec {
+  const { nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread, ...rest } = spec;
+  return rest;
+}
+
 function toDelegateSpec(spec: PodSpec): PodSpec {
-  // The target resolves the priority class and places the pod itself.
-  const { priority: _priority, nodeName: _nodeName, ...rest } = spec;
+  // The target resolves the priority class and places the pod itself. A pod is sent only once its gates are open.
+  const { priority: _priority, nodeName: _nodeName, schedulingGates: _gates, ...rest } = spec;
   return withoutServiceAccountToken(rest);
 }
 
@@ -76,16 +97,19 @@ function withoutServiceAccountToken(spec: PodSpec): PodSpec {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const tokenVolumes = new Set(containers.flatMap((container) => (container.volumeMounts ?? []).filter(isTokenMount).map((mount) => mount.name)));
   if (tokenVolumes.size === 0) return spec;
-  const strip = (container: Container): Container =>
-    container.volumeMounts === undefined ? container : { ...container, volumeMounts: container.volumeMounts.filter((mount) => !isTokenMount(mount)) };
   return {
     ...spec,
-    containers: spec.containers.map(strip),
-    ...(spec.initContainers && { initContainers: spec.initContainers.map(strip) }),
+    containers: spec.containers.map(withoutTokenMount),
+    ...(spec.initContainers && { initContainers: spec.initContainers.map(withoutTokenMount) }),
     ...(spec.volumes && { volumes: spec.volumes.filter((volume) => !tokenVolumes.has(volume.name)) }),
   };
 }
 
-function isTokenMount(mount: VolumeMount): boolean {
-  return mount.mountPath === SERVICE_ACCOUNT_MOUNT_PATH;
+function withoutTokenMount(container: Container): Container {
+  if (container.volumeMounts === undefined) return container;
+  return { ...container, volumeMounts: container.volumeMounts.filter((mount) => !isTokenMount(mount)) };
+}
+
+function isTokenMount({ mountPath, name }: VolumeMount): boolean {
+  return mountPath === SERVICE_ACCOUNT_MOUNT_PATH && name.startsWith(SERVICE_ACCOUNT_VOLUME_PREFIX);
 }

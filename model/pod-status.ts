@@ -24,7 +24,15 @@ export function mirroredStatus(status: PodStatus): PodStatus {
   return mirrored;
 }
 
-/** A short text that is equal for equal statuses. Both sides were printed by an API server, so equal content has equal text. */
+/**
+ * A short text that is equal for equal statuses. The order of fields does not count, nor a field that is null: an API server prints
+ * a pod's fields in the order of its Go struct, with null for times that were never set, and a custom resource's sorted, without.
+ */
 export function digestOf(status: PodStatus): string {
-  return createHash('sha1').update(JSON.stringify(status)).digest('base64');
+  return createHash('sha1').update(JSON.stringify(status, withSortedFields)).digest('base64');
+}
+
+function withSortedFields(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,7 +1,9 @@
 // A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
-import { DELEGATE_FINALIZER, SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
+import { DELEGATE_FINALIZER } from '../api/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodPhase } from '../api/core.ts';
 import { findCondition } from './conditions.ts';
+import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
+import type { SigningKeys } from './manifest-signature.ts';
 import { isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
@@ -30,6 +32,8 @@ export interface ProxyPod {
   readonly finalizers: readonly string[];
   /** The source manifest, only until the pod is bound. */
   readonly manifest?: string;
+  /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
+  readonly seal?: { readonly signature: string; readonly holder: ManifestHolder };
   /** Its PodScheduled condition, only until the pod is bound. */
   readonly podScheduled?: Condition;
   /** Digest of the status that feedback mirrors; see {@link digestOf}. */
@@ -58,10 +62,19 @@ function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' 
   return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
 }
 
-function waitingFields({ metadata, status }: Pod): Pick<ProxyPod, 'manifest' | 'podScheduled'> {
-  const manifest = metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION];
+function waitingFields({ metadata, status }: Pod): Pick<ProxyPod, 'manifest' | 'seal' | 'podScheduled'> {
+  const sealed = sealedManifestOf(metadata);
   const podScheduled = findCondition(status?.conditions, 'PodScheduled');
-  return { ...(manifest !== undefined && { manifest }), ...(podScheduled !== undefined && { podScheduled }) };
+  return {
+    ...(sealed !== undefined && { manifest: sealed.manifest, seal: { signature: sealed.signature, holder: holderOf(metadata) } }),
+    ...(podScheduled !== undefined && { podScheduled }),
+  };
+}
+
+/** The source pod of a proxy that waits, if its manifest is what the webhook signed for it. */
+export function sourcePodOf(proxy: ProxyPod, keys: SigningKeys): OpenedManifest {
+  const { manifest = '', seal = { signature: '', holder: holderOf(proxy) } } = proxy;
+  return openSourceManifest({ manifest, signature: seal.signature }, seal.holder, keys);
 }
 
 /** Whether the pod still waits for its delegate's confirmed absence before it may go. */

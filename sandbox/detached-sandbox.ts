@@ -43,7 +43,7 @@ export async function startDetached({ args, logPath, onProgress }: DetachedStart
     return await new Promise<string>((resolve, reject) => {
       let failure = new AppError('StartFailed', `The detached sandbox ended before it was ready; see ${logPath}.`);
       child.once('error', reject);
-      child.once('exit', () => reject(signal.aborted ? signal.reason : failure));
+      child.once('disconnect', () => reject(signal.aborted ? signal.reason : failure)); // comes after every message
       child.on('message', (message: SupervisorMessage) => {
         if (message.kind === 'progress') onProgress(message.text);
         else if (message.kind === 'ready') resolve(message.output);
@@ -60,6 +60,8 @@ export async function startDetached({ args, logPath, onProgress }: DetachedStart
 /** The child's side of the channel. */
 export interface SupervisorChannel {
   tell(message: SupervisorMessage): void;
+  /** Tells the last message and cuts the channel, which would keep this process alive. */
+  end(message: SupervisorMessage): void;
   /** Aborts when the parent goes away; of no meaning once the sandbox is ready. */
   readonly parentGone: AbortSignal;
 }
@@ -71,6 +73,12 @@ export function supervisorChannel(): SupervisorChannel {
   return {
     tell: (message) => {
       if (process.connected) process.send?.(message);
+    },
+    end: (message) => {
+      if (!process.connected) return;
+      process.send?.(message, undefined, undefined, () => {
+        if (process.connected) process.disconnect();
+      });
     },
     parentGone: gone.signal,
   };

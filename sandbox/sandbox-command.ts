@@ -126,7 +126,7 @@ async function upSupervised(options: UpOptions, dependencies: SandboxDependencie
     await runSandbox({ options, dependencies, onProgress, onReady }, AbortSignal.any([signal, lost.signal]));
   } catch (error) {
     const code = error instanceof AppError ? error.code : 'StartFailed';
-    if (!ready) channel.tell({ kind: 'failed', code, message: messageOf(error) });
+    if (!ready) channel.end({ kind: 'failed', code, message: messageOf(error) });
     throw error;
   }
 }

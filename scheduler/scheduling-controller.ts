@@ -7,13 +7,14 @@ import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import type { Plan } from '../model/plan.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { isTerminal } from '../model/pod.ts';
-import type { ProxyPod } from '../model/proxy-pod.ts';
-import { restoreSourcePod } from '../model/source-manifest.ts';
+import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
+import type { OpenedManifest } from '../model/sealed-manifest.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
@@ -32,6 +33,8 @@ export interface SchedulingOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** The webhook's keys; a manifest is used only when one of them has signed it. */
+  readonly signingKeys: SigningKeyStore;
   readonly logger: Logger;
 }
 
@@ -194,13 +197,14 @@ class Scheduling {
       memory.pendingCreate = undefined;
       this.#left(memory, pending.target);
     } else if (pending.kind === 'unconfirmed') {
-      const restored = restoreSourcePod(proxy.manifest ?? '');
-      if (restored.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
+      const restored = this.#restoreSourcePod(proxy);
+      if (restored?.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
     }
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
-    const restored = restoreSourcePod(proxy.manifest ?? '');
+    const restored = this.#restoreSourcePod(proxy);
+    if (restored === undefined) return DONE;
     if (restored.kind === 'invalid') {
       await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'ManifestInvalid', message: restored.message }], signal);
       return DONE;
@@ -268,6 +272,13 @@ class Scheduling {
       if (known && !target.session?.hasSynced) unheard.push(target.key);
     }
     return unheard;
+  }
+
+  /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
+  #restoreSourcePod(proxy: ProxyPod): OpenedManifest | undefined {
+    const { keys } = this.#options.signingKeys;
+    if (keys === undefined) this.#waiting.add(proxy.key);
+    return keys === undefined ? undefined : sourcePodOf(proxy, keys);
   }
 
   #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {

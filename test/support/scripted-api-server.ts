@@ -126,8 +126,8 @@ export class Exchange {
   }
 
   /** Starts a stream. */
-  open(): void {
-    this.#response.writeHead(200).flushHeaders();
+  open(status = 200): void {
+    this.#response.writeHead(status).flushHeaders();
   }
 
   /** Sends watch events. */

@@ -159,6 +159,13 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     });
   }
 
+  it('repeats nothing of the text in warnings of the process', async (t) => {
+    const warn = t.mock.method(process, 'emitWarning', () => undefined);
+    const text = kubeconfig({}, { token: 't' }).replace('token: t', `token: !${CANARY} t`);
+    assert.deepEqual((await read(text)).credentials, { kind: 'token', token: 't' });
+    assert.equal(warn.mock.callCount(), 0);
+  });
+
   it('never gives anything but a connection or an AppError without secrets, whatever the tenant writes', async () => {
     const valid = kubeconfig({ 'certificate-authority-data': base64('ca') }, { token: CANARY });
     const scraps = fc.constantFrom('[', ']', '{', '}', ': ', '- ', '\n', '  ', '&a ', '*a', '!!js/function ', '!x ', '"', "'", '|', '>', '%', '---', '#', '\0', '\t', CANARY, '<<: ', '? ', '@');

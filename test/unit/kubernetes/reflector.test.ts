@@ -326,25 +326,34 @@ describe('reflect', () => {
     assert(sink.errors.every((error) => error instanceof UnreachableError));
   });
 
-  it('gives up a watch that is silent for longer than bookmarks take, and resumes', async (t) => {
-    const silences: { readonly ms: number; readonly fire: () => void }[] = [];
-    const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
-    t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
-      if (ms > 45_000) silences.push({ ms, fire: callback });
-      return setTimeout(callback, ms, ...rest);
+  const silences: Record<string, (watch: Exchange) => Promise<void>> = {
+    'is silent for longer than bookmarks take': async (watch) => {
+      watch.open();
+      await sink.until('open');
+    },
+    'stalls in an error answer': async (watch) => watch.open(500),
+  };
+  for (const [what, fallSilent] of Object.entries(silences)) {
+    it(`gives up a watch that ${what}, and resumes`, async (t) => {
+      const watchdogs: { readonly ms: number; readonly fire: () => void }[] = [];
+      const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
+      t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
+        if (ms > 45_000) watchdogs.push({ ms, fire: callback });
+        return setTimeout(callback, ms, ...rest);
+      });
+      start();
+      await server.list('10');
+      const watch = await server.next();
+      await fallSilent(watch);
+      sink.take();
+      assert.deepEqual(watchdogs.map(({ ms }) => ms), [90_000]);
+      watchdogs[0]?.fire();
+      await server.watch('10');
+      await watch.closed();
+      await sink.until('open');
+      assert.deepEqual(sink.take().slice(-2), ['broken', 'open']);
     });
-    start();
-    await server.list('10');
-    const watch = await server.watch('10');
-    await sink.until('open');
-    sink.take();
-    assert.deepEqual(silences.map(({ ms }) => ms), [90_000]);
-    silences[0]?.fire();
-    await server.watch('10');
-    await watch.closed();
-    await sink.until('open');
-    assert.deepEqual(sink.take(), ['broken', 'open']);
-  });
+  }
 
   describe('stopping', () => {
     const moments: Record<string, () => Promise<void>> = {

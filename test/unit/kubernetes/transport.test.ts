@@ -290,7 +290,7 @@ describe('Transport', () => {
   it('keeps places for calls while many watches are open', async () => {
     const stop = new AbortController();
     for (let i = 0; i < 40; i += 1) {
-      const opening = server.transport.stream(GET, stop.signal);
+      const opening = server.transport.stream(GET, AbortSignal.any([stop.signal]));
       (await server.next()).open();
       (await opening).on('error', () => undefined);
     }

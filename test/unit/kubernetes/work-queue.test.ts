@@ -336,6 +336,17 @@ describe('WorkQueue: stopping', () => {
     await waiting;
   });
 
+  it('leaves no timer behind that would keep the process alive', () => {
+    const before = timers();
+    const stop = new AbortController();
+    const queue = new WorkQueue(async () => undefined, 1, stop.signal);
+    queue.addAfter('a', 60_000);
+    assert.equal(timers(), before + 1);
+    stop.abort();
+    queue.addAfter('b', 60_000);
+    assert.equal(timers(), before);
+  });
+
   it('takes nothing when it was stopped before it began', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let runs = 0;
@@ -347,6 +358,10 @@ describe('WorkQueue: stopping', () => {
     assert.equal(runs, 0);
   });
 });
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+}
 
 /** What the queue promises, said in the simplest way: no promises, no p-queue. */
 class Model {

@@ -1,0 +1,40 @@
+// What a benchmark is. It measures and never asserts: whether a goal holds is computed from its figures, and missing one is no error.
+import type { Spread } from './statistics.ts';
+
+/** How a benchmark is to run. */
+export interface BenchmarkContext {
+  /** How often a figure is measured on each side; a benchmark may do the expensive ones less often, and then says so. */
+  readonly runs: number;
+  /** Folder for CPU profiles of our processes; none are taken when missing. Profiled figures are slower ones. */
+  readonly profileFolder?: string;
+  /** Told what is going on, one line at a time. */
+  readonly onProgress: (text: string) => void;
+}
+
+/** What is asked of a figure: of the ratio ours ÷ reference, or of ours alone. */
+export type Goal = { readonly figure: 'ratio' | 'ours' } & ({ readonly atLeast: number } | { readonly atMost: number });
+
+/** One figure and what it is compared with, both measured in the same run. */
+export interface Measurement {
+  /** What was measured and how, for the reader of the table. */
+  readonly title: string;
+  /** Short name that is unique within the benchmark. */
+  readonly variant: string;
+  readonly unit: string;
+  readonly ours: Spread;
+  /** Missing where only our own figure counts. */
+  readonly reference?: Spread;
+  /** Missing where the design sets none. */
+  readonly goal?: Goal;
+  /** More that was observed, for the JSON only. */
+  readonly details?: object;
+}
+
+/** One row of the table of design §9. */
+export interface Benchmark {
+  /** `P1`, `P2`, … */
+  readonly id: string;
+  readonly title: string;
+  /** Measures. Throws when it could not, or the signal's reason. */
+  run(context: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]>;
+}

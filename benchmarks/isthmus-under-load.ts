@@ -1,0 +1,147 @@
+// What benchmarks of the whole way run on: real control planes, Isthmus in them as users run it, and two loads:
+// elected pods in the source, and plain pods in a target, in a namespace that is not opted in.
+import { mkdtemp, mkdir, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '../api/resource-types.ts';
+import { lookFor } from '../cli/apply-objects.ts';
+import { ApiError } from '../kubernetes/api-error.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { openCluster } from '../kubernetes/open-cluster.ts';
+import { AppError } from '../process/errors.ts';
+import { Shutdown } from '../process/lifecycle.ts';
+import { startComponent } from '../sandbox/component-process.ts';
+import { startIsthmus, type IsthmusInSandbox } from '../sandbox/isthmus-in-sandbox.ts';
+import { readRecord } from '../sandbox/sandbox-record.ts';
+import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import type { BenchmarkContext } from './benchmark.ts';
+import { PodLoad } from './pod-load.ts';
+
+/** What to run on. Every target has 12 nodes, room for 1,320 pods. */
+export interface LoadShape {
+  readonly targets: number;
+  /** Requests a second of every kube-scheduler and kube-controller-manager; stock limits when missing. */
+  readonly clientQps?: number;
+  /** Whether the API servers write audit logs, which costs them time. */
+  readonly audit: boolean;
+}
+
+/** A running sandbox with its loads. */
+export interface IsthmusUnderLoad {
+  readonly sandbox: Sandbox;
+  /** Elected pods, made in the source. */
+  readonly elected: PodLoad;
+  /** Pods of the first target that are none of ours. */
+  readonly plain: PodLoad;
+  /** Process ids: `isthmus/<cluster>`, `<cluster>/<component>`, and `load generator`. */
+  readonly processes: ReadonlyMap<string, number>;
+  /** Gives client limits of the control planes time to fill up again, so that one burst does not slow the next. */
+  readonly settle: () => Promise<void>;
+}
+
+/** Name of the load generator towards API servers; it is none of our components. */
+const USER_AGENT = 'benchmark-load/1';
+const FIELD_MANAGER = 'benchmark-load';
+const NODES = 12;
+const ELECTED_NAMESPACE = 'elected';
+const PLAIN_NAMESPACE = 'plain';
+/** kube-scheduler's stock client may send 100 requests ahead of 50 a second: two seconds to have them again. */
+const SETTLE_MS = 2_500;
+const WARM_UP_PODS = 50;
+const PATIENCE = { forMs: 30_000, everyMs: 100 };
+
+/** Starts everything, warms it up, lets `measure` use it, and clears it away, whatever happens. */
+export async function withIsthmusUnderLoad<T>(
+  shape: LoadShape, context: BenchmarkContext, measure: (under: IsthmusUnderLoad, signal: AbortSignal) => Promise<T>, signal: AbortSignal,
+): Promise<T> {
+  const shutdown = new Shutdown();
+  try {
+    const dir = await mkdtemp(join(tmpdir(), 'isthmus-bench-'));
+    shutdown.add({ name: 'folder', stop: () => rmdir(dir) });
+    const { onProgress } = context;
+    const sandbox = await startSandbox({ ...shape, dir, nodes: NODES, gpus: 0, onProgress }, signal);
+    shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
+    const either = AbortSignal.any([signal, sandbox.failed]);
+    const isthmus = await startIsthmus(sandbox, either);
+    shutdown.add(isthmus);
+    const processes = await processIds(sandbox, isthmus);
+    if (context.profileFolder !== undefined) await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
+    const ended = new AbortController();
+    const loads = await openLoads(sandbox, shutdown, AbortSignal.any([either, ended.signal]));
+    shutdown.add({ name: 'watches', stop: async () => ended.abort() });
+    const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
+    onProgress('Warming up.');
+    await warmUp(under, either);
+    return await measure(under, either);
+  } finally {
+    await shutdown.run();
+  }
+}
+
+async function processIds(sandbox: Sandbox, isthmus: IsthmusInSandbox): Promise<Map<string, number>> {
+  const record = await readRecord(sandbox.dir);
+  const controlPlanes = (record?.processes ?? []).map(({ cluster, component, pid }) => [`${cluster}/${component}`, pid] as const);
+  const ours = [...isthmus.processes].map(([cluster, { identity }]) => [`isthmus/${cluster}`, identity.pid] as const);
+  return new Map([...ours, ...controlPlanes, ['load generator', process.pid]]);
+}
+
+/** Starts each process of ours again under V8's profiler, which writes its file when the process ends. */
+async function restartProfiled(
+  isthmus: IsthmusInSandbox, { folder, processes, shutdown }: { readonly folder: string; readonly processes: Map<string, number>; readonly shutdown: Shutdown },
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [cluster, component] of isthmus.processes) {
+    await component.stop();
+    const [node, ...rest] = component.spec.command;
+    const flags = ['--cpu-prof', `--cpu-prof-dir=${resolve(folder)}`, `--cpu-prof-name=${cluster}-${Date.now()}.cpuprofile`];
+    const profiled = await startComponent({ ...component.spec, command: [node, ...flags, ...rest] });
+    shutdown.add({ name: component.spec.name, stop: () => profiled.stop() });
+    processes.set(`isthmus/${cluster}`, profiled.identity.pid);
+  }
+}
+
+async function openLoads(sandbox: Sandbox, shutdown: Shutdown, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain'>> {
+  const clients: ClusterClient[] = [];
+  for (const { kubeconfigPath } of sandbox.clusters) {
+    const { client } = await openCluster({ kubeconfigPath, userAgent: USER_AGENT });
+    shutdown.add({ name: 'connections', stop: () => client.transport.close() });
+    clients.push(client);
+  }
+  const [source, target] = clients;
+  if (source === undefined || target === undefined) throw new AppError('NotFound', 'A benchmark needs a source and a target.');
+  await Promise.all([
+    makeNamespace(target, PLAIN_NAMESPACE, {}, signal),
+    ...clients.map((client) => makeNamespace(client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal)),
+  ]);
+  const elected = new PodLoad({ client: source, namespace: ELECTED_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } });
+  const plain = new PodLoad({ client: target, namespace: PLAIN_NAMESPACE, annotations: {} });
+  await Promise.all([elected.open(signal), plain.open(signal)]);
+  return { elected, plain };
+}
+
+/** Resolves once pods can be made there: the API server refuses them until the namespace's ServiceAccount exists. */
+async function makeNamespace(client: ClusterClient, name: string, labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+  await client.apply(NAMESPACES, { metadata: { name, labels } }, FIELD_MANAGER, signal);
+  const account = (): Promise<unknown> => client.get(SERVICE_ACCOUNTS, { namespace: name, name: 'default' }, signal).catch(() => undefined);
+  if ((await lookFor(account, PATIENCE, signal)) === undefined) throw new AppError('StartFailed', `Namespace ${name} gets no ServiceAccount.`);
+}
+
+/** Code is compiled and connections are open before anything is measured. A process that was started again may need a moment. */
+async function warmUp({ elected, plain, settle }: IsthmusUnderLoad, signal: AbortSignal): Promise<void> {
+  const first = async (): Promise<unknown> => {
+    try {
+      return await elected.burst(1, signal);
+    } catch (error) {
+      if (error instanceof ApiError) return undefined; // the webhook does not answer yet
+      throw error;
+    }
+  };
+  await lookFor(first, PATIENCE, signal);
+  for (const load of [elected, plain]) {
+    await load.burst(WARM_UP_PODS, signal);
+    await load.clear(signal);
+  }
+  await settle();
+}

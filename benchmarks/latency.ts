@@ -1,0 +1,37 @@
+// P13: how long one elected pod takes when nothing else happens, against a plain pod of a target, in turns.
+import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
+import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
+import { percentile, spreadOf } from './statistics.ts';
+
+const PODS = 30;
+
+/** P13. */
+export const LATENCY: Benchmark = {
+  id: 'P13',
+  title: 'one elected pod alone, POST to proxy Running, two targets, PodChaperon mode',
+  async run(context, signal) {
+    const measure = (under: IsthmusUnderLoad, either: AbortSignal): Promise<Measurement> => measureAlone(under, context, either);
+    return [await withIsthmusUnderLoad({ targets: 2, audit: false }, context, measure, signal)];
+  },
+};
+
+async function measureAlone({ elected, plain }: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+  const ours: number[] = [];
+  const reference: number[] = [];
+  for (let pod = 1; pod <= PODS; pod += 1) {
+    for (const [load, times] of [[elected, ours], [plain, reference]] as const) {
+      times.push((await load.burst(1, signal)).ms);
+      await load.clear(signal);
+    }
+    if (pod % 10 === 0) onProgress(`P13, ${pod} of ${PODS} pods: the last took ${ours.at(-1)?.toFixed(0)} ms elected, ${reference.at(-1)?.toFixed(0)} ms plain`);
+  }
+  return {
+    variant: 'p50',
+    title: `one pod alone to Running, p50 of ${PODS}, stock client limits`,
+    unit: 'ms',
+    ours: spreadOf(ours),
+    reference: spreadOf(reference),
+    goal: { figure: 'ratio', atMost: 2.5 },
+    details: { p90: { elected: percentile(ours, 0.9), plain: percentile(reference, 0.9) } },
+  };
+}

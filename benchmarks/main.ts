@@ -1,0 +1,98 @@
+// `npm run bench`: runs the benchmarks of design §9, prints their figures on standard output and progress on standard error.
+// A benchmark that fails does not keep the others from running; the exit code says that one did.
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { AppError, messageOf } from '../process/errors.ts';
+import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycle.ts';
+import type { Benchmark, BenchmarkContext } from './benchmark.ts';
+import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
+import { LATENCY } from './latency.ts';
+import { describeCommit, describeMachine } from './machine.ts';
+import { formatReport, toResult, type Report, type Result } from './report.ts';
+import { REQUESTS } from './requests.ts';
+import { THROUGHPUT } from './throughput.ts';
+
+/** In the order of the table of design §9. */
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, LATENCY];
+
+interface BenchOptions {
+  readonly only?: readonly Benchmark[];
+  readonly json?: string;
+  readonly runs: number;
+  readonly profile?: string;
+}
+
+function parseOnly(text: string): readonly Benchmark[] {
+  const ids = text.split(',').map((id) => id.trim().toUpperCase());
+  return ids.map((id) => {
+    const found = BENCHMARKS.find((benchmark) => benchmark.id === id);
+    if (found === undefined) throw new AppError('BadInput', `--only has no "${id}"; choose from ${BENCHMARKS.map((known) => known.id).join(', ')}.`);
+    return found;
+  });
+}
+
+function parseRuns(text: string): number {
+  const runs = Number(text);
+  if (Number.isInteger(runs) && runs >= 1 && runs <= 1_000) return runs;
+  throw new AppError('BadInput', `--runs takes a whole number from 1 to 1000, not "${text}".`);
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+async function bench({ only = BENCHMARKS, json, runs, profile }: BenchOptions, signal: AbortSignal): Promise<void> {
+  const context: BenchmarkContext = { runs, onProgress: tell, ...(profile !== undefined && { profileFolder: profile }) };
+  const [machine, commit] = [describeMachine(), await describeCommit()];
+  const results: Result[] = [];
+  for (const benchmark of only) {
+    results.push(...(await runOne(benchmark, context, signal)));
+    const report: Report = { machine, commit, results };
+    if (json !== undefined) await writeFile(json, `${JSON.stringify(report, undefined, 2)}\n`); // after each, so that none is lost
+  }
+  process.stdout.write(`${formatReport({ machine, commit, results })}\n`);
+  if (profile !== undefined) process.stdout.write(await describeProfiles(profile));
+}
+
+async function runOne(benchmark: Benchmark, context: BenchmarkContext, signal: AbortSignal): Promise<readonly Result[]> {
+  tell(`${benchmark.id}: ${benchmark.title}`);
+  try {
+    return (await benchmark.run(context, signal)).map((measurement) => toResult(benchmark, measurement));
+  } catch (error) {
+    signal.throwIfAborted();
+    tell(`${benchmark.id} could not be measured: ${messageOf(error)}`);
+    exitWith(1);
+    return [];
+  }
+}
+
+async function describeProfiles(folder: string): Promise<string> {
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.cpuprofile')).toSorted();
+  const texts = await Promise.all(
+    files.map(async (name) => {
+      const profile = JSON.parse(await readFile(join(folder, name), 'utf8')) as CpuProfile;
+      return `\n${name}: time by itself\n${[...topModules(profile, 15), ...topFunctions(profile, 25)].map(describeTime).join('\n')}\n`;
+    }),
+  );
+  return texts.join('');
+}
+
+function describeTime({ place, ms, share }: SelfTime): string {
+  return `${(share * 100).toFixed(1).padStart(6)} %  ${ms.toFixed(0).padStart(7)} ms  ${place}`;
+}
+
+const signal = untilStopped();
+const command = new Command('bench')
+  .description('measure what design §9 lists; figures are ratios to a reference that is measured in the same run')
+  .option('--only <list>', 'run these alone, comma separated', parseOnly)
+  .option('--json <file>', 'write the results to this file, too')
+  .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
+  .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
+  .action((options: BenchOptions) => bench(options, signal));
+try {
+  await command.parseAsync();
+} catch (error) {
+  tell(signal.aborted ? `bench: stopped by ${String(signal.reason)}` : `bench: ${messageOf(error)}`);
+  exitWith(signal.aborted ? interruptedExitCode : 1);
+}

@@ -1,0 +1,81 @@
+// P2: what an elected pod costs the API servers of all clusters in writes of ours, from their audit logs.
+// Heartbeats (Leases, Nodes and their status) belong to no pod and are shown apart; ClusterSummaries and target status are counted.
+import { readFile } from 'node:fs/promises';
+import { delay } from '../kubernetes/backoff.ts';
+import { AppError } from '../process/errors.ts';
+import { countWrites, isBackground, totalOf, type Period, type WriteCount } from './audit-log.ts';
+import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
+import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
+import { significant, spreadOf } from './statistics.ts';
+
+const PODS = 200;
+/** The goal holds for every number of targets. */
+const TARGET_COUNTS = [2, 4];
+/** Pod mode's writes: delegate, binding, status. */
+const FLOOR = 3;
+const MOST_RUNS = 3;
+/** API servers write their audit logs in batches, every 100 ms. */
+const AUDIT_DELAY_MS = 1_000;
+
+/** Our writes at one API server. */
+interface ServerWrites {
+  readonly server: string;
+  readonly counts: readonly WriteCount[];
+}
+
+/** P2. */
+export const REQUESTS: Benchmark = {
+  id: 'P2',
+  title: 'our mutating requests per elected pod until its proxy is Running, PodChaperon mode',
+  async run(context, signal) {
+    const measurements: Measurement[] = [];
+    for (const targets of TARGET_COUNTS) {
+      const shape = { targets, audit: true, clientQps: 2_000 };
+      measurements.push(await withIsthmusUnderLoad(shape, context, (under, either) => measureWrites(under, targets, context, either), signal));
+    }
+    return measurements;
+  },
+};
+
+async function measureWrites(under: IsthmusUnderLoad, targets: number, context: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+  const runs: ServerWrites[][] = [];
+  for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
+    const burst = await under.elected.burst(PODS, signal);
+    await delay(AUDIT_DELAY_MS, signal);
+    runs.push(await writesIn(under, burst));
+    await under.elected.clear(signal);
+    await under.settle();
+    context.onProgress(`P2, ${targets} targets, run ${run}: ${significant(writesPerPod(runs.at(-1) ?? []), 3)} requests per pod`);
+  }
+  return {
+    variant: `targets-${targets}`,
+    title: `our mutating requests per pod to Running, ${targets} targets, without heartbeats`,
+    unit: 'requests',
+    ours: spreadOf(runs.map(writesPerPod)),
+    reference: spreadOf([FLOOR]),
+    goal: { figure: 'ours', atMost: 4.4 },
+    details: { pods: PODS, runs: runs.map(perPodTable) },
+  };
+}
+
+async function writesIn({ sandbox }: IsthmusUnderLoad, period: Period): Promise<ServerWrites[]> {
+  return Promise.all(
+    sandbox.clusters.map(async ({ name, auditLog }) => {
+      if (auditLog === undefined) throw new AppError('NotFound', `Cluster ${name} writes no audit log.`);
+      return { server: name, counts: countWrites(await readFile(auditLog, 'utf8'), period) };
+    }),
+  );
+}
+
+function writesPerPod(servers: readonly ServerWrites[]): number {
+  return totalOf(servers.flatMap(({ counts }) => counts.filter((count) => !isBackground(count)))) / PODS;
+}
+
+/** Every kind of request, per pod, as `server userAgent verb resource`; heartbeats as plain numbers. */
+function perPodTable(servers: readonly ServerWrites[]): object {
+  const rows = servers.flatMap(({ server, counts }) => counts.map((count) => ({ server, ...count })));
+  const nameOf = ({ server, userAgent, verb, resource }: (typeof rows)[number]): string => `${server} ${userAgent} ${verb} ${resource}`;
+  const perPod = rows.filter((row) => !isBackground(row)).map((row) => [nameOf(row), row.count / PODS] as const);
+  const heartbeats = rows.filter(isBackground).map((row) => [nameOf(row), row.count] as const);
+  return { perPod: Object.fromEntries(perPod), heartbeats: Object.fromEntries(heartbeats) };
+}

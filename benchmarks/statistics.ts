@@ -1,0 +1,40 @@
+// Figures from repeated measurements. Pure: medians and their spread, which say how far a figure can be trusted.
+
+/** A figure that was measured several times. */
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+  /** How often it was measured. */
+  readonly count: number;
+}
+
+/** The middle value, or the mean of the two in the middle. Throws RangeError when there is none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)];
+  const lower = sorted[Math.floor((sorted.length - 1) / 2)];
+  if (upper === undefined || lower === undefined) throw new RangeError('no values to take a median of');
+  return lower + (upper - lower) / 2;
+}
+
+/** Median, least and greatest value. Throws RangeError when there is none. */
+export function spreadOf(values: readonly number[]): Spread {
+  const middle = median(values);
+  const [least = middle] = values;
+  const extremes = values.reduce(({ min, max }, value) => ({ min: Math.min(min, value), max: Math.max(max, value) }), { min: least, max: least });
+  return { median: middle, ...extremes, count: values.length };
+}
+
+/** The value that at least this share (0 to 1) of all values does not exceed (nearest rank). Throws RangeError when there is none. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+  if (value === undefined) throw new RangeError('no values to take a percentile of');
+  return value;
+}
+
+/** Rounds to so many significant digits, for output. */
+export function significant(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}

@@ -1,0 +1,246 @@
+// The main job end to end: elected pods of the source run as delegates in the targets, and both sides clean up after one another.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import type { ClusterTarget } from '../../api/cluster-target.ts';
+import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { applyObjects } from '../../cli/apply-objects.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
+import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+
+const MANAGER = 'isthmus-test';
+let world: IsthmusWorld;
+let targets: WatchedCollection<ClusterTarget>;
+
+before(async () => {
+  world = await startWorld({ nodes: 2, gpus: 2 });
+  targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
+});
+after(() => world?.stop());
+
+function electedPod(namespace: string, name: string, requests: Readonly<Record<string, string>> = {}): Pod {
+  const limits = Object.fromEntries(Object.entries(requests).filter(([resource]) => resource.includes('/')));
+  return {
+    metadata: { namespace, name, annotations: { [ELECT_ANNOTATION]: '' } },
+    spec: { containers: [{ name: 'main', image: 'example/main:1', resources: { requests, limits } }] },
+  };
+}
+
+function scheduled(pod: Pod | undefined): Condition | undefined {
+  return pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+}
+
+const delegatesIn = (namespace: string): Pod[] => world.targets.flatMap(({ pods }) => inNamespace(pods.objects, namespace));
+
+async function allGone(namespace: string): Promise<void> {
+  const none = (objects: readonly KubernetesObject[]) => inNamespace(objects, namespace).length === 0;
+  await Promise.all([
+    world.source.pods.until(`no pods in ${namespace}`, none, 60_000),
+    ...world.targets.map(({ pods }) => pods.until(`no delegates in ${namespace}`, none, 60_000)),
+    ...world.targets.map(({ chaperons }) => chaperons.until(`no chaperons in ${namespace}`, none, 60_000)),
+  ]);
+}
+
+describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as they are', () => {
+  before(async () => {
+    const [first] = world.targets;
+    await world.source.client.delete(CLUSTER_TARGETS, { name: 'target-1' });
+    const data = { config: Buffer.from(first.cluster.kubeconfig).toString('base64') };
+    await world.source.client.apply(SECRETS, { metadata: { namespace: 'isthmus-system', name: 'eu-west-kubeconfig' }, data } as KubernetesObject, MANAGER);
+    for (const { client } of world.targets) await client.apply(NAMESPACES, { metadata: { name: 'production' } }, MANAGER);
+    const text = await readFile(new URL('../../../docs/examples/payment-api.yaml', import.meta.url), 'utf8');
+    const objects = parseAllDocuments(text).map((document) => document.toJS() as KubernetesObject);
+    await applyObjects(world.source.client, objects, MANAGER, { tell: () => undefined, signal: world.signal });
+    await targets.until('cluster-eu-west is Ready', (all) => all.some(({ metadata, status }) => metadata.name === 'cluster-eu-west' && isReady(status)));
+  });
+
+  it('runs six pods, spread over both targets by free capacity, each with one real delegate', async () => {
+    const pods = await world.source.pods.until('six Running', (all) => inNamespace(all, 'production').filter(isRunning).length === 6);
+    const proxies = inNamespace(pods, 'production');
+    assert.equal(proxies.length, 6);
+    assert.deepEqual(world.targets.map(({ pods: delegates }) => inNamespace(delegates.objects, 'production').length), [3, 3]);
+    const parents = delegatesIn('production').map(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL]);
+    assert.deepEqual(parents.toSorted(), proxies.map(({ metadata }) => metadata.uid).toSorted());
+    assert.ok(delegatesIn('production').every(isRunning));
+  });
+
+  it('deletes the proxy when the chaperon is deleted in the target, and its ReplicaSet makes another', async () => {
+    const [{ client, chaperons }] = world.targets;
+    const [chaperon] = inNamespace(chaperons.objects, 'production');
+    const uid = chaperon?.metadata.labels?.[PARENT_UID_LABEL];
+    await client.delete(POD_CHAPERONS, { namespace: 'production', name: chaperon?.metadata.name ?? '' });
+    const replaced = (all: Pod[]) => {
+      const proxies = inNamespace(all, 'production');
+      return proxies.length === 6 && proxies.every((pod) => isRunning(pod) && pod.metadata.uid !== uid);
+    };
+    await world.source.pods.until('the proxy was replaced', replaced);
+    assert.ok(!delegatesIn('production').some(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === uid && metadata.deletionTimestamp === undefined));
+  });
+
+  it('deletes the proxy when the delegate is deleted in the target', async () => {
+    const [, { client, pods }] = world.targets;
+    const [delegate] = inNamespace(pods.objects, 'production');
+    const uid = delegate?.metadata.labels?.[PARENT_UID_LABEL];
+    await client.delete(PODS, { namespace: 'production', name: delegate?.metadata.name ?? '' });
+    await world.source.pods.until('the proxy was replaced', (all) => {
+      const proxies = inNamespace(all, 'production');
+      return proxies.length === 6 && proxies.every((pod) => isRunning(pod) && pod.metadata.uid !== uid);
+    });
+  });
+
+  it('leaves nothing behind after scaling to 0', async () => {
+    await world.source.client.patch(DEPLOYMENTS, { namespace: 'production', name: 'payment-api' }, { patchType: 'merge', patch: { spec: { replicas: 0 } } });
+    await allGone('production');
+    assert.ok(!world.source.pods.objects.some(({ metadata }) => metadata.finalizers?.includes(DELEGATE_FINALIZER)));
+  });
+});
+
+describe('pods that are none of our business', () => {
+  const plain = (namespace: string, annotations?: Record<string, string>): Pod => ({
+    ...electedPod(namespace, 'plain'),
+    metadata: { namespace, name: 'plain', ...(annotations && { annotations }) },
+  });
+  /** What the API server makes of a pod apart from identity and times. */
+  const asStored = ({ metadata, spec }: Pod) => ({ annotations: metadata.annotations, labels: metadata.labels, finalizers: metadata.finalizers, spec: comparable(spec) });
+  // The token volume has a random name; node and tolerations do not differ before scheduling.
+  const comparable = (spec: Pod['spec']) => JSON.parse(JSON.stringify(spec).replaceAll(/kube-api-access-\w+/g, 'kube-api-access')) as Pod['spec'];
+
+  before(async () => {
+    await makeNamespace(world, 'mixed');
+    for (const { client } of [world.source, world.targets[0]]) await client.apply(NAMESPACES, { metadata: { name: 'unlabelled' } }, MANAGER);
+  });
+
+  for (const { name, pod } of [
+    { name: 'a pod without the annotation in a labelled namespace', pod: plain('mixed') },
+    { name: 'an annotated pod in a namespace without the label', pod: plain('unlabelled', { [ELECT_ANNOTATION]: '' }) },
+  ]) {
+    it(`stores ${name} exactly as a cluster without Isthmus does`, async () => {
+      const withUs = await world.source.client.create<Pod>(PODS, pod);
+      const without = await world.targets[0].client.create<Pod>(PODS, pod);
+      assert.deepEqual(asStored(withUs), asStored(without));
+      assert.equal(withUs.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION], undefined);
+    });
+  }
+});
+
+describe('GPU pods', () => {
+  // Each target has two nodes with two GPUs each.
+  const gpus = (count: number) => ({ 'nvidia.com/gpu': String(count), cpu: '1' });
+  const running = (...names: string[]) => (all: Pod[]) => names.every((name) => all.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'));
+
+  before(() => makeNamespace(world, 'gpu'));
+
+  it('go where GPUs are free, and wait with a reason for each target where none are', async () => {
+    for (const name of ['gpu-1', 'gpu-2', 'gpu-3', 'gpu-4']) await world.source.client.create(PODS, electedPod('gpu', name, gpus(2)));
+    await world.source.pods.until('four GPU pods run', running('gpu-1', 'gpu-2', 'gpu-3', 'gpu-4'));
+    assert.deepEqual(world.targets.map(({ pods }) => inNamespace(pods.objects, 'gpu').length), [2, 2]);
+
+    await world.source.client.create(PODS, electedPod('gpu', 'gpu-5', gpus(2)));
+    const all = await world.source.pods.until('gpu-5 has a reason', (pods) => pods.some((pod) => pod.metadata.name === 'gpu-5' && scheduled(pod)?.status === 'False'));
+    const pod = all.find(({ metadata }) => metadata.name === 'gpu-5');
+    assert.equal(pod?.status?.phase, 'Pending');
+    assert.equal(scheduled(pod)?.reason, 'Unschedulable');
+    const message = scheduled(pod)?.message ?? '';
+    for (const target of ['ClusterTarget/cluster-eu-west', 'ClusterTarget/target-2']) {
+      assert.ok(message.includes(`${target}: InsufficientResources: no node has 2 nvidia.com/gpu free`), message);
+    }
+  });
+
+  it('start by themselves when room appears', async () => {
+    await world.source.client.delete(PODS, { namespace: 'gpu', name: 'gpu-2' });
+    await world.source.pods.until('gpu-5 runs', running('gpu-5'), 5_000);
+  });
+
+  it('do not fit where the sum is free but no single node has it', async () => {
+    await world.source.client.create(PODS, electedPod('gpu', 'gpu-wide', gpus(3)));
+    const all = await world.source.pods.until('gpu-wide has a reason', (pods) => pods.some((pod) => pod.metadata.name === 'gpu-wide' && scheduled(pod)?.status === 'False'));
+    assert.equal(all.find(({ metadata }) => metadata.name === 'gpu-wide')?.spec.nodeName, undefined);
+  });
+
+  it('leave nothing behind', async () => {
+    await Promise.all(inNamespace(world.source.pods.objects, 'gpu').map(({ metadata }) => world.source.client.delete(PODS, { namespace: 'gpu', name: metadata.name ?? '' })));
+    await allGone('gpu');
+  });
+});
+
+describe('a target that cannot be used', () => {
+  const unreachable = 'apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]\nusers: [{name: u, user: {token: t}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n';
+  const cases = [
+    { name: 'no-secret', config: undefined, reason: 'SecretMissing' },
+    { name: 'malformed', config: '{{{', reason: 'KubeconfigInvalid' },
+    { name: 'with-exec', config: unreachable.replace('token: t', 'exec: {command: /bin/true, apiVersion: client.authentication.k8s.io/v1}'), reason: 'KubeconfigRefused' },
+    { name: 'nowhere', config: unreachable, reason: 'Unreachable' },
+  ];
+
+  before(async () => {
+    await makeNamespace(world, 'sturdy');
+    for (const { name, config } of cases) {
+      const data = { config: Buffer.from(config ?? '').toString('base64') };
+      const metadata = { namespace: 'isthmus-system', name: `${name}-kubeconfig` };
+      if (config !== undefined) await world.source.client.apply(SECRETS, { metadata, data } as KubernetesObject, MANAGER);
+      await world.source.client.apply(CLUSTER_TARGETS, { metadata: { name }, spec: { kubeconfigSecret: { name: metadata.name } } } as ClusterTarget, MANAGER);
+    }
+  });
+  after(() => Promise.all(cases.map(({ name }) => world.source.client.delete(CLUSTER_TARGETS, { name }))));
+
+  for (const { name, reason } of cases) {
+    it(`says ${reason} in the status of ${name}`, async () => {
+      await targets.until(`${name}: ${reason}`, (all) => {
+        const status = all.find(({ metadata }) => metadata.name === name)?.status;
+        return status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'False' && condition.reason === reason) ?? false;
+      });
+    });
+  }
+
+  it('does not disturb the others', async () => {
+    await world.source.client.create(PODS, electedPod('sturdy', 'one'));
+    await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'sturdy').some(isRunning), 5_000);
+    await world.source.client.delete(PODS, { namespace: 'sturdy', name: 'one' });
+    await allGone('sturdy');
+  });
+
+  it('works as soon as its Secret is right', async () => {
+    const data = { config: Buffer.from(world.targets[0].cluster.kubeconfig).toString('base64') };
+    await world.source.client.apply(SECRETS, { metadata: { namespace: 'isthmus-system', name: 'no-secret-kubeconfig' }, data } as KubernetesObject, MANAGER);
+    await targets.until('no-secret is Ready', (all) => all.some(({ metadata, status }) => metadata.name === 'no-secret' && isReady(status)));
+  });
+});
+
+describe('a namespace that a target lacks', () => {
+  it('is a reason of that target that names the remedy, and the pod starts once it exists', async () => {
+    await world.source.client.apply(NAMESPACES, { metadata: { name: 'lonely', labels: { 'multicluster-scheduler': 'enabled' } } }, MANAGER);
+    await world.source.client.create(PODS, electedPod('lonely', 'one'));
+    const hasReason = (pod: Pod) => scheduled(pod)?.message?.includes('NamespaceMissing: namespace lonely does not exist there; create it in the target cluster') ?? false;
+    await world.source.pods.until('the reason is told', (all) => inNamespace(all, 'lonely').some(hasReason));
+    await world.targets[0].client.apply(NAMESPACES, { metadata: { name: 'lonely' } }, MANAGER);
+    await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'lonely').some(isRunning), 30_000);
+    await world.source.client.delete(PODS, { namespace: 'lonely', name: 'one' });
+    await allGone('lonely');
+  });
+});
+
+describe('a burst of 200 elected pods', () => {
+  before(() => makeNamespace(world, 'burst'));
+
+  it('all run, with exactly 200 delegates at the end and never two for one pod', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `pod-${index}`);
+    await Promise.all(names.map((name) => world.source.client.create(PODS, electedPod('burst', name, { cpu: '100m' }))));
+    await world.source.pods.until('200 Running', (all) => inNamespace(all, 'burst').filter(isRunning).length === 200, 90_000);
+    assert.equal(delegatesIn('burst').length, 200);
+    const created = world.targets.flatMap(({ pods }) => pods.history.flatMap(({ after: pod }) => (pod?.metadata.namespace === 'burst' ? [pod] : [])));
+    const everMade = new Set(created.map(({ metadata }) => `${metadata.labels?.[PARENT_UID_LABEL]} ${metadata.uid}`));
+    assert.equal(everMade.size, 200);
+  });
+
+  it('leaves nothing behind', async () => {
+    await Promise.all(inNamespace(world.source.pods.objects, 'burst').map(({ metadata }) => world.source.client.delete(PODS, { namespace: 'burst', name: metadata.name ?? '' })));
+    await allGone('burst');
+  });
+});
+
+function isReady(status: ClusterTarget['status']): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+}

@@ -1,0 +1,82 @@
+// A source and its targets with Isthmus in them, as integration tests want them: clients, and collections to wait on.
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Pod } from '../../api/core.ts';
+import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import { NAMESPACES, POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { openCluster } from '../../kubernetes/open-cluster.ts';
+import type { Cluster } from '../../sandbox/control-plane.ts';
+import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
+import { WatchedCollection } from './watched-collection.ts';
+
+/** One cluster of the world; pods and chaperons are those of all namespaces but the system's. */
+export interface WorldCluster {
+  readonly cluster: Cluster;
+  readonly client: ClusterClient;
+  readonly pods: WatchedCollection<Pod>;
+  readonly chaperons: WatchedCollection<PodChaperon>;
+}
+
+/** The world; call {@link IsthmusWorld.stop} in `after`. */
+export interface IsthmusWorld {
+  readonly sandbox: Sandbox;
+  readonly isthmus: IsthmusInSandbox;
+  readonly source: WorldCluster;
+  readonly targets: readonly [WorldCluster, WorldCluster];
+  /** Aborted when the world stops. */
+  readonly signal: AbortSignal;
+  stop(): Promise<void>;
+}
+
+/** Starts two targets and peers them as ClusterTargets `target-1` and `target-2`. */
+export async function startWorld(options: Partial<SandboxOptions> = {}): Promise<IsthmusWorld> {
+  const stopped = new AbortController();
+  const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
+  const sandbox = await startSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
+  try {
+    const isthmus = await startIsthmus(sandbox, stopped.signal);
+    const [source, first, second] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
+    if (source === undefined || first === undefined || second === undefined) throw new Error('the sandbox lacks a cluster');
+    const stop = async () => {
+      stopped.abort();
+      await Promise.all([source, first, second].map(({ client }) => client.transport.close()));
+      await isthmus.stop();
+      await sandbox.stop();
+      await rmdir(dir); // fails when the sandbox left something in it
+    };
+    return { sandbox, isthmus, source, targets: [first, second], signal: stopped.signal, stop };
+  } catch (error) {
+    await sandbox.stop();
+    throw error;
+  }
+}
+
+async function openWorldCluster(cluster: Cluster, signal: AbortSignal): Promise<WorldCluster> {
+  const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
+  const [pods, chaperons] = await Promise.all([
+    new WatchedCollection(client, PODS).start(signal),
+    new WatchedCollection(client, POD_CHAPERONS).start(signal),
+  ]);
+  return { cluster, client, pods, chaperons };
+}
+
+/** Makes a namespace in every cluster, opted in at the source. */
+export async function makeNamespace(world: IsthmusWorld, name: string): Promise<void> {
+  const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
+  await world.source.client.apply(NAMESPACES, { metadata: { name, labels } }, 'isthmus-test');
+  await Promise.all(world.targets.map(({ client }) => client.apply(NAMESPACES, { metadata: { name } }, 'isthmus-test')));
+}
+
+/** Those of a namespace. */
+export function inNamespace<T extends { readonly metadata: { readonly namespace?: string } }>(objects: readonly T[], namespace: string): T[] {
+  return objects.filter((object) => object.metadata.namespace === namespace);
+}
+
+/** Whether a pod is Running. */
+export function isRunning(pod: Pod): boolean {
+  return pod.status?.phase === 'Running';
+}

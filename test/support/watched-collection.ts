@@ -1,0 +1,62 @@
+// A collection of a real API server that a test can wait on: it is watched, so no test sleeps.
+import type { KubernetesObject } from '../../api/core.ts';
+import type { ResourceType } from '../../api/resource-types.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
+import { Informer } from '../../kubernetes/informer.ts';
+import { createLogger } from '../../process/logger.ts';
+
+/** All objects of a kind, followed until the test ends. */
+export class WatchedCollection<T extends KubernetesObject> {
+  /** Every version of every object, in the order seen; deletions have `after` undefined. */
+  readonly history: { readonly key: string; readonly after: T | undefined }[] = [];
+  readonly #informer: Informer<T, T>;
+  readonly #name: string;
+  readonly #changed = new Set<() => void>();
+
+  constructor(client: ClusterClient, type: ResourceType<T>, selection: Selection = {}) {
+    this.#name = type.plural;
+    this.#informer = new Informer<T, T>({ client, type, selection, logger: createLogger('silent'), project: (object) => object });
+    this.#informer.onChange((key, _before, after) => {
+      this.history.push({ key, after });
+      for (const changed of this.#changed) changed();
+    });
+  }
+
+  /** Starts to follow; resolves once the collection is known. */
+  async start(signal: AbortSignal): Promise<this> {
+    void this.#informer.run(signal);
+    await this.#informer.synced;
+    return this;
+  }
+
+  get objects(): T[] {
+    return [...this.#informer.records()];
+  }
+
+  get(key: string): T | undefined {
+    return this.#informer.get(key);
+  }
+
+  /** Resolves with the objects as soon as `holds`; rejects with what is there when it does not within `ms`. */
+  until(what: string, holds: (objects: T[]) => boolean, ms = 20_000): Promise<T[]> {
+    return new Promise((resolve, reject) => {
+      const check = () => {
+        const { objects } = this;
+        if (!holds(objects)) return;
+        done();
+        resolve(objects);
+      };
+      const timer = setTimeout(() => {
+        done();
+        const seen = this.objects.map((object) => `${object.metadata.name}: ${JSON.stringify((object as { status?: unknown }).status ?? {})}`);
+        reject(new Error(`${this.#name}: not within ${ms} ms: ${what}. There are ${seen.length}:\n${seen.slice(0, 8).join('\n').slice(0, 4_000)}`));
+      }, ms);
+      const done = () => {
+        clearTimeout(timer);
+        this.#changed.delete(check);
+      };
+      this.#changed.add(check);
+      check();
+    });
+  }
+}
