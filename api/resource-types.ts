@@ -53,6 +53,9 @@ export const CUSTOM_RESOURCE_DEFINITIONS: ResourceType = {
 export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<MutatingWebhookConfiguration> = {
   group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration', namespaced: false,
 };
+export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<WebhookConfiguration> = {
+  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
+};
 
 export const TARGETS = admiralty<Target>('targets', 'Target', true);
 export const CLUSTER_TARGETS = admiralty<ClusterTarget>('clustertargets', 'ClusterTarget', false);
@@ -73,6 +76,9 @@ export interface MutatingWebhookConfiguration extends KubernetesObject {
     };
   }[];
 }
+
+/** A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration: in address and CA they are the same. */
+export type WebhookConfiguration = MutatingWebhookConfiguration;
 
 /** The `apiVersion` of objects of this type. */
 export function apiVersionOf(type: ResourceType): string {

@@ -9,6 +9,7 @@ import { ApiError } from '../kubernetes/api-error.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
@@ -17,7 +18,7 @@ import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { startScheduler } from '../scheduler/main.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
-import { startWebhook } from '../webhook/main.ts';
+import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
 const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node'] as const;
 /** A part of Isthmus that can run in a process of its own. */
@@ -27,7 +28,14 @@ const DEFAULT_WEBHOOK_PORT = 9443;
 /** How often the cluster is asked for its identity while it cannot be reached at the start, in ms. */
 const IDENTITY_RETRY_MS = 1_000;
 
-interface RunOptions {
+interface CertificateFlags {
+  readonly webhookCertificateSecret?: string;
+  readonly webhookCertificateFile?: string;
+  readonly webhookKeyFile?: string;
+}
+
+interface RunOptions extends CertificateFlags {
+  readonly webhookDrainSeconds: number;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace: string;
@@ -47,6 +55,10 @@ export function runCommand(): Command {
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
     .option('--webhook-port <number>', 'port that the webhook listens on', parsePort, DEFAULT_WEBHOOK_PORT)
+    .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
+    .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
+    .option('--webhook-key-file <file>', 'its private key (PEM)')
+    .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((options: RunOptions) => run(options, untilStopped()));
 }
@@ -77,8 +89,11 @@ interface Running {
 async function start(options: RunOptions, { cluster, logger, shutdown }: Running, signal: AbortSignal): Promise<void> {
   const { client, connection } = cluster;
   const runs = (component: Component) => options.components.includes(component);
+  const signingKeys = new SigningKeyStore({ client, installNamespace: options.namespace, logger });
+  const following = [signingKeys.run(signal)];
+  shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (runs('webhook')) {
-    const server = await startWebhook({ source: client, host: options.webhookHost, port: options.webhookPort, logger }, signal);
+    const server = await startWebhook({ source: client, signingKeys, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
   if (options.components.every((component) => component === 'webhook')) return;
@@ -99,12 +114,27 @@ async function start(options: RunOptions, { cluster, logger, shutdown }: Running
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
     project: toProxyPodRecord,
   });
-  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, logger }, signal);
+  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, logger }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
-  const following = [targets.run(signal), proxies.run(signal)];
-  shutdown.add({ name: 'targets', stop: async () => void (await Promise.all(following)) });
+  following.push(targets.run(signal), proxies.run(signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'signingKeys' | 'logger'> {
+  const { namespace, webhookHost, webhookPort, webhookDrainSeconds } = options;
+  return { installNamespace: namespace, host: webhookHost, port: webhookPort, drainMs: webhookDrainSeconds * 1_000, certificates: certificateSource(options) };
+}
+
+/** Where the webhook's certificate comes from. Throws AppError `BadInput` when the options name two sources or half of one. */
+export function certificateSource(options: CertificateFlags): WebhookOptions['certificates'] {
+  const { webhookCertificateSecret: name, webhookCertificateFile: certificate, webhookKeyFile: key } = options;
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new AppError('BadInput', '--webhook-certificate-file and --webhook-key-file belong together; give both or neither.');
+  }
+  if (certificate === undefined || key === undefined) return name === undefined ? { kind: 'own' } : { kind: 'secret', name };
+  if (name !== undefined) throw new AppError('BadInput', '--webhook-certificate-secret and --webhook-certificate-file are two sources; give one.');
+  return { kind: 'files', files: { certificate, key } };
 }
 
 /** Which cluster this is. Waits while its API server cannot be reached; it may be starting, too. */
@@ -132,6 +162,12 @@ function parseComponents(text: string): readonly Component[] {
     if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
     return component;
   });
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds;
+  throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
 }
 
 function parsePort(text: string): number {

@@ -6,7 +6,7 @@ import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { DELEGATE_REJECTED } from '../model/delegate-pod.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
-import { digestOf, mirroredStatus } from '../model/pod-status.ts';
+import { digestOf, mirroredStatus, toStatusPatch } from '../model/pod-status.ts';
 import { toDelegatePod } from './delegate-pod.ts';
 import type { TargetPod } from './target-pod.ts';
 
@@ -40,11 +40,11 @@ const FOREGROUND_FINALIZER = 'foregroundDeletion';
 export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon, pod } = state;
   if (chaperon.metadata.deletionTimestamp !== undefined) return planDeletion(chaperon, pod);
-  if (pod === undefined) return planMissingPod(state, now);
-  if (pod.chaperonUid !== chaperon.metadata.uid) {
-    return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
-  }
-  return planStatus(state, pod, now);
+  const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate?.phase)) return { kind: 'settled' }; // ended is final
+  if (delegate !== undefined) return planStatus(state, delegate, now);
+  if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
+  return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
 }
 
 /**
@@ -63,25 +63,28 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
   return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest }, metadata.resourceVersion)] };
 }
 
-function planMissingPod({ chaperon, podSeen }: ChaperonState, now: number): ChaperonStep {
-  const phase = chaperon.status?.phase;
-  if (isTerminal(phase)) return { kind: 'settled' };
-  const missingSince = chaperon.metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
-  if (missingSince === undefined) {
-    if (!podSeen && !wasRunning(chaperon)) return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [] };
+function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
+  const { chaperon } = state;
+  const since = missingSince(chaperon);
+  if (since === undefined) {
+    if (!wasThere(state)) return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [] };
     const mark = patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() } });
     return { kind: 'confirm-gone', plan: [mark], thenWait: MISSING_PATIENCE_MS };
   }
   if ((chaperon.spec.restartPolicy ?? 'Always') !== 'Always') return { kind: 'settled' };
-  const left = Date.parse(missingSince) + MISSING_PATIENCE_MS - now;
+  const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   const clear = patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null } });
   return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [clear] };
 }
 
-/** A status that a real delegate left behind, other than our own report of a rejection. */
-function wasRunning({ status }: PodChaperon): boolean {
-  if (status?.phase === undefined) return false;
+function missingSince({ metadata }: PodChaperon): string | undefined {
+  return metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
+}
+
+/** Whether there was a delegate: it was seen, or left a status behind other than our own report of a rejection. */
+function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
+  if (podSeen || status?.phase === undefined) return podSeen;
   return !(status.conditions ?? []).some((condition) => condition.reason === DELEGATE_REJECTED);
 }
 
@@ -90,7 +93,7 @@ function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod
   const lazy = chaperon.metadata.annotations?.[SOURCE_WATCHES_PODS_ANNOTATION] !== undefined && !isTerminal(pod.phase);
   const ms = statusChangedAt + LAZY_STATUS_MS - now;
   if (lazy && ms > 0) return { kind: 'wait', ms };
-  return { kind: 'write', plan: [patchStatus(chaperon, pod.status)] };
+  return { kind: 'write', plan: [patchStatus(chaperon, toStatusPatch(pod.status))] };
 }
 
 /** Tells the source why the target's API server does not take the delegate; nothing when the chaperon says so already. */

@@ -25,7 +25,7 @@ export function toTargetNodeRecord(node: Node): TargetNode | undefined {
   return {
     name,
     labels,
-    taints: node.spec?.taints ?? [],
+    taints: (node.spec?.taints ?? []).map(toPublishedTaint),
     capacity: parseResourceList(node.status?.capacity).amounts,
     allocatable: parseResourceList(node.status?.allocatable).amounts,
   };
@@ -34,6 +34,11 @@ export function toTargetNodeRecord(node: Node): TargetNode | undefined {
 function mayTakePods({ metadata, spec, status }: Node): boolean {
   const isReady = findCondition(status?.conditions, 'Ready')?.status === 'True';
   return isReady && spec?.unschedulable !== true && metadata.labels?.[PROVIDER_KEY] !== PROVIDER_VALUE;
+}
+
+/** Node controllers note when they added a taint; with that, every node would be a group of its own, and the CRD does not know the field. */
+function toPublishedTaint({ key, value, effect }: Taint): Taint {
+  return value === undefined ? { key, effect } : { key, value, effect };
 }
 
 /** Requests of the pods on each node, by node name. */

@@ -1,10 +1,13 @@
 // Step 5 of a pod's way: the delegate pod, from the chaperon alone, so that the target can make it while the source is away.
-import { POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { ELECT_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Pod, StringMap } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 
-const CHAPERON_ONLY_ANNOTATIONS: ReadonlySet<string> = new Set([POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION]);
+/** What is the chaperon's alone, and what would elect the delegate once more: a delegate never travels on, whatever a source asks for. */
+const DROPPED_ANNOTATIONS: ReadonlySet<string> = new Set([
+  POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
+]);
 
 /** The delegate pod. It has its chaperon's name: the API server's uniqueness is the lock. */
 export function toDelegatePod(chaperon: PodChaperon): Pod {
@@ -16,13 +19,13 @@ export function toDelegatePod(chaperon: PodChaperon): Pod {
       name,
       namespace,
       ...(labels && { labels }),
-      ...(annotations && { annotations: withoutChaperonOnly(annotations) }),
+      ...(annotations && { annotations: withoutDropped(annotations) }),
       ownerReferences: [{ apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true }],
     },
     spec: chaperon.spec,
   };
 }
 
-function withoutChaperonOnly(annotations: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !CHAPERON_ONLY_ANNOTATIONS.has(key)));
+function withoutDropped(annotations: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !DROPPED_ANNOTATIONS.has(key)));
 }

@@ -4,7 +4,7 @@ import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
-import { digestOf, mirroredStatus } from '../model/pod-status.ts';
+import { digestOf, mirroredStatus, toStatusPatch } from '../model/pod-status.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../model/proxy-pod.ts';
 
 /** What the cache of the target that the proxy is bound to holds. */
@@ -66,8 +66,6 @@ function planMirror(proxy: ProxyPod, delegate: DelegatePod): FeedbackStep {
   const saysNothingNew = status.phase === 'Pending' && status.containerStatuses === undefined && status.initContainerStatuses === undefined;
   if (saysNothingNew || digestOf(status) === proxy.statusDigest) return { kind: 'settled' };
   const { namespace, name, uid } = proxy;
-  return {
-    kind: 'write',
-    plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status } }],
-  };
+  const patch = { metadata: { uid }, status: toStatusPatch(status) };
+  return { kind: 'write', plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
 }

@@ -1,4 +1,5 @@
 // Waiting longer after each failure, with jitter so that many waiters do not come back at once.
+import { onAbort } from './abort.ts';
 
 /** Bounds of a back-off in ms. */
 export interface BackoffLimits {
@@ -26,10 +27,10 @@ export function delay(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return resolve();
     const done = () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', done);
+      forget();
       resolve();
     };
     const timer = setTimeout(done, timerMs(ms));
-    signal.addEventListener('abort', done, { once: true });
+    const forget = onAbort(signal, done);
   });
 }

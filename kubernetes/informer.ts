@@ -18,8 +18,10 @@ export interface InformerOptions<T extends KubernetesObject, R> extends Reflecto
 }
 
 interface Entry<R> {
-  readonly record: R;
-  readonly resourceVersion: string;
+  record: R;
+  resourceVersion: string;
+  /** The list that the object was last seen in or after, counted from 1. */
+  list: number;
 }
 
 /** Cached records of one collection, by `namespace/name` (or `name`). */
@@ -31,7 +33,7 @@ export class Informer<T extends KubernetesObject, R> {
   readonly #connectionListeners: ((state: ConnectionState) => void)[] = [];
   readonly #synced: Promise<void>;
   #resolveSynced: () => void = () => undefined;
-  #listedKeys = new Set<string>();
+  #list = 0;
   #hasSynced = false;
   #resourceVersion = '';
   #connection: ConnectionState = { kind: 'connecting' };
@@ -109,9 +111,12 @@ export class Informer<T extends KubernetesObject, R> {
   #sink(): ReflectorSink<T> {
     return {
       listing: () => {
-        this.#listedKeys = new Set();
+        this.#list += 1;
       },
-      listed: (objects) => this.#listed(objects),
+      listed: (objects) => {
+        for (const object of objects) this.#put(object);
+      },
+      unlisted: (object) => this.#remove(keyOf(object)),
       listEnded: () => this.#listEnded(),
       changed: (object, version) => {
         this.#resourceVersion = version;
@@ -128,34 +133,30 @@ export class Informer<T extends KubernetesObject, R> {
     };
   }
 
-  #listed(objects: readonly T[]): void {
-    for (const object of objects) {
-      this.#listedKeys.add(keyOf(object));
-      this.#put(object);
-    }
-  }
-
+  /** What is in no list since the last one began no longer exists. */
   #listEnded(): void {
-    for (const key of this.#entries.keys()) {
-      if (!this.#listedKeys.has(key)) this.#remove(key);
+    for (const [key, entry] of this.#entries) {
+      if (entry.list !== this.#list) this.#remove(key);
     }
-    this.#listedKeys = new Set();
     this.#hasSynced = true;
     this.#resolveSynced();
   }
 
   #put(object: T): void {
     const key = keyOf(object);
-    const before = this.#entries.get(key);
+    const entry = this.#entries.get(key);
     const resourceVersion = object.metadata.resourceVersion ?? '';
-    if (before !== undefined && before.resourceVersion === resourceVersion) return;
+    if (entry !== undefined) entry.list = this.#list;
+    if (entry?.resourceVersion === resourceVersion) return;
     const projected = this.#guard(() => ({ record: this.#options.project(object) }));
     if (projected === undefined) return; // an object that cannot be read is not a deleted one: the record before stays
     const { record } = projected;
     if (record === undefined) return this.#remove(key);
-    this.#entries.set(key, { record, resourceVersion });
-    this.#reindex(key, before?.record, record);
-    this.#notify(key, before?.record, record);
+    const before = entry?.record;
+    if (entry === undefined) this.#entries.set(key, { record, resourceVersion, list: this.#list });
+    else Object.assign(entry, { record, resourceVersion });
+    this.#reindex(key, before, record);
+    this.#notify(key, before, record);
   }
 
   #remove(key: string): void {

@@ -1,23 +1,35 @@
 // A watch is a stream of JSON documents, one a line, cut into chunks anywhere, even inside a UTF-8 character.
 
 const NEWLINE = 0x0a;
+/** Longest line that is kept, in bytes: an object has at most 1.5 MB in etcd, in JSON somewhat more. */
+export const MAX_LINE_BYTES = 16 << 20;
 
 /**
  * Splits a byte stream into parsed lines. Bytes are decoded a whole line at a time, so a character that is cut by a chunk survives.
  * An unfinished last line is dropped: the stream broke there, and the watch is resumed from the version before it.
- * @throws SyntaxError when a finished line is no JSON.
+ * @throws SyntaxError when a finished line is no JSON, RangeError when a line is longer than {@link MAX_LINE_BYTES}.
  */
 export async function* parseJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
   let pending: Uint8Array[] = [];
+  let pendingBytes = 0;
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      pending.push(chunk.subarray(start, end));
-      const line = Buffer.concat(pending).toString('utf8');
+      const line = decode(pending, chunk.subarray(start, end));
       pending = [];
+      pendingBytes = 0;
       start = end + 1;
       if (line.trim() !== '') yield JSON.parse(line) as unknown;
     }
-    if (start < chunk.length) pending.push(chunk.subarray(start));
+    if (start === chunk.length) continue;
+    pending.push(chunk.subarray(start));
+    pendingBytes += chunk.length - start;
+    if (pendingBytes > MAX_LINE_BYTES) throw new RangeError(`a line is longer than ${MAX_LINE_BYTES} bytes`);
   }
+}
+
+/** Most lines lie within one chunk and are decoded where they are. */
+function decode(pending: readonly Uint8Array[], last: Uint8Array): string {
+  if (pending.length > 0) return Buffer.concat([...pending, last]).toString('utf8');
+  return Buffer.from(last.buffer, last.byteOffset, last.byteLength).toString('utf8');
 }

@@ -1,16 +1,18 @@
-// Kubeconfig text to a connection. The only file that loads @kubernetes/client-node, and only when a kubeconfig
-// needs it (exec plugins and auth providers): loading it costs 0.4 s of CPU and 80 MiB.
+// Kubeconfig text to a connection. What its author may not use is refused, what cannot be used is named; nothing is silently ignored.
 import { readFile } from 'node:fs/promises';
-import { Lexer, parse, Parser, YAMLParseError } from 'yaml';
+import { isAbsolute, join } from 'node:path';
+import { Lexer, parse, Parser, stringify, YAMLParseError } from 'yaml';
 import { AppError, messageOf } from '../process/errors.ts';
+import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
 
 /** How a client proves who it is. Files are read again at each use, so that rotated ones are picked up. */
 export type Credentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
   | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'basic'; readonly username: string; readonly password: string }
   | { readonly kind: 'token-file'; readonly path: string }
-  | { readonly kind: 'plugin'; readonly kubeconfig: string; readonly context: string };
+  | PluginCredentials;
 
 /** Everything needed to reach one API server. */
 export interface ClusterConnection {
@@ -21,7 +23,11 @@ export interface ClusterConnection {
   /** Name expected in the server's certificate; the host of `server` when missing. */
   readonly serverName?: string;
   readonly insecure: boolean;
+  /** HTTP(S) proxy that tunnels all connections. */
+  readonly proxy?: URL;
   readonly credentials: Credentials;
+  /** The connection as its files describe it now, and this very object while they have not changed; missing where there are no files. */
+  readonly reread?: () => Promise<ClusterConnection>;
 }
 
 /**
@@ -30,11 +36,18 @@ export interface ClusterConnection {
  */
 export type KubeconfigAuthor = 'administrator' | 'tenant';
 
+/** Reads a text file; rejects as `readFile` does. */
+export type ReadText = (path: string) => Promise<string>;
+
 /** What to read: the text, the context to use (current-context when missing) and whose text it is. */
 export interface KubeconfigInput {
   readonly text: string;
   readonly context?: string;
   readonly author: KubeconfigAuthor;
+  /** Folder of the kubeconfig, against which its relative paths resolve (kubectl's rule); the working directory when missing. */
+  readonly folder?: string;
+  /** Used for the files that the kubeconfig names. */
+  readonly readText?: ReadText;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -49,7 +62,9 @@ const MAX_YAML_LEXEMES = 10_000;
  * @throws AppError `KubeconfigInvalid` when it cannot be used, `KubeconfigRefused` when its author may not use what it asks for.
  */
 export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterConnection> {
-  const config = parseYaml(input);
+  const parsed = parseYaml(input);
+  const config = input.folder === undefined ? parsed : withAbsolutePaths(parsed, input.folder);
+  const readText = input.readText ?? readUtf8;
   const contextName = input.context ?? text(config, 'current-context');
   if (contextName === undefined) throw invalid('it has no current-context; set one, or name a context');
   const context = named(config, 'contexts', 'context', contextName);
@@ -60,23 +75,47 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
 
   const server = serverUrl(cluster);
   if (input.author === 'tenant') refuseLinkLocal(server);
-  const authority = await dataOrFile(cluster, 'certificate-authority');
+  const authority = await dataOrFile(cluster, 'certificate-authority', readText);
   const serverName = text(cluster, 'tls-server-name');
+  const proxy = proxyUrl(cluster);
   return {
     server,
     ...(authority !== undefined && { certificateAuthority: authority }),
     ...(serverName !== undefined && { serverName }),
     insecure: cluster['insecure-skip-tls-verify'] === true,
-    credentials: await readCredentials(user, input.text, contextName),
+    ...(proxy !== undefined && { proxy }),
+    credentials: await readCredentials(user, { config, context: contextName, readText }),
   };
 }
 
+const PATH_FIELDS = { clusters: ['cluster', 'certificate-authority'], users: ['user', 'client-certificate', 'client-key', 'tokenFile'] } as const;
+
+/** The kubeconfig with its relative paths resolved, those of exec commands that are paths included (client-go `clientcmd.ResolveLocalPaths`). */
+export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, folder: string): Readonly<Record<string, unknown>> {
+  const absolute = (value: unknown) => (typeof value === 'string' && value !== '' && !isAbsolute(value) ? join(folder, value) : value);
+  const resolved: Record<string, unknown> = { ...config };
+  for (const [list, [member, ...fields]] of Object.entries(PATH_FIELDS)) {
+    const entries: unknown = config[list];
+    if (!Array.isArray(entries)) continue;
+    resolved[list] = entries.map((entry: unknown) => {
+      const inner: unknown = isEntry(entry) ? entry[member] : undefined;
+      if (!isEntry(entry) || !isEntry(inner)) return entry;
+      const changed: Record<string, unknown> = { ...inner };
+      for (const field of fields) if (inner[field] !== undefined) changed[field] = absolute(inner[field]);
+      const exec: unknown = inner['exec'];
+      if (isEntry(exec) && String(exec['command']).includes('/')) changed['exec'] = { ...exec, command: absolute(exec['command']) };
+      return { ...entry, [member]: changed };
+    });
+  }
+  return resolved;
+}
+
 /** The connection of a process that runs in a pod, from the files that Kubernetes mounts there. */
-export async function readInClusterConnection(host: string, port: string): Promise<ClusterConnection> {
+export async function readInClusterConnection(host: string, port: string, readText: ReadText = readUtf8): Promise<ClusterConnection> {
   const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
   return {
     server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
-    certificateAuthority: await readFile(`${folder}/ca.crt`, 'utf8'),
+    certificateAuthority: await readText(`${folder}/ca.crt`),
     insecure: false,
     credentials: { kind: 'token-file', path: `${folder}/token` },
   };
@@ -85,6 +124,8 @@ export async function readInClusterConnection(host: string, port: string): Promi
 /** What a request needs besides the connection: a bearer token or a client certificate, fresh at the time of the call. */
 export interface ResolvedCredentials {
   readonly token?: string;
+  /** `user:password`. */
+  readonly basic?: string;
   readonly certificate?: string;
   readonly key?: string;
 }
@@ -98,40 +139,41 @@ export async function resolveCredentials(credentials: Credentials): Promise<Reso
       return { certificate: credentials.certificate, key: credentials.key };
     case 'token':
       return { token: credentials.token };
+    case 'basic':
+      return { basic: `${credentials.username}:${credentials.password}` };
     case 'token-file':
       return { token: (await readFile(credentials.path, 'utf8')).trim() };
     case 'plugin':
       break;
   }
-  return runPlugin(credentials.kubeconfig, credentials.context);
+  return runPlugin(credentials);
 }
 
-async function runPlugin(kubeconfig: string, context: string): Promise<ResolvedCredentials> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  config.loadFromString(kubeconfig);
-  config.setCurrentContext(context);
-  const options: { headers?: Record<string, string>; cert?: string | Buffer; key?: string | Buffer } = {};
-  await config.applyToHTTPSOptions(options as Parameters<typeof config.applyToHTTPSOptions>[0]);
-  const bearer = options.headers?.['Authorization']?.replace(/^Bearer /, '');
-  return {
-    ...(bearer !== undefined && { token: bearer }),
-    ...(options.cert !== undefined && { certificate: String(options.cert) }),
-    ...(options.key !== undefined && { key: String(options.key) }),
-  };
+interface CredentialInput {
+  readonly config: Entry;
+  readonly context: string;
+  readonly readText: ReadText;
 }
 
-async function readCredentials(user: Entry, kubeconfig: string, context: string): Promise<Credentials> {
-  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) return { kind: 'plugin', kubeconfig, context };
+async function readCredentials(user: Entry, { config, context, readText }: CredentialInput): Promise<Credentials> {
+  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) return { kind: 'plugin', kubeconfig: stringify(config), context };
   const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go takes only while the file cannot be read
   if (tokenFile !== undefined) return { kind: 'token-file', path: tokenFile };
   const token = text(user, 'token');
   if (token !== undefined) return { kind: 'token', token };
-  const certificate = await dataOrFile(user, 'client-certificate');
-  const key = await dataOrFile(user, 'client-key');
+  const certificate = await dataOrFile(user, 'client-certificate', readText);
+  const key = await dataOrFile(user, 'client-key', readText);
   if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
   if (certificate !== undefined || key !== undefined) throw invalid('a client certificate and its key must both be given');
-  return { kind: 'none' };
+  const username = text(user, 'username');
+  return username === undefined ? { kind: 'none' } : { kind: 'basic', username, password: text(user, 'password') ?? '' };
+}
+
+function proxyUrl(cluster: Entry): URL | undefined {
+  const proxy = text(cluster, 'proxy-url');
+  if (proxy === undefined) return undefined;
+  if (!URL.canParse(proxy) || !/^https?:$/.test(new URL(proxy).protocol)) throw invalid('its proxy-url must start with http:// or https://');
+  return new URL(proxy);
 }
 
 function refuseLocalAccess(cluster: Entry, user: Entry): void {
@@ -197,12 +239,16 @@ function named(config: Entry, list: string, member: string, name: string): Entry
   return value;
 }
 
-async function dataOrFile(entry: Entry, field: string): Promise<string | undefined> {
+function readUtf8(path: string): Promise<string> {
+  return readFile(path, 'utf8');
+}
+
+async function dataOrFile(entry: Entry, field: string, readText: ReadText): Promise<string | undefined> {
   const data = text(entry, `${field}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
   const path = text(entry, field);
   if (path === undefined) return undefined;
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  return readText(path).catch((error: unknown) => {
     throw invalid(`the file of its ${field} cannot be read: ${messageOf(error)}`);
   });
 }

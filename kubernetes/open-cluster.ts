@@ -1,13 +1,13 @@
 // From what a command was told to a client: a kubeconfig file, or what kubectl would use, or the pod's own ServiceAccount.
 import { access, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { environment, type Environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { version } from '../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
-import { readInClusterConnection, readKubeconfig, type ClusterConnection } from './kubeconfig.ts';
+import { readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection, type ReadText } from './kubeconfig.ts';
 import { Transport } from './transport.ts';
 
 /** Which cluster to open. */
@@ -40,15 +40,43 @@ export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
   return { client: new ClusterClient(new Transport(connection, choice.userAgent)), connection };
 }
 
-/** The connection that a choice leads to under the given environment variables. Throws as {@link openCluster}. */
+/** The connection that a choice leads to under the given environment variables, kept to its files by `reread`. Throws as {@link openCluster}. */
 export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
-  if (choice.kubeconfigPath !== undefined) return readFiles([choice.kubeconfigPath], choice.context);
-  if (env.kubeconfigPaths.length > 0) return readFiles(await existing(env.kubeconfigPaths), choice.context);
+  const files = new RememberedFiles();
+  const connection = await readConnection(choice, env, (path) => files.read(path));
+  const current: ClusterConnection = {
+    ...connection,
+    reread: async () => ((await files.areUnchanged()) ? current : connectionOf(choice, env)),
+  };
+  return current;
+}
+
+/** The texts that a connection was made from. */
+class RememberedFiles {
+  readonly #texts = new Map<string, string>();
+
+  async read(path: string): Promise<string> {
+    const text = await readFile(path, 'utf8');
+    this.#texts.set(path, text);
+    return text;
+  }
+
+  /** Rejects when one of them cannot be read. */
+  async areUnchanged(): Promise<boolean> {
+    const same = await Promise.all([...this.#texts].map(async ([path, text]) => (await readFile(path, 'utf8')) === text));
+    return same.every(Boolean);
+  }
+}
+
+async function readConnection(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
+  const read = (paths: readonly string[]) => readFiles(paths, choice.context, readText);
+  if (choice.kubeconfigPath !== undefined) return read([choice.kubeconfigPath]);
+  if (env.kubeconfigPaths.length > 0) return read(await existing(env.kubeconfigPaths));
   const userFile = join(env.inherited['HOME'] || homedir(), '.kube', 'config');
   const [found] = await existing([userFile]).catch(() => []);
-  if (found !== undefined) return readFiles([found], choice.context);
+  if (found !== undefined) return read([found]);
   const host = env.inherited['KUBERNETES_SERVICE_HOST'];
-  if (host !== undefined && host !== '') return readInClusterConnection(host, env.inherited['KUBERNETES_SERVICE_PORT'] ?? '443');
+  if (host !== undefined && host !== '') return readInClusterConnection(host, env.inherited['KUBERNETES_SERVICE_PORT'] ?? '443', readText);
   throw new AppError('KubeconfigInvalid', `There is no kubeconfig: name one with --kubeconfig, set KUBECONFIG, or put it at ${userFile}.`);
 }
 
@@ -60,27 +88,32 @@ async function existing(paths: readonly string[]): Promise<readonly string[]> {
   return found;
 }
 
-async function readFiles(paths: readonly string[], context: string | undefined): Promise<ClusterConnection> {
-  const texts = await Promise.all(paths.map(readText));
+async function readFiles(paths: readonly string[], context: string | undefined, readText: ReadText): Promise<ClusterConnection> {
+  const texts = await Promise.all(paths.map((path) => readNamed(path, readText)));
   try {
-    const text = texts.length === 1 ? (texts[0] ?? '') : mergeKubeconfigs(texts);
-    return await readKubeconfig({ text, author: 'administrator', ...(context !== undefined && { context }) });
+    const [first = ''] = paths;
+    const one = texts.length === 1 ? { text: texts[0] ?? '', folder: dirname(first) } : { text: mergeKubeconfigs(texts, paths.map(dirname)) };
+    return await readKubeconfig({ ...one, author: 'administrator', readText, ...(context !== undefined && { context }) });
   } catch (error) {
     throw new AppError(error instanceof AppError ? error.code : 'KubeconfigInvalid', `${paths.join(', ')}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-async function readText(path: string): Promise<string> {
+async function readNamed(path: string, readText: ReadText): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readText(path);
   } catch (error) {
     throw new AppError('KubeconfigInvalid', `The kubeconfig ${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** Several kubeconfigs as one: of entries and settings with the same name the first counts (client-go `clientcmd` loading rules). Throws AppError. */
-export function mergeKubeconfigs(texts: readonly string[]): string {
-  const configs = texts.map(parseMapping);
+/** Several kubeconfigs as one: of entries and settings with the same name the first counts (client-go `clientcmd` loading rules).
+ * Relative paths of each resolve against its folder, where folders are given. Throws AppError. */
+export function mergeKubeconfigs(texts: readonly string[], folders: readonly string[] = []): string {
+  const configs = texts.map((text, index) => {
+    const [config, folder] = [parseMapping(text), folders[index]];
+    return folder === undefined ? config : withAbsolutePaths(config, folder);
+  });
   const entries = (list: string): unknown[] => configs.flatMap((config) => (Array.isArray(config[list]) ? (config[list] as unknown[]) : []));
   const current = configs.map((config) => config['current-context']).find((name) => name !== undefined && name !== '');
   return stringify({ clusters: entries('clusters'), users: entries('users'), contexts: entries('contexts'), 'current-context': current });

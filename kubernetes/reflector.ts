@@ -1,13 +1,16 @@
 // Keeps a sink equal to a collection of an API server: list once, then watch from there; list again only when history is gone.
 // The watch resumes from the last version seen, so a cut stream loses nothing. Semantics of client-go `tools/cache/reflector.go`.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
 import type { ResourceType } from '../api/resource-types.ts';
 import { messageOf } from '../process/errors.ts';
 import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
+import { CredentialsChangedError } from './cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type Selection } from './cluster-client.ts';
 import { parseJsonLines } from './json-lines.ts';
+import type { WatchStream } from './transport.ts';
 
 /** What to keep a copy of, and how to reach it. */
 export interface ReflectorSource<T extends KubernetesObject> {
@@ -21,8 +24,10 @@ export interface ReflectorSource<T extends KubernetesObject> {
 export interface ReflectorSink<T extends KubernetesObject> {
   /** A full list begins; what an earlier, unfinished one brought does not count. */
   listing(): void;
-  /** One page of it. */
+  /** One part of it. */
   listed(objects: readonly T[]): void;
+  /** An object of a part before has gone meanwhile. */
+  unlisted(object: T): void;
   /** The list is complete: objects that were on no page no longer exist. */
   listEnded(): void;
   changed(object: T, resourceVersion: string): void;
@@ -34,33 +39,46 @@ export interface ReflectorSink<T extends KubernetesObject> {
 }
 
 /** A watch event (`meta/v1` WatchEvent). */
-interface WatchEvent {
+interface WatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
-  readonly object: KubernetesObject & { readonly code?: number; readonly reason?: string; readonly message?: string };
+  readonly object: T & { readonly code?: number; readonly reason?: string; readonly message?: string };
 }
 
-const PAGE_SIZE = 500;
+/** Small enough that reading a page of usual pods blocks the event loop for some 10 ms. */
+const PAGE_SIZE = 250;
 const RETRY = { firstMs: 200, maxMs: 5_000 };
+/** Rights that are missing come back by people's hands: asked for rarely, so that no server is bothered (in ms). */
+const RETRY_FORBIDDEN_MS = 30_000;
+/** After so many failures in a row a 403 is no longer taken for rights that are just being granted. */
+const PASSING_FAILURES = 6;
 /** A watch that stood for this long was a good one: what happens then counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
+/** Events are read for this long, in ms, before other work gets its turn. */
+const TURN_MS = 10;
+/** Annotation of the bookmark after the last event of a streamed list. */
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 /** The server ends each watch after this long, in seconds; spread so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
-/** Bookmarks come about every minute: a watch that is silent for longer than this is dead (in ms). */
-const SILENCE_LIMIT_MS = 90_000;
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
 export async function reflect<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
   const progress: Progress = { version: undefined, openedAt: undefined };
   let failures = 0;
   while (!signal.aborted) {
-    const askedToWaitMs = await listAndWatch(source, sink, progress, signal);
+    const ending = await listAndWatch(source, sink, progress, signal);
+    if (ending.kind === 'rotated') continue;
     // A clean end counts as a failure and events do not clear the count: a server that ends each watch at once,
     // or answers each with an error event, must not be asked in a tight loop.
     const stable = progress.openedAt !== undefined && performance.now() - progress.openedAt >= STABLE_MS;
     failures = stable ? 1 : failures + 1;
-    const wait = askedToWaitMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
+    const wait = ending.askedToWaitMs + retryDelay(ending.kind === 'forbidden', failures);
     if (wait > 0) await delay(wait, signal);
   }
+}
+
+function retryDelay(isForbidden: boolean, failures: number): number {
+  if (isForbidden && failures > PASSING_FAILURES) return RETRY_FORBIDDEN_MS + 1_000 * Math.random();
+  return failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0;
 }
 
 /** How far the collection has been followed, and since when (by the monotonic clock, in ms) the present watch is open. */
@@ -69,32 +87,90 @@ interface Progress {
   openedAt: number | undefined;
 }
 
-/** Follows until the watch ends or something fails. Gives how long the server asked us to wait, in ms. */
+/** Why following stopped; `askedToWaitMs` is how long the server wants to be left alone. */
+type Ending = { readonly kind: 'rotated' } | { readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number };
+
 async function listAndWatch<T extends KubernetesObject>(
   source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
-): Promise<number> {
+): Promise<Ending> {
   progress.openedAt = undefined;
   try {
-    progress.version ??= await listAll(source, sink, signal);
-    for await (const event of watch(source, progress.version, signal)) {
-      if (event === 'opened') {
-        progress.openedAt = performance.now();
-        sink.connection({ open: true });
-      } else {
-        progress.version = deliver(event, progress.version, sink);
-      }
-    }
-    return 0;
+    if (progress.version === undefined && source.client.transport.offersStreamingLists) await listThenWatch(source, sink, progress, signal);
+    else await watchFrom(source, sink, progress, signal);
+    return { kind: 'ended', askedToWaitMs: 0 };
   } catch (error) {
-    if (signal.aborted) return 0;
+    if (error instanceof CredentialsChangedError) return { kind: 'rotated' };
+    if (signal.aborted) return { kind: 'ended', askedToWaitMs: 0 };
     if (isExpired(error)) progress.version = undefined;
     sink.connection({ open: false, error });
     source.logger.debug({ resource: source.type.plural, error: messageOf(error) }, 'watch interrupted');
-    return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+    if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
+    return { kind: error.status === 403 ? 'forbidden' : 'ended', askedToWaitMs: error.retryAfterMs ?? 0 };
   }
 }
 
-async function listAll<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
+async function watchFrom<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+  progress.version ??= await listPages(source, sink, signal);
+  const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
+  opened(sink, progress);
+  await readEvents<T>(body, silenceMs, (event) => {
+    progress.version = deliver(event, progress.version ?? '', sink);
+  });
+}
+
+/** One stream that lists first and then watches (KEP-3157). Falls back to pages where the server does not offer it. */
+async function listThenWatch<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+  const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
+  const stream = await openWatch(source, query, signal).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || ![400, 405, 422].includes(error.status)) throw error;
+    return undefined;
+  });
+  if (stream === undefined) {
+    source.client.transport.offersStreamingLists = false;
+    return watchFrom(source, sink, progress, signal);
+  }
+  sink.listing();
+  const initial = new InitialList<T>(sink);
+  await readEvents<T>(stream.body, stream.silenceMs, (event) => {
+    if (progress.version !== undefined) {
+      progress.version = deliver(event, progress.version, sink);
+      return;
+    }
+    progress.version = initial.take(event);
+    if (progress.version !== undefined) opened(sink, progress);
+  });
+}
+
+function opened(sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress): void {
+  progress.openedAt = performance.now();
+  sink.connection({ open: true });
+}
+
+/** The first events of a stream that lists: everything there is, then a bookmark that says so. */
+class InitialList<T extends KubernetesObject> {
+  readonly #sink: ReflectorSink<T>;
+
+  constructor(sink: ReflectorSink<T>) {
+    this.#sink = sink;
+  }
+
+  /** Gives the version of the list once it is complete. */
+  take(event: WatchEvent<T>): string | undefined {
+    const { object } = event;
+    throwIfError(event);
+    if (event.type === 'DELETED') this.#sink.unlisted(object);
+    else if (event.type !== 'BOOKMARK') this.#sink.listed([object]);
+    else if (object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true') {
+      const version = object.metadata.resourceVersion ?? '';
+      this.#sink.bookmark(version);
+      this.#sink.listEnded();
+      return version;
+    }
+    return undefined;
+  }
+}
+
+async function listPages<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
   sink.listing();
   let next: string | undefined;
   for (;;) {
@@ -108,46 +184,43 @@ async function listAll<T extends KubernetesObject>(source: ReflectorSource<T>, s
   }
 }
 
-async function* watch<T extends KubernetesObject>(source: ReflectorSource<T>, from: string, signal: AbortSignal): AsyncGenerator<WatchEvent | 'opened'> {
+function openWatch<T extends KubernetesObject>(source: ReflectorSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WatchStream> {
   const { client, type, selection } = source;
-  const silence = new AbortController();
-  // It runs from before the opening: an error answer may stall in its body as well.
-  const watchdog = setTimeout(() => silence.abort(new Error('the watch was silent for too long')), SILENCE_LIMIT_MS);
+  const seconds = WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread);
+  const query = { ...selectors(selection), watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(seconds) };
+  return client.transport.stream({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
+}
+
+/** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TURN_MS}. */
+async function readEvents<T extends KubernetesObject>(body: WatchStream['body'], silenceMs: number, take: (event: WatchEvent<T>) => void): Promise<void> {
+  const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
+  let turnBegan = performance.now();
   try {
-    const body = await client.transport.stream(
-      {
-        method: 'GET',
-        path: pathOf(type, { namespace: selection.namespace }),
-        query: {
-          ...selectors(selection),
-          watch: 'true',
-          allowWatchBookmarks: 'true',
-          resourceVersion: from,
-          timeoutSeconds: String(WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread)),
-        },
-      },
-      AbortSignal.any([signal, silence.signal]),
-    );
-    yield 'opened';
-    // Leaving the loop in any way destroys the body.
     for await (const event of parseJsonLines(body)) {
       watchdog.refresh();
-      yield event as WatchEvent;
+      take(event as WatchEvent<T>);
+      if (performance.now() - turnBegan < TURN_MS) continue;
+      await nextTurn();
+      turnBegan = performance.now();
     }
   } finally {
     clearTimeout(watchdog);
-    silence.abort();
+    body.destroy();
   }
 }
 
+function throwIfError({ type, object }: WatchEvent<KubernetesObject>): void {
+  if (type === 'ERROR') throw new ApiError(object.code ?? 500, object.reason ?? '', object.message ?? 'watch error');
+}
+
 /** Hands one event on and gives the version to resume from. What is not later than `from` is a replay and dropped. */
-function deliver<T extends KubernetesObject>(event: WatchEvent, from: string, sink: ReflectorSink<T>): string {
-  if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object.reason ?? '', event.object.message ?? 'watch error');
+function deliver<T extends KubernetesObject>(event: WatchEvent<T>, from: string, sink: ReflectorSink<T>): string {
+  throwIfError(event);
   const version = event.object.metadata.resourceVersion ?? '';
   if (!isLater(version, from)) return from;
   if (event.type === 'BOOKMARK') sink.bookmark(version);
-  else if (event.type === 'DELETED') sink.deleted(event.object as unknown as T, version);
-  else sink.changed(event.object as unknown as T, version);
+  else if (event.type === 'DELETED') sink.deleted(event.object, version);
+  else sink.changed(event.object, version);
   return version;
 }
 

@@ -17,7 +17,7 @@ export interface SigningKeyOptions {
   readonly logger: Logger;
 }
 
-/** The keys as they are now. Add listeners, then {@link run}. */
+/** The keys as they are now. */
 export class SigningKeyStore {
   readonly #options: SigningKeyOptions;
   readonly #secrets: Informer<Secret, SigningKeys>;
@@ -41,7 +41,7 @@ export class SigningKeyStore {
     return this.#keys;
   }
 
-  /** Adds a listener for new keys; call before {@link run}. */
+  /** Adds a listener for keys that come from now on. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

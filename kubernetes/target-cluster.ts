@@ -139,12 +139,20 @@ export class TargetCluster {
     const generation = ++this.#generation;
     try {
       const connection = await connect();
-      if (generation !== this.#generation) return;
+      if (generation !== this.#generation || this.#takeOver(connection)) return;
       await this.#closeSession();
       if (generation === this.#generation) this.#startSession(connection);
     } catch (error) {
       if (generation === this.#generation) this.#fail(error instanceof AppError ? error.code : 'KubeconfigInvalid', messageOf(error));
     }
+  }
+
+  /** New credentials for the same server: the session goes on with them, and no event is lost. */
+  #takeOver(connection: ClusterConnection): boolean {
+    if (this.#session === undefined || this.#session.server !== connection.server.href) return false;
+    this.#session.client.transport.use(connection);
+    this.#listener.changed(this);
+    return true;
   }
 
   #startSession(connection: ClusterConnection): void {

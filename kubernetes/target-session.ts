@@ -24,6 +24,8 @@ export interface SessionOptions {
 
 /** An open session. Everything ends when {@link TargetSession.stop} is called. */
 export class TargetSession {
+  /** URL of the target's API server. */
+  readonly server: string;
   readonly client: ClusterClient;
   readonly summaries: Informer<ClusterSummary, ClusterSummary>;
   /** Indexed by the key of the proxy pod. */
@@ -37,6 +39,7 @@ export class TargetSession {
     const client = new ClusterClient(new Transport(options.connection, options.userAgent));
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
+    this.server = options.connection.server.href;
     this.summaries = new Informer({
       client, logger, type: CLUSTER_SUMMARIES,
       selection: { fieldSelector: `metadata.name=${CLUSTER_SUMMARY_NAME}` },

@@ -1,8 +1,18 @@
-// HTTP to one API server: an undici pool for calls, another for watches, so that long streams never use up the places of short calls.
-// Every call has a deadline. Redirects are never followed.
-import { Pool, type Dispatcher } from 'undici';
+// HTTP to one API server: a pool for calls, a session for watches, so that long streams never use up the places of short calls.
+// Every call has a deadline, redirects are never followed, and credentials may change while calls and watches go on.
+import { errors, type Dispatcher } from 'undici';
+import { finished, type Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { forwardAbort, onAbort } from './abort.ts';
+import { toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
-import { resolveCredentials, type ClusterConnection } from './kubeconfig.ts';
+import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
+import { CredentialSource } from './credential-source.ts';
+import { NotLeaderError, type Fence } from './fence.ts';
+import type { ClusterConnection } from './kubeconfig.ts';
+import { DeadlineError, sendCall } from './pending-call.ts';
+import { RateLimiter } from './rate-limiter.ts';
+import { responseOf } from './watch-session.ts';
 import { messageOf } from '../process/errors.ts';
 
 /** One HTTP call. `path` starts with `/api`, `query` values that are undefined are left out. */
@@ -13,165 +23,246 @@ export interface Call {
   readonly body?: unknown;
   /** Of the body; `application/json` when missing. Patches need theirs. */
   readonly contentType?: string;
+  /** Asked right before the call is written; {@link NotLeaderError} when it does not hold. */
+  readonly fence?: Fence | undefined;
+  /** Neither waits for, nor counts in, the rate: leases must be renewed when the rest is throttled. */
+  readonly urgent?: boolean;
+  /** Deadline of this call in ms, where it is not the transport's. */
+  readonly timeoutMs?: number;
 }
 
-/** Deadline of a call in ms. */
-const CALL_TIMEOUT_MS = 15_000;
-const CONNECT_TIMEOUT_MS = 5_000;
-/** Calls in flight to one API server; more wait for a place. */
-const CALLS_IN_FLIGHT = 32;
-/** How long a token or certificate is used before it is read again, in ms. */
-const CREDENTIALS_MAX_AGE_MS = 5_000;
-const MAX_ERROR_CHARACTERS = 4_096;
-/** A server may ask us to wait for this long at most, in ms. */
-const MAX_RETRY_AFTER_MS = 300_000;
+/** The open stream of a watch. */
+export interface WatchStream {
+  readonly body: Readable;
+  /** After this many ms of silence it must be taken for dead; a stream that pings guard may be silent for longer. */
+  readonly silenceMs: number;
+}
+
+/** Bookmarks come about every minute, also on a watch that pings guard: beyond this, in ms, something between us answers the pings alone. */
+const GUARDED_SILENCE_MS = 150_000;
+/** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
+const MAX_ANSWER_BYTES = 128 << 20;
+/** How long to wait after a 429 that does not say it, in ms. */
+const DEFAULT_RETRY_AFTER_MS = 1_000;
 
 /** Sends calls to one API server. */
 export class Transport {
-  readonly #connection: ClusterConnection;
+  /** Whether lists may be asked for as streams; turned off once the server has refused one. */
+  offersStreamingLists = true;
   readonly #userAgent: string;
-  #pools: Promise<Pools> | undefined;
-  #token: { readonly value: string | undefined; readonly readAt: number } | undefined;
+  readonly #timings: TransportTimings;
+  readonly #limiter = new RateLimiter();
+  readonly #credentials: CredentialSource;
+  #connection: ClusterConnection;
+  #access: ClusterAccess | undefined;
+  #opening: Promise<ClusterAccess> | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #closed = false;
 
-  constructor(connection: ClusterConnection, userAgent: string) {
+  constructor(connection: ClusterConnection, userAgent: string, timings: Partial<TransportTimings> = {}) {
     this.#connection = connection;
     this.#userAgent = userAgent;
+    this.#timings = { ...TRANSPORT_TIMINGS, ...timings };
+    this.#credentials = new CredentialSource(connection, this.#timings.credentialsMaxAgeMs);
   }
 
   /**
-   * Sends a call and gives the parsed answer.
-   * @throws ApiError for an error answer, UnreachableError for none within 15 s, the signal's reason when aborted.
+   * Sends a call and gives the parsed answer. A GET whose connection broke before the answer is sent once more; nothing else is.
+   * @throws ApiError for an error answer, UnreachableError for none within the deadline (a write may have been done or not),
+   * NotLeaderError when the fence does not hold (it was not done), the signal's reason when aborted.
    */
   async call<T>(call: Call, signal?: AbortSignal): Promise<T> {
-    const deadline = AbortSignal.timeout(CALL_TIMEOUT_MS);
     try {
-      const pools = await this.#open();
-      const response = await pools.calls.request(await this.#toRequest(call, signal ? AbortSignal.any([signal, deadline]) : deadline));
-      const body = await response.body.text();
-      if (response.statusCode >= 300) throw toApiError(response, body);
-      return JSON.parse(body) as T;
+      signal?.throwIfAborted();
+      const answer = await this.#answer(call, signal);
+      if (answer.status >= 300) throw this.#toApiError(answer);
+      return JSON.parse(answer.body) as T;
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
   }
 
   /**
-   * Opens a stream (a watch) that lasts until `signal` is aborted or the server ends it.
+   * Opens a stream (a watch) that lasts until `signal` is aborted, the server ends it or the credentials change.
    * @throws as {@link call}, for the opening.
    */
-  async stream(call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData['body']> {
+  async stream(call: Call, signal: AbortSignal): Promise<WatchStream> {
     try {
-      const pools = await this.#open();
-      const response = await pools.watches.request({ ...(await this.#toRequest(call, signal)), headersTimeout: CALL_TIMEOUT_MS, bodyTimeout: 0 });
-      if (response.statusCode >= 300) throw toApiError(response, await response.body.text());
-      return response.body;
+      signal.throwIfAborted();
+      await this.#limiter.admit(this.#timings.callTimeoutMs, signal);
+      let opened = await this.#openStream(await this.#current(), call, signal);
+      if (opened.status === 401 && (await this.#credentials.renew())) {
+        opened.body.destroy();
+        opened = await this.#openStream(await this.#current(), call, signal);
+      }
+      if (opened.status < 300) return opened;
+      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await this.#errorText(opened.body) });
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
+  }
+
+  /** Takes over another way to reach the same cluster. Calls in flight end as they began; watches end with {@link CredentialsChangedError}. */
+  use(connection: ClusterConnection): void {
+    this.#connection = connection;
+    this.#credentials.use(connection);
+    void this.#look();
   }
 
   /** Ends all connections at once. */
   async close(): Promise<void> {
-    const pools = await this.#pools?.catch(() => undefined);
-    await Promise.all([pools?.calls.destroy(), pools?.watches.destroy()]);
+    this.#closed = true;
+    clearInterval(this.#lookTimer);
+    await this.#access?.destroy();
   }
 
-  #open(): Promise<Pools> {
-    this.#pools ??= openPools(this.#connection).catch((error: unknown) => {
-      this.#pools = undefined; // credentials that could not be had may be had the next time
-      throw error;
+  async #answer(call: Call, signal: AbortSignal | undefined): Promise<Answer> {
+    const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
+    if (call.urgent !== true) await this.#admit(deadline, signal);
+    const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
+      if (call.method !== 'GET' || !isBrokenConnection(error) || this.#closed) throw error;
+      return this.#sendOnce(call, deadline, signal);
     });
-    return this.#pools;
+    // Who is not known was not served: any call may be repeated.
+    if (answer.status !== 401 || !(await this.#credentials.renew())) return answer;
+    return this.#sendOnce(call, deadline, signal);
   }
 
-  async #toRequest(call: Call, signal: AbortSignal): Promise<Dispatcher.RequestOptions> {
-    const token = await this.#currentToken();
+  #admit(deadline: number, signal: AbortSignal | undefined): Promise<void> | undefined {
+    return this.#limiter.admit(deadline - performance.now(), signal ?? NEVER);
+  }
+
+  async #sendOnce(call: Call, deadline: number, signal: AbortSignal | undefined): Promise<Answer> {
+    const access = await this.#current();
+    const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
+    const bounds = { maxBytes: MAX_ANSWER_BYTES, timeoutMs, fence: call.fence };
+    return sendCall(access.calls, this.#toRequest(access, call), bounds, signal);
+  }
+
+  async #openStream(access: ClusterAccess, call: Call, signal: AbortSignal): Promise<OpenStream> {
+    const { callTimeoutMs } = this.#timings;
+    const opening = new AbortController();
+    const timer = setTimeout(() => opening.abort(new DeadlineError(callTimeoutMs)), callTimeoutMs);
+    const forget = forwardAbort([signal, access.retired.signal], opening);
+    try {
+      const session = await access.session();
+      opening.signal.throwIfAborted();
+      const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
+      const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening);
+      // From here on the same signals end the body, until it has ended by itself.
+      finished(opened.body, { writable: false }, forget);
+      return opened;
+    } catch (error) {
+      forget();
+      if (opening.signal.aborted) throw opening.signal.reason;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #openPlain(access: ClusterAccess, call: Call, opening: AbortController): Promise<OpenStream> {
+    const { callTimeoutMs, silenceMs } = this.#timings;
+    const request = { ...this.#toRequest(access, call), signal: opening.signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 };
+    const { statusCode, headers, body } = await access.watches.request(request);
+    const retryAfter = headers['retry-after'];
+    return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
+  }
+
+  /** An error answer may stall in its body as well. */
+  async #errorText(body: Readable): Promise<string> {
+    const timer = setTimeout(() => body.destroy(new DeadlineError(this.#timings.callTimeoutMs)), this.#timings.callTimeoutMs);
+    let bytes = 0;
+    body.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) body.destroy(new Error('the answer is too long'));
+    });
+    return text(body).finally(() => clearTimeout(timer));
+  }
+
+  // --- credentials
+
+  /** The access of credentials that are fresh enough. */
+  async #current(): Promise<ClusterAccess> {
+    if (this.#access !== undefined && !this.#credentials.isDue) return this.#access;
+    this.#opening ??= this.#renewAccess().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #renewAccess(): Promise<ClusterAccess> {
+    const fresh = await this.#credentials.read();
+    const before = this.#access;
+    if (before !== undefined && !fresh.changed) return before;
+    if (this.#closed) throw new Error('the transport was closed');
+    this.#connection = fresh.connection;
+    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings);
+    before?.retire();
+    this.#lookTimer ??= this.#credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs).unref() : undefined;
+    return this.#access;
+  }
+
+  /** Also when nothing is called, watches must move to new credentials. */
+  async #look(): Promise<void> {
+    if (this.#access !== undefined && !this.#closed) await this.#current().catch(() => undefined); // the next call says why
+  }
+
+  // --- requests and answers
+
+  #toRequest(access: ClusterAccess, call: Call): Dispatcher.DispatchOptions {
+    const hasBody = call.body !== undefined;
     return {
+      origin: this.#connection.server.origin,
       method: call.method,
-      path: withQuery(this.#connection.server.pathname.replace(/\/$/, '') + call.path, call.query),
+      path: withQuery(access.basePath + call.path, call.query),
       headers: {
         accept: 'application/json',
         'user-agent': this.#userAgent,
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(call.body !== undefined && { 'content-type': call.contentType ?? 'application/json' }),
+        ...(access.authorization !== undefined && { authorization: access.authorization }),
+        ...(hasBody && { 'content-type': call.contentType ?? 'application/json' }),
       },
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-      signal,
+      ...(hasBody && { body: JSON.stringify(call.body) }),
     };
   }
 
-  async #currentToken(): Promise<string | undefined> {
-    const { credentials } = this.#connection;
-    if (credentials.kind === 'none' || credentials.kind === 'certificate') return undefined;
-    if (credentials.kind === 'token') return credentials.token;
-    if (this.#token === undefined || performance.now() - this.#token.readAt > CREDENTIALS_MAX_AGE_MS) {
-      this.#token = { value: (await resolveCredentials(credentials)).token, readAt: performance.now() };
-    }
-    return this.#token.value;
+  #streamHeaders(access: ClusterAccess, call: Call): Readonly<Record<string, string>> {
+    return {
+      ':path': withQuery(access.basePath + call.path, call.query),
+      accept: 'application/json',
+      'user-agent': this.#userAgent,
+      ...(access.authorization !== undefined && { authorization: access.authorization }),
+    };
+  }
+
+  #toApiError(answer: Answer): ApiError {
+    const error = toApiError(answer);
+    if (error.status === 429) this.#limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
+    return error;
   }
 
   #explain(error: unknown, call: Call, signal: AbortSignal | undefined): unknown {
-    if (error instanceof ApiError) return error;
+    if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) return error;
     if (signal?.aborted) return signal.reason;
-    return new UnreachableError(`${call.method} ${this.#connection.server.host}${call.path}: ${causeOf(error)}`, { cause: error });
+    return new UnreachableError(`${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-interface Pools {
-  readonly calls: Pool;
-  readonly watches: Pool;
+interface OpenStream extends WatchStream {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
 }
 
-async function openPools(connection: ClusterConnection): Promise<Pools> {
-  const { certificate, key } = connection.credentials.kind === 'certificate' || connection.credentials.kind === 'plugin'
-    ? await resolveCredentials(connection.credentials)
-    : {};
-  const options: Pool.Options = {
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      rejectUnauthorized: !connection.insecure,
-      ...(connection.certificateAuthority !== undefined && { ca: connection.certificateAuthority }),
-      ...(connection.serverName !== undefined && { servername: connection.serverName }),
-      ...(certificate !== undefined && { cert: certificate }),
-      ...(key !== undefined && { key }),
-    },
-    keepAliveTimeout: 30_000,
-    headersTimeout: CALL_TIMEOUT_MS,
-    bodyTimeout: CALL_TIMEOUT_MS,
-  };
-  return {
-    calls: new Pool(connection.server.origin, { ...options, connections: CALLS_IN_FLIGHT }),
-    watches: new Pool(connection.server.origin, options),
-  };
+const NEVER = new AbortController().signal;
+
+async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController): Promise<OpenStream> {
+  onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
+  const headers = await responseOf(stream);
+  const retryAfter = headers['retry-after'];
+  return { status: headers[':status'] ?? 0, retryAfter, body: stream, silenceMs: GUARDED_SILENCE_MS };
 }
 
-function withQuery(path: string, query: Call['query']): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined) parameters.set(name, value);
-  }
-  const text = parameters.toString();
-  return text === '' ? path : `${path}?${text}`;
-}
-
-function toApiError(response: Dispatcher.ResponseData, body: string): ApiError {
-  const retryAfter = Number(response.headers['retry-after']);
-  const retryAfterMs = Number.isFinite(retryAfter) && retryAfter > 0 ? Math.min(retryAfter * 1000, MAX_RETRY_AFTER_MS) : undefined;
-  const { reason, message } = parseStatus(body);
-  const text = typeof message === 'string' ? message : body;
-  return new ApiError(response.statusCode, typeof reason === 'string' ? reason : '', text.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs);
-}
-
-function parseStatus(body: string): { readonly reason?: unknown; readonly message?: unknown } {
-  try {
-    const status: unknown = JSON.parse(body);
-    return typeof status === 'object' && status !== null ? status : {};
-  } catch {
-    return {};
-  }
-}
-
-function causeOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${CALL_TIMEOUT_MS / 1000} s`;
-  return messageOf(error);
+/** The server or something before it closed the connection before it had answered, as it may at any time to one that is idle. */
+function isBrokenConnection(error: unknown): boolean {
+  return error instanceof errors.SocketError || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
 }

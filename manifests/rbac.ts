@@ -2,7 +2,7 @@
 // Admiralty contract §5.2). No rule has a wildcard, and nobody may read Secrets in the whole cluster.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP } from '../api/resource-types.ts';
-import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
+import { CLUSTER_SUMMARY_NAME, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount,
   type PolicyRule, type RoleObject, type ServiceAccountName,
@@ -40,7 +40,10 @@ const USE_TARGETS: readonly PolicyRule[] = [
 const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>> = {
   // Writes the certificate authority that it made for itself.
   'isthmus-webhook': [
-    onlyNamed(rule('admissionregistration.k8s.io', ['mutatingwebhookconfigurations'], [...READ, 'patch']), [WEBHOOK_CONFIGURATION_NAME]),
+    onlyNamed(
+      rule('admissionregistration.k8s.io', ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'], [...READ, 'patch']),
+      [WEBHOOK_CONFIGURATION_NAME],
+    ),
   ],
   'isthmus-scheduler': [
     ...USE_TARGETS,
@@ -105,7 +108,21 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...clusterRoles(),
     ...accounts.map((account) => clusterRoleBinding(account.name, account.name, [account])),
     targetSecretReaderBinding(installNamespace, installNamespace),
+    ...webhookSecretManifests(installNamespace),
     ...nodeLeaseManifests(installNamespace),
+  ];
+}
+
+/** The webhook's own keys and certificates, which its replicas share. */
+function webhookSecretManifests(installNamespace: string): readonly KubernetesObject[] {
+  const account: ServiceAccountName = { namespace: installNamespace, name: 'isthmus-webhook' };
+  const name = account.name;
+  return [
+    role(installNamespace, name, [
+      rule('', ['secrets'], ['create']), // a create cannot be limited to a name
+      onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET]),
+    ]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, [account]),
   ];
 }
 

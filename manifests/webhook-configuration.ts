@@ -1,15 +1,21 @@
-// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, and nothing else.
+// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, targets with a regular
+// expression, and nothing else.
 // The certificate authority is left out: the webhook process owns that field and writes it by itself.
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
+import { ADMIRALTY_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from './rbac-objects.ts';
 
-/** Name of our MutatingWebhookConfiguration. */
+/** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 /** Name of the one webhook in it. */
 export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
 /** Path that the webhook serves, as Admiralty 0.17's. */
 export const WEBHOOK_PATH = '/mutate--v1-pod';
+/** Name of the one webhook that validates (Cluster)Targets. */
+export const TARGETS_WEBHOOK_NAME = 'targets.isthmus.multicluster.admiralty.io';
+/** Path that the webhook serves for them. */
+export const TARGETS_WEBHOOK_PATH = '/validate--targets';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -17,11 +23,14 @@ export const WEBHOOK_SERVICE_PORT = 443;
 
 /** How long the API server waits for an answer, in seconds; half of its default, so that a hanging webhook holds pods up less. */
 const TIMEOUT_SECONDS = 5;
+const COMMON = { sideEffects: 'None', timeoutSeconds: TIMEOUT_SECONDS, admissionReviewVersions: ['v1', 'v1beta1'] };
 
 /** How the API server reaches the webhook: at `webhookUrl` (https, with its path), or through {@link WEBHOOK_SERVICE} when missing. */
 export interface WebhookAddress {
   readonly installNamespace: string;
   readonly webhookUrl?: string | undefined;
+  /** What becomes of elected pods while the webhook is away: refused (`Fail`, the default), or run in the source like any other (`Ignore`). */
+  readonly failurePolicy?: 'Fail' | 'Ignore' | undefined;
 }
 
 /** The CEL expression that is true for elected pods; most pods have no annotations at all. */
@@ -52,16 +61,38 @@ function podWebhook(address: WebhookAddress) {
       ],
     },
     matchConditions: [{ name: 'is-elected', expression: IS_ELECTED }],
-    failurePolicy: 'Fail',
+    failurePolicy: address.failurePolicy ?? 'Fail',
     matchPolicy: 'Equivalent',
-    reinvocationPolicy: 'Never',
-    sideEffects: 'None',
-    timeoutSeconds: TIMEOUT_SECONDS,
-    admissionReviewVersions: ['v1'],
+    reinvocationPolicy: 'IfNeeded', // after other webhooks have changed the pod, it is brought into a proxy's form again
+    ...COMMON,
   };
 }
 
-function clientConfig({ installNamespace, webhookUrl }: WebhookAddress) {
-  if (webhookUrl !== undefined) return { url: webhookUrl };
-  return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, path: WEBHOOK_PATH, port: WEBHOOK_SERVICE_PORT } };
+/**
+ * The ValidatingWebhookConfiguration for what the schemas' CEL cannot say. It is asked only about targets with a regular
+ * expression, and never in the way (`Ignore`): the controllers report what is wrong with a target as well.
+ */
+export function targetsWebhookConfiguration(address: WebhookAddress): WebhookConfiguration {
+  const webhook = {
+    name: TARGETS_WEBHOOK_NAME,
+    clientConfig: clientConfig(address, TARGETS_WEBHOOK_PATH),
+    rules: [
+      { operations: ['CREATE', 'UPDATE'], apiGroups: [ADMIRALTY_GROUP], apiVersions: ['v1alpha1'], resources: ['targets', 'clustertargets'], scope: '*' },
+    ],
+    matchConditions: [{ name: 'has-expression', expression: 'has(object.spec.excludedLabelsRegexp)' }],
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    ...COMMON,
+  };
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
+    webhooks: [webhook],
+  };
+}
+
+function clientConfig({ installNamespace, webhookUrl }: WebhookAddress, path = WEBHOOK_PATH) {
+  if (webhookUrl !== undefined) return { url: path === WEBHOOK_PATH ? webhookUrl : new URL(path, webhookUrl).href };
+  return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, path, port: WEBHOOK_SERVICE_PORT } };
 }

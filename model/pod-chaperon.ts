@@ -1,10 +1,11 @@
 // From the source pod to the PodChaperon that asks a target to run it (contract §2.2).
 // The labels of the delegate must not match the target's own selectors, so each key is moved under our prefix, injectively.
+import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../api/core.ts';
 import {
-  NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
-  SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION,
+  PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { compileLabelPattern } from './label-pattern.ts';

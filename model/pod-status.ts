@@ -24,6 +24,11 @@ export function mirroredStatus(status: PodStatus): PodStatus {
   return mirrored;
 }
 
+/** The merge patch after which an object shows this mirrored status and nothing older: fields that it lacks are taken away. */
+export function toStatusPatch(mirrored: PodStatus): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, mirrored[field] ?? null]));
+}
+
 /**
  * A short text that is equal for equal statuses. The order of fields does not count, nor a field that is null: an API server prints
  * a pod's fields in the order of its Go struct, with null for times that were never set, and a custom resource's sorted, without.

@@ -9,7 +9,7 @@ import { untilTargetReady } from '../cli/target-readiness.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { AppError } from '../process/errors.ts';
 import type { ShutdownStep } from '../process/lifecycle.ts';
-import { ComponentProcess, startComponent } from './component-process.ts';
+import { startComponent, type ComponentProcess } from './component-process.ts';
 import type { Cluster } from './control-plane.ts';
 import { freePorts } from './free-ports.ts';
 import type { Sandbox } from './sandbox.ts';
@@ -22,6 +22,8 @@ export interface IsthmusInSandbox extends ShutdownStep {
   restart(clusterName: string): Promise<void>;
 }
 
+/** On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end. */
+const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** Installs, starts and peers; resolves once every target is Ready. */
@@ -61,7 +63,7 @@ async function install({ client }: OpenedCluster, webhookPort: number | undefine
 async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
   const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE };
   const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
-  const readiness = await untilTargetReady(source.client, peering, signal);
+  const readiness = await untilTargetReady(source.client, peering, signal, PATIENCE);
   if (readiness.kind === 'ready') return;
   const why = readiness.kind === 'not-ready' ? `${readiness.reason}: ${readiness.message}` : 'nothing writes its status';
   throw new AppError('StartFailed', `Target ${target.cluster.name} did not become Ready: ${why}. Its log is ${logOf(source.cluster)}.`);

@@ -7,6 +7,7 @@ import { aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type Sh
 import { ensureBinaries, type OnProgress } from './build-binaries.ts';
 import { maxTargets } from './cluster-plan.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
+import { showElectedPods } from './demo.ts';
 import { noProgress, showProgress } from './progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
 import { stopSandbox } from './stop-sandbox.ts';
@@ -79,10 +80,12 @@ interface UpRun {
   readonly dependencies: SandboxDependencies;
   readonly onProgress: OnProgress;
   readonly onReady: (output: string) => void;
+  /** Done once everything works, while the sandbox stays up. */
+  readonly whenReady?: (sandbox: Sandbox, signal: AbortSignal) => Promise<void>;
 }
 
 /** Runs a sandbox until the signal aborts or a program of it fails; everything is stopped when this ends. */
-async function runSandbox({ options, dependencies, onProgress, onReady }: UpRun, signal: AbortSignal): Promise<void> {
+async function runSandbox({ options, dependencies, onProgress, onReady, whenReady }: UpRun, signal: AbortSignal): Promise<void> {
   const { targets, nodes, gpus, dir, audit = false, bare = false, json = false } = options;
   const sandbox = await startSandbox({ targets, nodes, gpus, dir, audit, onProgress }, signal);
   const shutdown = new Shutdown();
@@ -91,6 +94,7 @@ async function runSandbox({ options, dependencies, onProgress, onReady }: UpRun,
   try {
     if (!bare && dependencies.startIsthmus !== undefined) shutdown.add(await dependencies.startIsthmus(sandbox, either));
     onReady(describeSandbox(sandbox, json));
+    await whenReady?.(sandbox, either);
     await aborted(either);
     if (signal.aborted) onProgress('Stopping the sandbox.');
   } finally {
@@ -105,6 +109,27 @@ async function upInForeground(options: UpOptions, dependencies: SandboxDependenc
     if (!options.json) process.stderr.write('Press Ctrl-C to stop it.\n');
   };
   await runSandbox({ options, dependencies, onProgress: progressPrinter(), onReady }, signal);
+}
+
+/** The sandbox with Isthmus and six elected pods in it, which are shown as they get Running. */
+async function demo(directory: string, dependencies: SandboxDependencies): Promise<void> {
+  const print = (text: string): void => void process.stdout.write(`${text}\n`);
+  const options: UpOptions = { targets: 2, nodes: 3, gpus: 0, dir: directory };
+  await untilInterrupted((signal) =>
+    runSandbox(
+      {
+        options,
+        dependencies,
+        onProgress: progressPrinter(),
+        onReady: () => undefined,
+        whenReady: async (sandbox, either) => {
+          await showElectedPods(sandbox, print, either);
+          print('It stays up until Ctrl-C.');
+        },
+      },
+      signal,
+    ),
+  );
 }
 
 async function upSupervised(options: UpOptions, dependencies: SandboxDependencies, signal: AbortSignal): Promise<void> {
@@ -200,6 +225,12 @@ export function sandboxCommand(dependencies: SandboxDependencies = {}): Command 
     .description('real Kubernetes control planes on this machine, to try Isthmus and to test it')
     .addCommand(new Command('build').description('build the control planes into the cache folder, if they are not there').action(build))
     .addCommand(upCommand(dependencies, defaultDir))
+    .addCommand(
+      new Command('demo')
+        .description('start a source and two targets, run six elected pods in them, and stay until Ctrl-C')
+        .option('--dir <folder>', 'where kubeconfigs, logs and data go', defaultDir)
+        .action((options: { readonly dir: string }) => demo(resolve(options.dir), dependencies)),
+    )
     .addCommand(
       new Command('down')
         .description('stop the sandbox of a folder and remove its files')

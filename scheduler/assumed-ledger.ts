@@ -11,6 +11,8 @@ interface Assumed {
 /** Assumed pods by target key and proxy UID. */
 export class AssumedLedger {
   readonly #byTarget = new Map<string, Map<string, Assumed>>();
+  /** Up to which resourceVersion of pods the last summary of a target is complete. */
+  readonly #observedUpTo = new Map<string, number>();
 
   /** Notes that a candidate of the proxy pod was sent to a target. Gives false when that was noted already. */
   assume(target: string, uid: string, requirements: NodeRequirements): boolean {
@@ -21,17 +23,24 @@ export class AssumedLedger {
     return true;
   }
 
-  /** Notes at which resourceVersion of pods the delegate had its node. */
-  scheduled(target: string, uid: string, resourceVersion: string): void {
+  /**
+   * Notes at which resourceVersion of pods the delegate had its node. Pods and summaries come over two watches: where the last
+   * summary shows the delegate already, the entry is dropped at once. Gives whether it was.
+   */
+  scheduled(target: string, uid: string, resourceVersion: string): boolean {
     const entries = this.#byTarget.get(target);
     const entry = entries?.get(uid);
-    if (entries === undefined || entry === undefined || entry.scheduledAt !== undefined) return;
-    entries.set(uid, { ...entry, scheduledAt: Number(resourceVersion) });
+    if (entries === undefined || entry === undefined || entry.scheduledAt !== undefined) return false;
+    const scheduledAt = Number(resourceVersion);
+    if (scheduledAt <= (this.#observedUpTo.get(target) ?? -Infinity)) return this.release(target, uid);
+    entries.set(uid, { ...entry, scheduledAt });
+    return false;
   }
 
   /** Drops what a summary shows that is complete up to this resourceVersion of pods. Gives whether anything was dropped. */
   observed(target: string, resourceVersion: string): boolean {
     const upTo = Number(resourceVersion);
+    this.#observedUpTo.set(target, upTo);
     let dropped = false;
     for (const [uid, { scheduledAt }] of this.#byTarget.get(target) ?? []) {
       if (scheduledAt !== undefined && scheduledAt <= upTo) dropped = this.release(target, uid) || dropped;
@@ -55,6 +64,7 @@ export class AssumedLedger {
   /** Drops all entries of a target that was removed. */
   forget(target: string): void {
     this.#byTarget.delete(target);
+    this.#observedUpTo.delete(target);
   }
 
   /** What is assumed on a target, oldest first. */

@@ -5,6 +5,7 @@ import type { Condition } from '../api/core.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
 import { NOTHING, type Plan } from '../model/plan.ts';
+import { isTerminal } from '../model/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../model/proxy-pod.ts';
 import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
 import type { Rejection } from './snapshot.ts';
@@ -47,7 +48,7 @@ export const PATIENCE_MS = 10_000;
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
   const { proxy } = state;
   if (proxy.nodeName !== undefined) return { kind: 'settled' };
-  if (proxy.terminating) return planRelease(state);
+  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // ended is final, also without a node
   if (proxy.gated) return { kind: 'settled' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
   const stray = others.find((other) => other.chaperon?.terminating === false && other.reachable);
@@ -61,6 +62,7 @@ function planCandidate(proxy: ProxyPod, candidate: Candidate, now: number): Plac
   const { chaperon, delegate, target } = candidate;
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
+  if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
   const verdict = verdictOf(candidate);
   switch (verdict.kind) {
     case 'scheduled':

@@ -3,10 +3,8 @@
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
-import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import type { Plan } from '../model/plan.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
-import { isTerminal } from '../model/pod.ts';
 import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
 import type { OpenedManifest } from '../model/sealed-manifest.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
@@ -17,13 +15,12 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
-import type { TargetSession } from '../kubernetes/target-session.ts';
-import { createCandidate, findCandidate } from './candidate-client.ts';
-import { planPlacement, planUnschedulable, type Candidate } from './placement.ts';
-import { PodMemory } from './pod-memory.ts';
+import { createCandidate } from './candidate-client.ts';
+import { ObservedState } from './observed-state-client.ts';
+import { planPlacement, planUnschedulable } from './placement.ts';
+import type { PodMemory } from './pod-memory.ts';
 import { schedulePod, type RejectedTarget } from './schedule-pod.ts';
 import { toRequirements } from './target-capacity.ts';
-import { TargetViews } from './target-views.ts';
 
 /** What the scheduler works with. */
 export interface SchedulingOptions {
@@ -60,92 +57,26 @@ interface Sending {
 
 class Scheduling {
   readonly #options: SchedulingOptions;
-  readonly #views = new TargetViews();
-  readonly #memories = new Map<string, PodMemory>();
-  /** Keys of pods that no target could take. */
-  readonly #waiting = new Set<string>();
-  readonly #lastVerdictAt = new Map<string, number>();
-  readonly #startedAt = Date.now();
-  #enqueue: (key: string) => void = () => undefined;
+  readonly #state: ObservedState;
 
   constructor(options: SchedulingOptions) {
     this.#options = options;
+    this.#state = new ObservedState(options);
   }
-
-  // --- observe
 
   observe(controller: Controller): void {
-    const { proxies, targets } = this.#options;
-    this.#enqueue = (key) => controller.enqueue(key);
-    proxies.onChange((key, before, after) => {
-      if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
-      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
-      else this.#enqueue(key);
-    });
-    targets.listen({
-      sessionOpened: (target, session) => this.#observeSession(target, session),
-      changed: (target) => this.#targetChanged(target),
-      removed: (target) => {
-        this.#views.remove(target.key);
-        this.#wakeWaiting();
-      },
-    });
+    this.#options.signingKeys.onChange(() => this.#state.wakeWaiting());
+    this.#state.observe((key) => controller.enqueue(key));
   }
-
-  #observeSession(target: TargetCluster, session: TargetSession): void {
-    session.summaries.onChange((_key, _before, after) => {
-      this.#views.publish(target.key, after);
-      this.#wakeWaiting();
-    });
-    session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
-    session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
-  }
-
-  #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
-    if (after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)) return;
-    if (after !== undefined) this.#observeVerdict(target, after);
-    if (before !== undefined && (after === undefined || hasEnded(after))) this.#views.release(target.key, before.parentUid);
-    this.#observeCandidate(target, before, after);
-  }
-
-  #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
-    if (delegate.verdict.kind === 'pending') return;
-    this.#lastVerdictAt.set(target.key, performance.now());
-    if (delegate.verdict.kind === 'scheduled') this.#views.ledger.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
-  }
-
-  #observeCandidate(target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined): void {
-    const record = after ?? before;
-    if (record === undefined || this.#options.proxies.get(record.parentKey)?.nodeName !== undefined) return;
-    if (after !== undefined) this.#memoryOf(record.parentUid).targets.add(target.key);
-    this.#enqueue(record.parentKey);
-  }
-
-  #targetChanged(target: TargetCluster): void {
-    const { availability } = target;
-    this.#views.update(target, availability.kind === 'ready' ? undefined : availability);
-    if (availability.kind !== 'ready') return;
-    this.#wakeWaiting();
-    for (const key of this.#options.proxies.keys()) {
-      if (this.#options.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
-    }
-  }
-
-  #wakeWaiting(): void {
-    for (const key of this.#waiting) this.#enqueue(key);
-    this.#waiting.clear();
-  }
-
-  // --- gather, decide, act
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
-    const memory = this.#memoryOf(proxy.uid);
+    const memory = this.#state.memoryOf(proxy.uid);
     const now = performance.now();
-    const candidates = this.#gatherCandidates(proxy, memory, now);
+    const candidates = this.#state.gatherCandidates(proxy, memory, now);
     await this.#settlePendingCreate(proxy, memory, signal);
-    const step = planPlacement({ proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#unheard(proxy) }, now);
+    const step = planPlacement({ proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy) }, now);
     switch (step.kind) {
       case 'settled':
         return DONE;
@@ -165,27 +96,6 @@ class Scheduling {
     }
   }
 
-  #gatherCandidates(proxy: ProxyPod, memory: PodMemory, now: number): Candidate[] {
-    const candidates: Candidate[] = [];
-    for (const key of memory.targets) {
-      const target = this.#options.targets.get(key);
-      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
-      if (found === 'nothing') this.#left(memory, key);
-      if (target === undefined || found === 'nothing' || found === 'unknown') continue;
-      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
-      const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince });
-    }
-    return candidates;
-  }
-
-  /** The target holds nothing of the pod, unless a create is still under way. */
-  #left(memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target === target) return;
-    memory.left(target);
-    if (this.#views.release(target, memory.uid)) this.#wakeWaiting();
-  }
-
   /** Finds out what became of a create that is not visible: asks again if no answer came, sees it gone if the collection is past it. */
   async #settlePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
     const pending = memory.pendingCreate;
@@ -195,7 +105,7 @@ class Scheduling {
     const isGone = target === undefined || (pending.kind === 'created' && Number(chaperons?.resourceVersion ?? 0) >= pending.resourceVersion);
     if (isGone) {
       memory.pendingCreate = undefined;
-      this.#left(memory, pending.target);
+      this.#state.left(memory, pending.target);
     } else if (pending.kind === 'unconfirmed') {
       const restored = this.#restoreSourcePod(proxy);
       if (restored?.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
@@ -212,13 +122,13 @@ class Scheduling {
     const now = performance.now();
     const { byTarget: refusals, nextEnd } = memory.refusals(now);
     const requirements = toRequirements(restored.pod);
-    const decision = schedulePod({ namespace: proxy.namespace, requirements, refusals }, this.#views.snapshots());
+    const decision = schedulePod({ namespace: proxy.namespace, requirements, refusals }, this.#state.views.snapshots());
     if (decision.kind === 'none') {
-      this.#waiting.add(proxy.key);
+      this.#state.waiting.add(proxy.key);
       await this.#tellUnschedulable(proxy, decision.rejected, signal);
       return nextEnd === undefined ? DONE : { kind: 'requeue-after', ms: nextEnd - now };
     }
-    this.#views.assume(decision.target.key, proxy.uid, requirements);
+    this.#state.views.assume(decision.target.key, proxy.uid, requirements);
     const target = this.#options.targets.get(decision.target.key);
     return this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
   }
@@ -235,7 +145,7 @@ class Scheduling {
     } else {
       memory.pendingCreate = undefined;
       memory.refuse(target.key, answer.refusal, performance.now() + REFUSAL_MS.rejected);
-      this.#left(memory, target.key);
+      this.#state.left(memory, target.key);
     }
     return { kind: 'requeue-after', ms: 0 };
   }
@@ -263,21 +173,10 @@ class Scheduling {
     await executePlan(this.#options.source, plan, signal).catch(ignore(isNotFound));
   }
 
-  /** Targets that worked once, have not been heard since this process began, and may hold a candidate of a pod older than that. */
-  #unheard(proxy: ProxyPod): string[] {
-    if (proxy.createdAt >= this.#startedAt) return [];
-    const unheard: string[] = [];
-    for (const target of this.#options.targets.all()) {
-      const known = this.#options.targets.object(target.ref)?.status.clusterID !== undefined;
-      if (known && !target.session?.hasSynced) unheard.push(target.key);
-    }
-    return unheard;
-  }
-
   /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
   #restoreSourcePod(proxy: ProxyPod): OpenedManifest | undefined {
     const { keys } = this.#options.signingKeys;
-    if (keys === undefined) this.#waiting.add(proxy.key);
+    if (keys === undefined) this.#state.waiting.add(proxy.key);
     return keys === undefined ? undefined : sourcePodOf(proxy, keys);
   }
 
@@ -286,21 +185,6 @@ class Scheduling {
     return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid });
   }
 
-  #memoryOf(uid: string): PodMemory {
-    let memory = this.#memories.get(uid);
-    if (memory === undefined) this.#memories.set(uid, (memory = new PodMemory(uid)));
-    return memory;
-  }
-
-  #forget(proxy: ProxyPod): void {
-    this.#views.releaseEverywhere(proxy.uid);
-    this.#memories.delete(proxy.uid);
-    this.#waiting.delete(proxy.key);
-  }
-}
-
-function hasEnded(delegate: DelegatePod | undefined): boolean {
-  return isTerminal(delegate?.status.phase);
 }
 
 function ignore(expected: (error: unknown) => boolean): (error: unknown) => void {

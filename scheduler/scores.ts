@@ -15,7 +15,7 @@ export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmoun
   for (const resource of resources) {
     const total = capacity.allocatable.get(resource) ?? 0;
     const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
-    sum += total > 0 ? Math.max(0, left) / total : 0;
+    sum += total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that claims more free than it has is not better for it
   }
   return sum / resources.size;
 }

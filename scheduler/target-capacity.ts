@@ -62,7 +62,7 @@ function toGroup(group: NodeGroup): CapacityGroup {
   return {
     labels: group.labels ?? {},
     taints: group.taints ?? [],
-    holes: group.holes.map(({ count, free }) => ({ count, free: parseResourceList(free).amounts })),
+    holes: group.holes.filter(({ count }) => count > 0).map(({ count, free }) => ({ count, free: parseResourceList(free).amounts })),
   };
 }
 

@@ -53,6 +53,11 @@ export class TargetViews {
     if (view?.current !== undefined) this.#views.set(key, { ...view, current: takeFrom(view.current, requirements) });
   }
 
+  /** Notes at which resourceVersion of the target its delegate had its node: a summary that is complete up to there shows it. */
+  scheduled(key: string, uid: string, resourceVersion: string): void {
+    if (this.ledger.scheduled(key, uid, resourceVersion)) this.#recompute(key);
+  }
+
   /** Gives back what was held for a candidate that is gone. Gives whether anything was held. */
   release(key: string, uid: string): boolean {
     const released = this.ledger.release(key, uid);

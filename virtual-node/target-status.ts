@@ -3,6 +3,8 @@ import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { TargetStatus } from '../api/cluster-target.ts';
 import type { Condition } from '../api/core.ts';
 import { setCondition } from '../model/conditions.ts';
+import { formatAmount, type Amount } from '../model/quantity.ts';
+import { parseResourceList } from '../model/resources.ts';
 
 /** What is known of a target now. */
 export interface ObservedTarget {
@@ -24,7 +26,7 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
     before.conditions ?? [],
   );
   const clusterID = observed.clusterID ?? before.clusterID;
-  const free = toFree(observed.summary) ?? before.free;
+  const free = toFree(observed.summary, before.free) ?? before.free;
   const status: TargetStatus = {
     conditions,
     virtualNode: observed.virtualNode,
@@ -54,14 +56,16 @@ function toAuthorized({ problem }: ObservedTarget): Condition {
   return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
 }
 
-function toFree(summary: ClusterSummary | undefined): TargetStatus['free'] {
+/** A figure that was shown and is not known of any more is 0: the status is merged, so leaving it out would keep the old one. */
+function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free']): TargetStatus['free'] {
   if (summary?.free === undefined) return undefined;
   const { cpu, memory } = summary.free;
-  const gpus = Object.entries(summary.free).filter(([resource]) => resource.endsWith('/gpu'));
+  const gpus = [...parseResourceList(summary.free).amounts].filter(([resource]) => resource.endsWith('/gpu'));
   return {
+    ...(before && Object.fromEntries(Object.keys(before).map((field) => [field, '0']))),
     ...(cpu !== undefined && { cpu: String(cpu) }),
     ...(memory !== undefined && { memory: String(memory) }),
-    ...(gpus.length > 0 && { gpu: String(gpus.reduce((sum, [, count]) => sum + Number(count), 0)) }),
+    ...(gpus.length > 0 && { gpu: formatAmount(gpus.reduce((sum, [, count]) => sum + count, 0) as Amount) }),
   };
 }
 
@@ -70,6 +74,10 @@ export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boole
   return one.conditions === other.conditions && one.clusterID === other.clusterID && one.virtualNode === other.virtualNode;
 }
 
+// One by one: a custom resource comes back with its fields sorted.
+const FREE_FIELDS = ['cpu', 'memory', 'gpu'] as const;
+
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
-  return onlyFiguresDiffer(one, other) && JSON.stringify(one.free) === JSON.stringify(other.free);
+  const sameFigures = (one.free === undefined) === (other.free === undefined) && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
+  return onlyFiguresDiffer(one, other) && sameFigures;
 }

@@ -12,7 +12,7 @@ import { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
-import { showsIdentity, showsStatus, toNodeLease, toVirtualNode, toVirtualNodeStatus } from './virtual-node.ts';
+import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus } from './virtual-node.ts';
 
 /** What the controller works with. */
 export interface VirtualNodeOptions {
@@ -95,7 +95,7 @@ class VirtualNodes {
     if (node === undefined) await this.renewLease(name, signal);
     const status = toVirtualNodeStatus(summary, node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
-    await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status } }, signal);
+    await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
     return DONE;
   }
 

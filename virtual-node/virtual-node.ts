@@ -66,6 +66,20 @@ export function toVirtualNodeStatus(summary: ClusterSummary, before: Node | unde
   };
 }
 
+/** The merge patch after which the Node has this status: resources that the target has lost are taken away. */
+export function toStatusPatch(before: Node | undefined, { capacity, allocatable, conditions }: VirtualNodeStatus): object {
+  return {
+    capacity: withoutLost(before?.status?.capacity, capacity),
+    allocatable: withoutLost(before?.status?.allocatable, allocatable),
+    conditions,
+  };
+}
+
+function withoutLost(before: ResourceList | undefined, now: ResourceList): Readonly<Record<string, string | number | null>> {
+  const lost = Object.keys(before ?? {}).filter((resource) => !Object.hasOwn(now, resource));
+  return Object.fromEntries([...lost.map((resource) => [resource, null] as const), ...Object.entries(now)]);
+}
+
 /** Whether the stored Node says all that it should say. */
 export function showsStatus(node: Node, { capacity, allocatable, conditions }: VirtualNodeStatus): boolean {
   return (
@@ -73,13 +87,14 @@ export function showsStatus(node: Node, { capacity, allocatable, conditions }: V
   );
 }
 
-/** Whether the stored Node has the labels and the taint that it should have. */
+/** Whether the stored Node has the labels and the taint that it should have, and shows nothing that the target says no more. */
 export function showsIdentity(node: Node, wanted: Node): boolean {
-  const labels = node.metadata.labels ?? {};
+  const { labels = {} } = node.metadata;
+  const wantedLabels = wanted.metadata.labels ?? {};
   const taints = node.spec?.taints ?? [];
   return (
-    Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value) &&
-    (wanted.spec?.taints ?? []).every(({ key, effect }) => taints.some((taint) => taint.key === key && taint.effect === effect))
+    [...SHOWN_LABEL_KEYS, ...Object.keys(wantedLabels)].every((key) => labels[key] === wantedLabels[key]) &&
+    (wanted.spec?.taints ?? []).every((taint) => taints.some(({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect))
   );
 }
 

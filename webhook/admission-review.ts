@@ -1,14 +1,16 @@
-// AdmissionReview in, AdmissionReview out (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1).
-import type { Pod } from '../api/core.ts';
-import { admitPod, type Admission } from './admit-pod.ts';
+// AdmissionReview in, AdmissionReview out (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1).
+// A review that has a uid is always answered with it, whatever else is wrong with it.
+import type { KubernetesObject } from '../api/core.ts';
+import { deny, type Admission } from './admission.ts';
 import { diffJson } from './json-patch.ts';
 
-/** The part of a request that is looked at; `object` is the pod as the API server has it. */
-export interface AdmissionRequest {
+/** The part of a request that is looked at; `object` is missing for a DELETE. */
+export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject> {
   readonly uid: string;
   readonly operation: string;
   readonly namespace?: string;
-  readonly object: Pod;
+  readonly userInfo?: { readonly username?: string };
+  readonly object: T;
 }
 
 /** The answer to one request. */
@@ -18,6 +20,8 @@ export interface AdmissionResponse {
   readonly patchType?: 'JSONPatch';
   /** Base64 of a JSON patch. */
   readonly patch?: string;
+  /** Shown to the user beside the answer. */
+  readonly warnings?: readonly string[];
   readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
 }
 
@@ -28,45 +32,68 @@ export interface AnsweredReview {
   readonly response: AdmissionResponse;
 }
 
-/** A parsed body: a request, or what is wrong with it. */
+/** A parsed body: a request about an object, one that can only be answered in one way, or none at all. */
 export type ParsedReview =
   | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest }
+  | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** Reads the body of a review. Only its frame is checked: the API server has validated the pod. */
+const API_VERSIONS: ReadonlySet<unknown> = new Set(['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']);
+/** The API server cuts longer warnings (KEP-1693). */
+const MAX_WARNING_LENGTH = 256;
+
+/** Reads the body of a review. Only its frame is checked: the API server has validated the object. */
 export function parseReview(body: unknown): ParsedReview {
   const review = asObject(body);
   const request = asObject(review?.['request']);
-  const pod = asObject(request?.['object']);
   const apiVersion = review?.['apiVersion'];
-  if (review?.['kind'] !== 'AdmissionReview' || typeof apiVersion !== 'string' || request === undefined) {
-    return { kind: 'invalid', message: 'the body is no AdmissionReview with a request' };
+  if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
+    return { kind: 'invalid', message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid` };
   }
-  if (typeof request['uid'] !== 'string' || asObject(pod?.['metadata']) === undefined || asObject(pod?.['spec']) === undefined) {
-    return { kind: 'invalid', message: 'the request has no uid, or its object is no pod' };
-  }
-  return { kind: 'review', apiVersion, request: request as unknown as AdmissionRequest };
+  const admission = settle(request);
+  if (admission !== undefined) return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
+  return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
 }
 
-/** Answers a review of a pod. Anything but the creation of a pod passes. */
-export function answerReview(apiVersion: string, request: AdmissionRequest): AnsweredReview {
-  const admission: Admission = request.operation === 'CREATE' ? admitPod(request.object) : { kind: 'pass' };
+/** The answer that follows from the request's frame alone. */
+function settle(request: Json): Admission | undefined {
+  if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
+  const object = asObject(request['object']);
+  if (asObject(object?.['metadata']) !== undefined && asObject(object?.['spec']) !== undefined) return undefined;
+  return deny('BadRequest', 'the object of the request has no metadata or no spec');
+}
+
+/** The answer to `request`. An object that is to be as it is gets no patch. */
+export function answerReview(apiVersion: string, request: Pick<AdmissionRequest, 'uid' | 'object'>, admission: Admission<KubernetesObject>): AnsweredReview {
   return { apiVersion, kind: 'AdmissionReview', response: toResponse(request, admission) };
 }
 
-function toResponse({ uid, object }: AdmissionRequest, admission: Admission): AdmissionResponse {
+/** The answer to a request whose handling failed; `code` 500 makes it a fault of ours and not of the user. */
+export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
+  const status = { code: 500, reason: 'InternalError', message: 'isthmus: the object could not be reviewed; see the log of the webhook' };
+  return { apiVersion, kind: 'AdmissionReview', response: { uid, allowed: false, status } };
+}
+
+function toResponse({ uid, object }: Pick<AdmissionRequest, 'uid' | 'object'>, admission: Admission<KubernetesObject>): AdmissionResponse {
   switch (admission.kind) {
     case 'pass':
       return { uid, allowed: true };
     case 'deny':
       return { uid, allowed: false, status: { code: 403, reason: admission.reason, message: `isthmus: ${admission.message}` } };
     case 'mutate': {
-      const patch = diffJson(object as unknown as Record<string, unknown>, admission.pod as unknown as Record<string, unknown>);
-      return { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
+      const patch = diffJson(object as unknown as Json, admission.object as unknown as Json);
+      const warnings = admission.warnings.map((warning) => `isthmus: ${warning}`.slice(0, MAX_WARNING_LENGTH));
+      return { uid, allowed: true, ...(patch.length > 0 && encodePatch(patch)), ...(warnings.length > 0 && { warnings }) };
     }
   }
 }
 
-function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
+function encodePatch(patch: readonly object[]): Pick<AdmissionResponse, 'patchType' | 'patch'> {
+  return { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function asObject(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
 }

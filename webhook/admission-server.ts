@@ -1,72 +1,190 @@
-// Shell of admission: HTTPS in, the pure answer out.
+// Shell of admission: HTTPS in, the pure answer out. It takes on what it can answer in time, turns the rest away, and ends without
+// cutting a review off. It has no side effects, so a dry run is the same as any other request.
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { randomBytes } from 'node:crypto';
 import type { Server as HttpsServer } from 'node:https';
 import type { Logger } from 'pino';
-import type { KeyPair } from '../process/certificate-authority.ts';
-import { answerReview, parseReview } from './admission-review.ts';
+import type { KubernetesObject, Pod } from '../api/core.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import type { SigningKeys } from '../model/manifest-signature.ts';
+import { messageOf } from '../process/errors.ts';
+import type { Admission } from './admission.ts';
+import type { AdmissionMetrics } from './admission-metrics.ts';
+import { answerFailure, answerReview, parseReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
+import { admitPod } from './admit-pod.ts';
+import { RequestBudget, type RequestLimits } from './request-budget.ts';
+import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
+import { validateTarget } from './validate-target.ts';
 
-/** Path that the webhook configuration names (Admiralty's). */
+/** Path of pods that the webhook configuration names (Admiralty's). */
 export const ADMISSION_PATH = '/mutate--v1-pod';
+/** Path of (Cluster)Targets. */
+export const TARGETS_PATH = '/validate--targets';
 
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
-const REQUEST_TIMEOUT_MS = 5_000;
+/** Deadlines in ms: for a handshake, for the headers, for the whole request. The API server waits 5 s. */
+const DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 3_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+/** API servers have 200 mutating requests under way by default. */
+const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
+/** How long {@link AdmissionServer.close} waits for clients to end their connections, in ms. */
+const CLOSE_PATIENCE_MS = 10_000;
 
-/** Where to listen and with which certificate. */
+/** Where to listen and with what. */
 export interface AdmissionServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly certificate: KeyPair;
+  readonly certificate: CertificatePair;
+  /** The keys for source manifests as they are now; without them no review is taken. */
+  readonly keys: () => SigningKeys | undefined;
+  readonly metrics: AdmissionMetrics;
   readonly logger: Logger;
+  /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
+  readonly drainMs?: number;
+  readonly limits?: RequestLimits;
 }
 
 /** A listening server; `port` is the real one when 0 was asked for. */
 export interface AdmissionServer {
   readonly port: number;
-  /** New connections get this certificate; open ones keep theirs. */
-  useCertificate(pair: KeyPair): void;
-  /** Answers what has begun, then ends. */
+  /** New connections get this certificate, open ones keep theirs. A pair that does not fit is refused, and the old one stays: false. */
+  useCertificate(pair: CertificatePair): boolean;
+  /** Answers what has begun, then ends; later calls wait for the first. */
   close(): Promise<void>;
 }
 
+type Decide = (request: AdmissionRequest, keys: SigningKeys) => Admission<KubernetesObject>;
+
+const DECISIONS: Readonly<Record<string, Decide>> = {
+  [ADMISSION_PATH]: (request, keys) => {
+    if (request.operation !== 'CREATE') return { kind: 'pass' };
+    return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys });
+  },
+  [TARGETS_PATH]: (request) => validateTarget(request.object),
+};
+
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
-  const server = fastify({
-    https: { ...secureContext(options.certificate), minVersion: 'TLSv1.2' },
-    return503OnClosing: true,
-    bodyLimit: BODY_LIMIT,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
-    logger: false,
-  }) as unknown as FastifyInstance;
-  server.post(ADMISSION_PATH, (request, reply) => review(request, reply, options.logger));
-  server.get('/readyz', () => 'ok');
-  await server.listen({ host: options.host, port: options.port });
-  const address = server.server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : options.port;
-  options.logger.info({ port }, 'admission webhook listens');
-  return {
-    port,
-    useCertificate: (pair) => (server.server as unknown as HttpsServer).setSecureContext({ ...secureContext(pair), minVersion: 'TLSv1.2' }),
-    close: () => server.close(),
-  };
+  const admission = new Admissions(options);
+  await admission.listen();
+  return admission;
 }
 
-function secureContext(pair: KeyPair): { readonly cert: string; readonly key: string } {
-  return { cert: pair.certificate, key: pair.key };
-}
+class Admissions implements AdmissionServer {
+  readonly #options: AdmissionServerOptions;
+  readonly #app: FastifyInstance<HttpsServer>;
+  readonly #budget: RequestBudget;
+  #closing: Promise<void> | undefined;
 
-function review(request: FastifyRequest, reply: FastifyReply, logger: Logger): unknown {
-  const parsed = parseReview(request.body);
-  if (parsed.kind === 'invalid') return reply.code(400).send({ message: parsed.message });
-  try {
-    const answer = answerReview(parsed.apiVersion, parsed.request);
-    logger.debug({ uid: parsed.request.uid, allowed: answer.response.allowed, patched: answer.response.patch !== undefined }, 'pod reviewed');
-    return answer;
-  } catch (error) {
-    logger.error({ uid: parsed.request.uid, error: error instanceof Error ? error.message : 'unknown' }, 'review failed');
-    const status = { code: 500, reason: 'InternalError', message: 'isthmus: the pod could not be reviewed; see the log of the webhook' };
-    return { apiVersion: parsed.apiVersion, kind: 'AdmissionReview', response: { uid: parsed.request.uid, allowed: false, status } };
+  constructor(options: AdmissionServerOptions) {
+    this.#options = options;
+    this.#budget = new RequestBudget(options.limits ?? LIMITS);
+    this.#app = fastify({
+      https: { ...tlsOptions(options.certificate), ...DEADLINES },
+      return503OnClosing: false,
+      bodyLimit: BODY_LIMIT,
+      requestTimeout: DEADLINES.requestTimeout,
+      onProtoPoisoning: 'ignore',
+      onConstructorPoisoning: 'ignore',
+      logger: false,
+    });
+    this.#app.addHook('onRequest', async (request, reply) => this.#take(request, reply));
+    for (const [path, decide] of Object.entries(DECISIONS)) {
+      this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
+    }
+    this.#app.get('/readyz', (_request, reply) => this.#readiness(reply));
+    this.#app.get('/metrics', (_request, reply) => this.#printMetrics(reply));
   }
+
+  get port(): number {
+    const address = this.#app.server.address();
+    return typeof address === 'object' && address !== null ? address.port : this.#options.port;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port, logger, metrics, certificate } = this.#options;
+    await this.#app.listen({ host, port });
+    metrics.certificate('used', expiryOf(certificate));
+    logger.info({ port: this.port }, 'admission webhook listens');
+  }
+
+  useCertificate(pair: CertificatePair): boolean {
+    const { logger, metrics } = this.#options;
+    const problem = problemOf(pair);
+    if (problem !== undefined) {
+      metrics.certificate('refused');
+      logger.warn({ problem }, 'new serving certificate refused, the old one stays');
+      return false;
+    }
+    const { server } = this.#app;
+    server.setSecureContext(tlsOptions(pair));
+    server.setTicketKeys(randomBytes(48)); // sessions of the old certificate are not resumed
+    metrics.certificate('used', expiryOf(pair));
+    logger.info({ notAfter: new Date(expiryOf(pair)).toISOString() }, 'serving certificate in use');
+    return true;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { drainMs = 0 } = this.#options;
+    if (drainMs > 0) await delay(drainMs, new AbortController().signal); // readiness says no meanwhile, so that nobody new comes
+    const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    await this.#app.close();
+    clearTimeout(patience);
+  }
+
+  async #take(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (request.method !== 'POST') return;
+    const release = this.#budget.take(Number(request.headers['content-length'] ?? BODY_LIMIT));
+    if (release !== undefined) {
+      reply.raw.once('close', release);
+      return;
+    }
+    this.#options.metrics.turnedAway('overload');
+    // The body is not worth reading: with the connection it goes.
+    await reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
+  }
+
+  #review(request: FastifyRequest, reply: FastifyReply, decide: Decide): unknown {
+    const { metrics, keys } = this.#options;
+    const startedAt = performance.now();
+    const known = keys();
+    const parsed = parseReview(request.body);
+    if (known === undefined || parsed.kind === 'invalid') {
+      metrics.turnedAway(known === undefined ? 'not-ready' : 'no-review');
+      return reply.code(known === undefined ? 503 : 400).send({ message: parsed.kind === 'invalid' ? parsed.message : 'the webhook has no keys yet' });
+    }
+    const answer = parsed.kind === 'settled'
+      ? answerReview(parsed.apiVersion, { uid: parsed.uid, object: { metadata: {} } }, parsed.admission)
+      : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, known));
+    metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
+    return answer;
+  }
+
+  #answer(apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission<KubernetesObject>): AnsweredReview {
+    try {
+      return answerReview(apiVersion, request, decide(request));
+    } catch (error) {
+      this.#options.logger.error({ uid: request.uid, error: messageOf(error) }, 'review failed');
+      return answerFailure(apiVersion, request.uid);
+    }
+  }
+
+  #readiness(reply: FastifyReply): FastifyReply {
+    const isReady = this.#closing === undefined && this.#options.keys() !== undefined;
+    return reply.code(isReady ? 200 : 503).type('text/plain').send(isReady ? 'ok' : 'not ready');
+  }
+
+  async #printMetrics(reply: FastifyReply): Promise<void> {
+    const { registry } = this.#options.metrics;
+    await reply.type(registry.contentType).send(await registry.metrics());
+  }
+}
+
+function tlsOptions(pair: CertificatePair): { readonly cert: string; readonly key: string; readonly minVersion: 'TLSv1.2' } {
+  return { cert: pair.certificate, key: pair.key, minVersion: 'TLSv1.2' };
 }

@@ -1,56 +1,50 @@
-// Step 1 of a pod's way: is this pod elected, and may it be?
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_UID_LABEL, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
+// Step 1 of a pod's way: is this pod elected, and may it be? Its answer is the proxy pod (design D10, D11; contract §2.1).
+// Idempotent: a proxy pod that carries a manifest of ours is brought into the same form again, and its manifest stays.
+import { SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
+import { digestOfText } from '../model/manifest-signature.ts';
 import { isElected } from '../model/pod.ts';
+import { holderOf, openSourceManifest, sealedManifestOf, sealSourceManifest, type SealedManifest } from '../model/sealed-manifest.ts';
+import { deny, type Admission, type AdmissionContext, type Denial } from './admission.ts';
+import { checkElection, checkScheduler } from './election-checks.ts';
+import { fitManifest } from './manifest-room.ts';
+import { withoutInjectedSidecars } from './injected-sidecars.ts';
 import { toProxyPod } from './proxy-pod.ts';
-
-/** What admission does with a pod: leave it alone, replace it by its proxy, or refuse it with a reason. */
-export type Admission =
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'mutate'; readonly pod: Pod }
-  | { readonly kind: 'deny'; readonly reason: string; readonly message: string };
-
-type Denial = Extract<Admission, { kind: 'deny' }>;
-type Check = (pod: Pod) => Denial | undefined;
-
-/** Why an elected pod is refused, first match wins. */
-const CHECKS: readonly Check[] = [
-  isAlreadyDelegate, // a delegate never travels on: no loops
-  carriesForgedManifest, // only the webhook may say what the user's manifest was
-  hasNodeAlready, // a pod with a node is past scheduling
-];
+import { constraintsOf } from './scheduling-constraints.ts';
 
 /** Decides about a pod as the API server sent it. */
-export function admitPod(pod: Pod): Admission {
+export function admitPod(pod: Pod, context: AdmissionContext): Admission {
   if (!isElected(pod)) return { kind: 'pass' };
-  for (const check of CHECKS) {
-    const denial = check(pod);
-    if (denial !== undefined) return denial;
-  }
-  return { kind: 'mutate', pod: toProxyPod(pod) };
+  const denial = checkElection(pod);
+  if (denial !== undefined) return denial;
+  const carried = sealedManifestOf(pod.metadata);
+  return carried === undefined ? electPod(pod, context) : admitAgain(pod, carried, context);
 }
 
-function isAlreadyDelegate(pod: Pod): Denial | undefined {
-  if (pod.metadata.labels?.[PARENT_UID_LABEL] === undefined) return undefined;
-  return deny('AlreadyDelegate', `label ${PARENT_UID_LABEL} marks a delegate pod, which cannot be elected again; remove the label or the annotation ${ELECT_ANNOTATION}`);
+/** The first time: what the user made becomes the manifest, without what other webhooks put in for this cluster. */
+function electPod(pod: Pod, context: AdmissionContext): Admission {
+  const denial = checkScheduler(pod);
+  if (denial !== undefined) return denial;
+  const sourcePod = withoutInjectedSidecars(pod);
+  const constraints = constraintsOf(sourcePod);
+  if (constraints.kind === 'deny') return constraints;
+  const manifest = fitManifest(sourcePod);
+  if (manifest.kind === 'deny') return manifest;
+  const sealed = sealSourceManifest(manifest.text, holderOf(pod.metadata, context.namespace), context.user, context.keys);
+  return { kind: 'mutate', object: toProxyPod(sourcePod, sealed, constraints), warnings: constraints.warnings };
 }
 
-function carriesForgedManifest(pod: Pod): Denial | undefined {
-  const { annotations, finalizers } = pod.metadata;
-  if (annotations?.[SOURCE_MANIFEST_ANNOTATION] !== undefined || finalizers?.includes(DELEGATE_FINALIZER)) {
-    return deny('ReservedKey', `${SOURCE_MANIFEST_ANNOTATION} and finalizer ${DELEGATE_FINALIZER} are written by Isthmus; remove keys with prefix ${OWN_PREFIX} other than those documented for users`);
-  }
-  if (pod.spec.schedulerName === PROXY_SCHEDULER) {
-    return deny('ReservedScheduler', `schedulerName ${PROXY_SCHEDULER} is set by Isthmus; remove it, or name the scheduler that the target cluster is to use`);
-  }
-  return undefined;
+/** Again: the API server calls us once more after other webhooks, or a user hands in a copy of a proxy pod. */
+function admitAgain(pod: Pod, sealed: SealedManifest, context: AdmissionContext): Admission {
+  const opened = openSourceManifest(sealed, holderOf(pod.metadata, context.namespace), context.keys);
+  if (opened.kind === 'invalid') return deny('ForgedManifest', opened.message);
+  if (opened.claims.user !== digestOfText(context.user)) return copied();
+  const constraints = constraintsOf(opened.pod);
+  if (constraints.kind === 'deny') return constraints;
+  return { kind: 'mutate', object: toProxyPod(withoutInjectedSidecars(pod), sealed, constraints), warnings: constraints.warnings };
 }
 
-function hasNodeAlready(pod: Pod): Denial | undefined {
-  if (pod.spec.nodeName === undefined || pod.spec.nodeName === '') return undefined;
-  return deny('NodeNameSet', `spec.nodeName is set, so the pod would never reach a target cluster; remove spec.nodeName or the annotation ${ELECT_ANNOTATION}`);
-}
-
-function deny(reason: string, message: string): Denial {
-  return { kind: 'deny', reason, message };
+/** Whoever may create a pod here must not run what somebody else was allowed to. */
+function copied(): Denial {
+  return deny('ForgedManifest', `annotation ${SOURCE_MANIFEST_ANNOTATION} was written for a pod of another user; create the pod without the annotations that Isthmus wrote`);
 }

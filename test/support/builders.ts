@@ -8,6 +8,7 @@ import {
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/resource-types.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate-pod.ts';
+import type { Plan } from '../../model/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources.ts';
 import { targetKey, type TargetRef } from '../../model/target-ref.ts';
@@ -211,6 +212,26 @@ export function unavailable(reason: string, message: string): Change<TargetSnaps
 /** Has told nothing of its capacity. */
 export function withoutSummary(): Change<TargetSnapshot> {
   return ({ capacity: _capacity, ...target }) => target;
+}
+
+// --- what an API server would store
+
+/** The value after a JSON merge patch (RFC 7386): null takes a field away, lists are replaced. */
+export function afterMergePatch(value: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const before = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  const merged = new Map(Object.entries(before));
+  for (const [field, change] of Object.entries(patch)) {
+    if (change === null) merged.delete(field);
+    else merged.set(field, afterMergePatch(merged.get(field), change));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** The object after the patches of a plan that are merge patches to its status. */
+export function afterStatusPatches<T extends object>(object: T, plan: Plan): T {
+  const patches = plan.flatMap((command) => (command.kind === 'patch' && command.patchType === 'merge' && command.at.subresource === 'status' ? [command.patch] : []));
+  return patches.reduce<T>((stored, patch) => afterMergePatch(stored, patch) as T, object);
 }
 
 // --- proof that nothing is mutated

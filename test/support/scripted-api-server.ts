@@ -33,6 +33,7 @@ export class ScriptedApiServer {
     this.#server = server;
     this.url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     this.transport = new Transport(this.connection(), 'isthmus-test/1');
+    this.transport.offersStreamingLists = false; // tests that want them turn them on
     this.client = new ClusterClient(this.transport);
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#receive(request, response));
   }

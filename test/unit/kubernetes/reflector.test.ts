@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { KubernetesObject } from '../../../api/core.ts';
 import { PODS } from '../../../api/resource-types.ts';
 import { isExpired, UnreachableError } from '../../../kubernetes/api-error.ts';
+import { TRANSPORT_TIMINGS } from '../../../kubernetes/cluster-access.ts';
+import { ClusterClient } from '../../../kubernetes/cluster-client.ts';
 import { reflect, type ReflectorSink } from '../../../kubernetes/reflector.ts';
+import { Transport } from '../../../kubernetes/transport.ts';
 import { ScriptedApiServer, SILENT, skipBackoff, status, type Exchange } from '../../support/scripted-api-server.ts';
 
 function pod(name: string, resourceVersion: string): KubernetesObject {
@@ -28,6 +31,9 @@ class RecordingSink implements ReflectorSink<KubernetesObject> {
   }
   changed(object: KubernetesObject, version: string): void {
     this.#note(`changed ${object.metadata.name} ${version}`);
+  }
+  unlisted(object: KubernetesObject): void {
+    this.#note(`unlisted ${object.metadata.name}`);
   }
   deleted(object: KubernetesObject, version: string): void {
     this.#note(`deleted ${object.metadata.name} ${version}`);
@@ -88,7 +94,7 @@ describe('reflect', () => {
     start({ namespace: 'a', labelSelector: 'l=1', fieldSelector: 'f=2' });
     const list = await server.list('10', pod('x', '5'), pod('y', '9'));
     assert.equal(list.path, '/api/v1/namespaces/a/pods');
-    assert.deepEqual([...list.query], [['labelSelector', 'l=1'], ['fieldSelector', 'f=2'], ['limit', '500']]);
+    assert.deepEqual([...list.query], [['labelSelector', 'l=1'], ['fieldSelector', 'f=2'], ['limit', '250']]);
     const watch = await server.watch('10');
     assert.equal(watch.path, '/api/v1/namespaces/a/pods');
     const { timeoutSeconds, ...query } = Object.fromEntries(watch.query);
@@ -232,6 +238,69 @@ describe('reflect', () => {
     await server.watch('10');
   });
 
+  describe('streaming a list', () => {
+    const streamed = async () => {
+      const request = await server.next();
+      const { sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion } = Object.fromEntries(request.query);
+      assert.deepEqual([sendInitialEvents, resourceVersionMatch, watch, allowWatchBookmarks, resourceVersion], ['true', 'NotOlderThan', 'true', 'true', undefined]);
+      return request;
+    };
+    const complete = { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+    beforeEach(() => {
+      server.transport.offersStreamingLists = true;
+    });
+
+    it('takes the first events for the list and goes on with the same stream', async () => {
+      start();
+      const stream = await streamed();
+      stream.open();
+      stream.send('ADDED', pod('x', '5'), pod('y', '9'), pod('z', '7'));
+      stream.send('BOOKMARK', { metadata: { resourceVersion: '9' } });
+      stream.send('DELETED', pod('z', '10'));
+      stream.send('BOOKMARK', complete);
+      stream.send('MODIFIED', pod('x', '11'));
+      await sink.until('changed x 11');
+      assert.deepEqual(sink.take(), ['listing', 'listed x', 'listed y', 'listed z', 'unlisted z', 'bookmark 10', 'list ended', 'open', 'changed x 11']);
+      stream.cut();
+      await server.watch('11');
+    });
+
+    it('begins anew when the stream ends before the list is complete', async () => {
+      start();
+      const stream = await streamed();
+      stream.open();
+      stream.send('ADDED', pod('x', '5'));
+      await sink.until('listed x');
+      stream.cut();
+      const again = await streamed();
+      again.open();
+      again.send('BOOKMARK', complete);
+      await sink.until('open');
+      assert.deepEqual(sink.take(), ['listing', 'listed x', 'broken', 'listing', 'bookmark 10', 'list ended', 'open']);
+    });
+
+    for (const code of [400, 422]) {
+      it(`asks for pages, and never again for a stream, when the server answers ${code}`, async () => {
+        start();
+        (await streamed()).answer(code, status(code, 'Invalid', 'sendInitialEvents is forbidden'));
+        await server.list('10');
+        (await server.watch('10')).send('ERROR', status(410, 'Expired', 'too old'));
+        await server.list('20');
+        await server.watch('20');
+        assert(!sink.lines.includes('broken') || sink.errors.every(isExpired));
+      });
+    }
+
+    it('lists anew by a stream when history is gone', async () => {
+      start();
+      const stream = await streamed();
+      stream.open();
+      stream.send('BOOKMARK', complete);
+      stream.send('ERROR', status(410, 'Expired', 'too old'));
+      await streamed();
+    });
+  });
+
   describe('waiting', () => {
     const GROWING = [100, 200, 400, 800, 1_600, 2_500, 2_500];
 
@@ -265,11 +334,19 @@ describe('reflect', () => {
     it('waits longer and longer for a server whose lists fail', async (t) => {
       const waits = skipBackoff(t);
       start();
-      await times(GROWING.length + 1, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
+      await times(GROWING.length + 1, async () => (await server.next()).answer(500, status(500, 'InternalError', 'no')));
       await server.list('10');
       await server.watch('10');
       assert.deepEqual(waits, GROWING);
       assert.equal(sink.errors.length, GROWING.length + 1);
+    });
+
+    it('asks a server that forbids it twice a minute, once it is clear that the rights are not on their way', async (t) => {
+      const waits = skipBackoff(t);
+      start();
+      await times(9, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
+      await server.list('10');
+      assert.deepEqual(waits, [100, 200, 400, 800, 1_600, 30_000, 30_000, 30_000]);
     });
 
     it('waits longer and longer although each watch brings something new', async (t) => {
@@ -305,6 +382,8 @@ describe('reflect', () => {
 
     it('waits as long as the server asks', async (t) => {
       const waits = skipBackoff(t);
+      const clock = performance.now.bind(performance);
+      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms * 1.25, 0)); // time that was skipped has passed
       start();
       (await server.next()).answer(429, status(429, 'TooManyRequests', 'slow down'), { 'retry-after': '7' });
       await server.list('10');
@@ -318,6 +397,7 @@ describe('reflect', () => {
     skipBackoff(t);
     start();
     (await server.next()).cut();
+    (await server.next()).cut(); // a GET that broke is asked once more
     await server.list('10');
     (await server.next()).cut();
     await server.watch('10');
@@ -327,7 +407,7 @@ describe('reflect', () => {
   });
 
   const silences: Record<string, (watch: Exchange) => Promise<void>> = {
-    'is silent for longer than bookmarks take': async (watch) => {
+    'is silent for too long': async (watch) => {
       watch.open();
       await sink.until('open');
     },
@@ -335,19 +415,15 @@ describe('reflect', () => {
   };
   for (const [what, fallSilent] of Object.entries(silences)) {
     it(`gives up a watch that ${what}, and resumes`, async (t) => {
-      const watchdogs: { readonly ms: number; readonly fire: () => void }[] = [];
-      const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
-      t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
-        if (ms > 45_000) watchdogs.push({ ms, fire: callback });
-        return setTimeout(callback, ms, ...rest);
-      });
-      start();
+      assert(TRANSPORT_TIMINGS.silenceMs <= 45_000);
+      const transport = new Transport(server.connection(), 'isthmus-test', { silenceMs: 50, callTimeoutMs: 50 });
+      transport.offersStreamingLists = false;
+      t.after(() => transport.close());
+      running = reflect({ client: new ClusterClient(transport), type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
       await server.list('10');
       const watch = await server.next();
       await fallSilent(watch);
       sink.take();
-      assert.deepEqual(watchdogs.map(({ ms }) => ms), [90_000]);
-      watchdogs[0]?.fire();
       await server.watch('10');
       await watch.closed();
       await sink.until('open');

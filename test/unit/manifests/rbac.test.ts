@@ -25,7 +25,10 @@ const USE_TARGETS = [
 ];
 
 const TABLE: readonly [string, readonly string[]][] = [
-  ['isthmus-webhook', each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch')],
+  [
+    'isthmus-webhook',
+    [...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch')],
+  ],
   [
     'isthmus-scheduler',
     [...USE_TARGETS, ...each('pods', 'patch'), ...each('pods/binding', 'create'), ...each('pods/status', 'patch'), ...each('podchaperons', 'create', 'patch', 'delete')],
@@ -100,7 +103,12 @@ describe('every rule', () => {
 describe('bindings', () => {
   it('give Secrets to nobody in the whole cluster', () => {
     const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-target-secret-reader']);
+    assert.deepEqual(readers, ['isthmus-target-secret-reader', 'isthmus-webhook']);
+    const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
+    assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
+    for (const { verbs, resourceNames } of roleOfWebhook?.rules ?? []) {
+      if (!verbs.includes('create')) assert.deepEqual(resourceNames, ['isthmus-signing-keys', 'isthmus-webhook-certificates']);
+    }
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
     assert.deepEqual(clusterWide, COMPONENT_ACCOUNTS);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { webhookConfiguration } from '../../../manifests/webhook-configuration.ts';
+import { targetsWebhookConfiguration, webhookConfiguration } from '../../../manifests/webhook-configuration.ts';
 
 /** What the API server is to be told, spelled out: whoever changes it must do so here as well. */
 const GOLDEN = {
@@ -24,10 +24,10 @@ const GOLDEN = {
       ],
       failurePolicy: 'Fail',
       matchPolicy: 'Equivalent',
-      reinvocationPolicy: 'Never',
+      reinvocationPolicy: 'IfNeeded',
       sideEffects: 'None',
       timeoutSeconds: 5,
-      admissionReviewVersions: ['v1'],
+      admissionReviewVersions: ['v1', 'v1beta1'],
     },
   ],
 };
@@ -43,6 +43,11 @@ describe('webhookConfiguration', () => {
     assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }] });
   });
 
+  it('lets the installer choose what becomes of elected pods while the webhook is away', () => {
+    const policies = (['Fail', 'Ignore', undefined] as const).map((failurePolicy) => webhookConfiguration({ installNamespace: 'ns', failurePolicy }).webhooks?.[0]);
+    assert.deepEqual(policies.map((webhook) => (webhook as { failurePolicy?: string }).failurePolicy), ['Fail', 'Ignore', 'Fail']);
+  });
+
   it('never has a CA bundle, which the webhook owns', () => {
     for (const webhookUrl of [undefined, 'https://h/p']) {
       for (const { clientConfig } of webhookConfiguration({ installNamespace: 'ns', webhookUrl }).webhooks ?? []) {
@@ -54,5 +59,30 @@ describe('webhookConfiguration', () => {
   it('excludes kube-system once when Isthmus is installed there', () => {
     const text = JSON.stringify(webhookConfiguration({ installNamespace: 'kube-system' }));
     assert.match(text, /"values":\["kube-system"\]/);
+  });
+});
+
+describe('targetsWebhookConfiguration', () => {
+  const [webhook] = targetsWebhookConfiguration({ installNamespace: 'ns' }).webhooks ?? [];
+
+  it('is asked about targets with a regular expression alone, and is never in the way', () => {
+    assert.deepEqual(webhook, {
+      name: 'targets.isthmus.multicluster.admiralty.io',
+      clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: '/validate--targets', port: 443 } },
+      rules: [
+        { operations: ['CREATE', 'UPDATE'], apiGroups: ['multicluster.admiralty.io'], apiVersions: ['v1alpha1'], resources: ['targets', 'clustertargets'], scope: '*' },
+      ],
+      matchConditions: [{ name: 'has-expression', expression: 'has(object.spec.excludedLabelsRegexp)' }],
+      failurePolicy: 'Ignore',
+      matchPolicy: 'Equivalent',
+      sideEffects: 'None',
+      timeoutSeconds: 5,
+      admissionReviewVersions: ['v1', 'v1beta1'],
+    });
+  });
+
+  it('has a path of its own behind the URL of the webhook', () => {
+    const [other] = targetsWebhookConfiguration({ installNamespace: 'ns', webhookUrl: 'https://host:9443/mutate--v1-pod' }).webhooks ?? [];
+    assert.deepEqual(other?.clientConfig, { url: 'https://host:9443/validate--targets' });
   });
 });

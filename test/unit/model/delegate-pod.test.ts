@@ -44,8 +44,11 @@ describe('toChaperonRecord', () => {
   it('mutates nothing', () => assert.ok(toChaperonRecord(frozen(aChaperon(scheduled())))));
 });
 
+function no(reason: string): PodStatus {
+  return { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason, message: 'm' }] };
+}
+
 describe("the target's word", () => {
-  const no = (reason: string): PodStatus => ({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason, message: 'm' }] });
   const cases: Record<string, readonly [PodStatus | undefined, verdict: string]> = {
     'no status is no word yet': [undefined, 'pending'],
     'a pending pod without conditions is no word yet': [{ phase: 'Pending' }, 'pending'],
@@ -75,10 +78,10 @@ describe("the target's word", () => {
 
   it('is never a no once the pod has left Pending', () => {
     const phase = fc.constantFrom<PodPhase>('Running', 'Succeeded', 'Failed', 'Unknown');
-    const condition = fc.record({ type: fc.constantFrom('PodScheduled', 'Ready'), status: fc.constantFrom('True', 'False', 'Unknown'), reason: fc.constantFrom('Unschedulable', 'x') });
+    const condition = fc.record({ type: fc.constantFrom('PodScheduled', 'Ready'), status: fc.constantFrom<Condition['status']>('True', 'False', 'Unknown'), reason: fc.constantFrom('Unschedulable', 'x') });
     fc.assert(
       fc.property(phase, fc.array(condition), (phase, conditions) => {
-        assert.equal(aDelegateRecord(withStatus({ phase, conditions: conditions as Condition[] })).verdict.kind, 'scheduled');
+        assert.equal(aDelegateRecord(withStatus({ phase, conditions })).verdict.kind, 'scheduled');
       }),
     );
   });

@@ -90,12 +90,12 @@ describe('toPodChaperon', () => {
     const spec = fc.dictionary(field, fc.jsonValue()).map((fields) => ({ ...fields, containers: [{ name: 'app', image: 'x' }], initContainers: [], volumes: [] }));
     fc.assert(
       fc.property(spec, (spec) => {
-        const saved = JSON.parse(saveSourceManifest({ ...aPod(), spec: spec as unknown as PodSpec })) as Pod;
+        const saved = JSON.parse(saveSourceManifest({ ...aPod(), spec })) as Pod;
         const restored = restoreSourcePod(JSON.stringify(saved));
         assert.equal(restored.kind, 'restored');
         const chaperon = toPodChaperon(frozen(restored.kind === 'restored' ? restored.pod : saved), PARENT);
         const kept = Object.entries(saved.spec).filter(([key]) => !DROPPED.includes(key));
-        assert.deepEqual(Object.entries(chaperon.spec).toSorted(), kept.toSorted());
+        assert.deepEqual(new Map(Object.entries(chaperon.spec)), new Map(kept));
       }),
     );
   });

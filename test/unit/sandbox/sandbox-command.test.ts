@@ -75,7 +75,7 @@ describe('supervisorLogPath', () => {
 });
 
 describe('sandboxCommand', () => {
-  it('has the commands build, up and down', () => assert.deepEqual(sandboxCommand().commands.map((command) => command.name()), ['build', 'up', 'down']));
+  it('has the commands build, up, demo and down', () => assert.deepEqual(sandboxCommand().commands.map((command) => command.name()), ['build', 'up', 'demo', 'down']));
 
   it('defaults to two targets of three nodes without GPUs', () => {
     const up = sandboxCommand().commands.find((command) => command.name() === 'up')!;

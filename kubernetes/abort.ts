@@ -1,0 +1,25 @@
+// Listening to long-lived signals without leaving anything on them, and without the warning that many listeners are a leak:
+// thousands of calls may wait on the signal of one process.
+import { setMaxListeners } from 'node:events';
+
+const unlimited = new WeakSet<AbortSignal>();
+
+/** Calls `listener` when the signal aborts, at once if it already has; the function that is given back takes the request back. */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) {
+    listener();
+    return () => undefined;
+  }
+  if (!unlimited.has(signal)) {
+    setMaxListeners(0, signal);
+    unlimited.add(signal);
+  }
+  signal.addEventListener('abort', listener, { once: true });
+  return () => signal.removeEventListener('abort', listener);
+}
+
+/** Aborts `to` with the reason of the first of `from` that aborts. `AbortSignal.any` would leak on long-lived signals (Node 20). */
+export function forwardAbort(from: readonly AbortSignal[], to: AbortController): () => void {
+  const removals = from.map((signal) => onAbort(signal, () => to.abort(signal.reason)));
+  return () => removals.forEach((remove) => remove());
+}

@@ -1,0 +1,127 @@
+// The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
+// Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
+import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import type { ClusterConnection, ResolvedCredentials } from './kubeconfig.ts';
+import { openWatchSession, type OpenedSession, type SessionTimings, type TlsOptions } from './watch-session.ts';
+
+/** Times of a transport in ms; tests shorten them. */
+export interface TransportTimings extends SessionTimings {
+  /** Deadline of a call, and of the opening of a watch. */
+  readonly callTimeoutMs: number;
+  /** How often credentials and kubeconfigs are looked at for a change. */
+  readonly credentialsMaxAgeMs: number;
+  /** Over HTTP/1.1, where there are no pings, a watch that is silent for longer than this counts as dead. */
+  readonly silenceMs: number;
+}
+
+/** What production uses: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
+export const TRANSPORT_TIMINGS: TransportTimings = {
+  callTimeoutMs: 15_000,
+  connectTimeoutMs: 5_000,
+  credentialsMaxAgeMs: 5_000,
+  pingAfterMs: 10_000,
+  pingTimeoutMs: 10_000,
+  silenceMs: 45_000,
+};
+
+/** Calls in flight to one API server; more wait for a place. */
+const CALLS_IN_FLIGHT = 32;
+
+/** The watch was ended by us, because the credentials it was opened with have been replaced. */
+export class CredentialsChangedError extends Error {
+  override readonly name = 'CredentialsChangedError';
+
+  constructor() {
+    super('the credentials have changed');
+  }
+}
+
+/** Connections of one set of credentials. */
+export class ClusterAccess {
+  readonly calls: Dispatcher;
+  /** Value of the authorization header, if there is one. */
+  readonly authorization: string | undefined;
+  /** Path that all calls begin with, without a slash at its end. */
+  readonly basePath: string;
+  /** Aborted with {@link CredentialsChangedError} when another access has taken over. */
+  readonly retired = new AbortController();
+  readonly #connection: ClusterConnection;
+  readonly #tls: TlsOptions;
+  readonly #timings: TransportTimings;
+  #watches: Dispatcher | undefined;
+  #session: Promise<OpenedSession> | undefined;
+
+  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings) {
+    this.#connection = connection;
+    this.#timings = timings;
+    this.#tls = tlsOptions(connection, credentials);
+    this.basePath = connection.server.pathname.replace(/\/$/, '');
+    this.authorization = authorizationOf(credentials);
+    this.calls = this.#pool(CALLS_IN_FLIGHT);
+  }
+
+  /** The pool for watches where there is no HTTP/2. */
+  get watches(): Dispatcher {
+    this.#watches ??= this.#pool(null);
+    return this.#watches;
+  }
+
+  /** The session for watches, opened when there is none that lives. Throws what {@link openWatchSession} throws. */
+  async session(): Promise<OpenedSession> {
+    const { server, proxy } = this.#connection;
+    if (server.protocol !== 'https:' || proxy !== undefined) return { kind: 'h1' };
+    const opened = await this.#session?.catch(() => undefined);
+    if (opened === undefined || (opened.kind === 'h2' && opened.session.ended)) await this.#reopen(opened);
+    return this.#session ?? { kind: 'h1' };
+  }
+
+  /** Lets calls in flight end, ends watches. */
+  retire(): void {
+    this.retired.abort(new CredentialsChangedError());
+    void this.calls.close().catch(() => undefined);
+    void this.#endWatches();
+  }
+
+  /** Ends all connections at once. */
+  async destroy(): Promise<void> {
+    await Promise.all([this.calls.destroy(), this.#endWatches()]);
+  }
+
+  async #endWatches(): Promise<void> {
+    const opened = await this.#session?.catch(() => undefined);
+    if (opened?.kind === 'h2') opened.session.destroy(new Error('the transport was closed'));
+    await this.#watches?.destroy();
+  }
+
+  /** Of several watches that find the session gone, one opens the next. */
+  async #reopen(gone: OpenedSession | undefined): Promise<void> {
+    const present = await this.#session?.catch(() => undefined);
+    if (present !== gone) return;
+    this.#session = openWatchSession(this.#connection.server, this.#tls, this.#timings);
+    await this.#session;
+  }
+
+  #pool(connections: number | null): Dispatcher {
+    const { callTimeoutMs, connectTimeoutMs } = this.#timings;
+    const options: Pool.Options = { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
+    const connect = { ...this.#tls, timeout: connectTimeoutMs };
+    const { server, proxy } = this.#connection;
+    if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
+    return new Pool(server.origin, { ...options, connect });
+  }
+}
+
+function tlsOptions({ insecure, certificateAuthority, serverName }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    ...(serverName !== undefined && { servername: serverName }),
+    ...(certificate !== undefined && { cert: certificate }),
+    ...(key !== undefined && { key }),
+  };
+}
+
+function authorizationOf({ token, basic }: ResolvedCredentials): string | undefined {
+  if (token !== undefined) return `Bearer ${token}`;
+  return basic === undefined ? undefined : `Basic ${Buffer.from(basic, 'utf8').toString('base64')}`;
+}

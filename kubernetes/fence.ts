@@ -1,0 +1,17 @@
+// Who may write. A fence is asked at the last moment before a write goes out, so that a process that was stopped or blocked
+// in the meantime does not act on a right that it has lost.
+
+/** The right to write, which may end at any time. */
+export interface Fence {
+  /** Whether the right holds now, by the clock and not by what was last heard. */
+  holds(): boolean;
+}
+
+/** A write was not sent: this process does not lead at the moment. */
+export class NotLeaderError extends Error {
+  override readonly name = 'NotLeaderError';
+
+  constructor() {
+    super('not sent: this process does not hold the lease');
+  }
+}

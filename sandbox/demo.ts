@@ -1,0 +1,103 @@
+// The demo behind `npm start`: a source and two targets, six elected pods, and what kubectl would show of them on both sides.
+import type { KubernetesObject, Pod } from '../api/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
+import { PODS } from '../api/resource-types.ts';
+import { applyObjects } from '../cli/apply-objects.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { createLogger } from '../process/logger.ts';
+import type { Cluster } from './control-plane.ts';
+import { toPodTables } from './pod-table.ts';
+import type { Sandbox } from './sandbox.ts';
+
+const NAMESPACE = 'production';
+const REPLICAS = 6;
+/** Shortest time between two prints of the tables, in ms. */
+const PRINT_INTERVAL_MS = 250;
+
+/** What is applied: the namespace everywhere, opted in at the source, and the Deployment there. */
+export function sampleObjects(): { readonly namespace: KubernetesObject; readonly optedInNamespace: KubernetesObject; readonly deployment: KubernetesObject } {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } };
+  const labels = { app: 'payment-api' };
+  const container = { name: 'api', image: 'myregistry.example/payment-api:v2.1', resources: { requests: { cpu: '500m', memory: '256Mi' } } };
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'payment-api', namespace: NAMESPACE },
+    spec: {
+      replicas: REPLICAS,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [container] } },
+    },
+  };
+  return { namespace, optedInNamespace: { ...namespace, metadata: { name: NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, deployment };
+}
+
+/** Applies the sample and prints the pods of all clusters as they change, until all are Running; then how to go on. */
+export async function showElectedPods(sandbox: Sandbox, print: (text: string) => void, signal: AbortSignal): Promise<void> {
+  const opened = await Promise.all(sandbox.clusters.map(open));
+  const stopped = new AbortController();
+  const either = AbortSignal.any([signal, stopped.signal]);
+  try {
+    const startedAt = performance.now();
+    const views = await follow(opened, either);
+    await applySample(opened, either);
+    await printUntilRunning(views, print, either);
+    print(`All ${REPLICAS} pods run, ${((performance.now() - startedAt) / 1000).toFixed(1)} s after they were asked for.\n`);
+    print(howToGoOn(sandbox.clusters));
+  } finally {
+    stopped.abort();
+    await Promise.all(opened.map(({ client }) => client.transport.close()));
+  }
+}
+
+interface OpenedCluster extends OpenCluster {
+  readonly name: string;
+}
+
+interface ClusterView {
+  readonly cluster: string;
+  readonly pods: Informer<Pod, Pod>;
+}
+
+async function open({ name, kubeconfigPath }: Cluster): Promise<OpenedCluster> {
+  return { name, ...(await openCluster({ kubeconfigPath, userAgent: userAgent('demo') })) };
+}
+
+async function follow(clusters: readonly OpenedCluster[], signal: AbortSignal): Promise<readonly ClusterView[]> {
+  const logger = createLogger('silent');
+  const views = clusters.map(({ name, client }) => ({
+    cluster: name,
+    pods: new Informer<Pod, Pod>({ client, logger, type: PODS, selection: { namespace: NAMESPACE }, project: (pod) => pod }),
+  }));
+  for (const { pods } of views) void pods.run(signal);
+  await Promise.all(views.map(({ pods }) => pods.synced));
+  return views;
+}
+
+async function applySample([source, ...targets]: readonly OpenedCluster[], signal: AbortSignal): Promise<void> {
+  const { namespace, optedInNamespace, deployment } = sampleObjects();
+  const progress = { tell: () => undefined, signal };
+  for (const { client } of targets) await applyObjects(client, [namespace], 'isthmus-demo', progress);
+  if (source !== undefined) await applyObjects(source.client, [optedInNamespace, deployment], 'isthmus-demo', progress);
+}
+
+async function printUntilRunning(views: readonly ClusterView[], print: (text: string) => void, signal: AbortSignal): Promise<void> {
+  let printed = '';
+  for (;;) {
+    signal.throwIfAborted();
+    const clusters = views.map(({ cluster, pods }) => ({ cluster, pods: [...pods.records()] }));
+    const shape = JSON.stringify(clusters.map(({ pods }) => pods.map((pod) => [pod.metadata.name, pod.status?.phase, pod.spec.nodeName])));
+    if (shape !== printed) print(toPodTables(clusters, Date.now(), process.stdout.columns || 160));
+    printed = shape;
+    const running = clusters[0]?.pods.filter((pod) => pod.status?.phase === 'Running').length ?? 0;
+    if (running === REPLICAS) return;
+    await delay(PRINT_INTERVAL_MS, signal);
+  }
+}
+
+function howToGoOn(clusters: readonly Cluster[]): string {
+  const lines = clusters.map(({ name, kubeconfigPath }) => `  ${name.padEnd(10)} export KUBECONFIG=${kubeconfigPath}`);
+  return ['To look around with kubectl:', ...lines, '', `Try: kubectl -n ${NAMESPACE} scale deployment payment-api --replicas=20`, ''].join('\n');
+}

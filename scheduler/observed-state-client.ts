@@ -1,0 +1,151 @@
+// What the scheduler knows, kept current by watches: the capacity of targets, and what is remembered of each pod that has no node yet.
+// Nothing is decided here; each change asks for the pods that it concerns.
+import type { Pod } from '../api/core.ts';
+import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import { isTerminal } from '../model/pod.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
+import type { Informer } from '../kubernetes/informer.ts';
+import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import type { TargetSession } from '../kubernetes/target-session.ts';
+import { findCandidate } from './candidate-client.ts';
+import type { Candidate } from './placement.ts';
+import { PodMemory } from './pod-memory.ts';
+import { TargetViews } from './target-views.ts';
+
+/** What is watched. */
+export interface ObservedClusters {
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+}
+
+/** The scheduler's knowledge. */
+export class ObservedState {
+  readonly views = new TargetViews();
+  /** Keys of pods that no target could take. */
+  readonly waiting = new Set<string>();
+  readonly #clusters: ObservedClusters;
+  readonly #memories = new Map<string, PodMemory>();
+  readonly #lastVerdictAt = new Map<string, number>();
+  readonly #startedAt = Date.now();
+  #enqueue: (key: string) => void = () => undefined;
+
+  constructor(clusters: ObservedClusters) {
+    this.#clusters = clusters;
+  }
+
+  /** Starts to listen; `enqueue` asks for a pod to be looked at. Call before the informers run. */
+  observe(enqueue: (key: string) => void): void {
+    const { proxies, targets } = this.#clusters;
+    this.#enqueue = enqueue;
+    proxies.onChange((key, before, after) => {
+      if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
+      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
+      else this.#enqueue(key);
+    });
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session),
+      changed: (target) => this.#targetChanged(target),
+      removed: (target) => {
+        this.views.remove(target.key);
+        this.wakeWaiting();
+      },
+    });
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession): void {
+    session.summaries.onChange((_key, _before, after) => {
+      this.views.publish(target.key, after);
+      this.wakeWaiting();
+    });
+    session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
+    session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
+  }
+
+  #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
+    if (after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)) return;
+    if (after !== undefined) this.#observeVerdict(target, after);
+    if (before !== undefined && (after === undefined || hasEnded(after))) this.views.release(target.key, before.parentUid);
+    this.#observeCandidate(target, before, after);
+  }
+
+  #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
+    if (delegate.verdict.kind === 'pending') return;
+    this.#lastVerdictAt.set(target.key, performance.now());
+    if (delegate.verdict.kind === 'scheduled') this.views.ledger.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
+  }
+
+  #observeCandidate(target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined): void {
+    const record = after ?? before;
+    if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
+    if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
+    this.#enqueue(record.parentKey);
+  }
+
+  #targetChanged(target: TargetCluster): void {
+    const { availability } = target;
+    this.views.update(target, availability.kind === 'ready' ? undefined : availability);
+    if (availability.kind !== 'ready') return;
+    this.wakeWaiting();
+    for (const key of this.#clusters.proxies.keys()) {
+      if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
+    }
+  }
+
+  /** Asks for all pods that wait for room. */
+  wakeWaiting(): void {
+    for (const key of this.waiting) this.#enqueue(key);
+    this.waiting.clear();
+  }
+
+  /** Where the pod has a chaperon or delegate now. `now` is in ms of a monotonic clock. */
+  gatherCandidates(proxy: ProxyPod, memory: PodMemory, now: number): Candidate[] {
+    const candidates: Candidate[] = [];
+    for (const key of memory.targets) {
+      const target = this.#clusters.targets.get(key);
+      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
+      if (found === 'nothing') this.left(memory, key);
+      if (target === undefined || found === 'nothing' || found === 'unknown') continue;
+      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
+      const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
+      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince });
+    }
+    return candidates;
+  }
+
+  /** The target holds nothing of the pod, unless a create is still under way. */
+  left(memory: PodMemory, target: string): void {
+    if (memory.pendingCreate?.target === target) return;
+    memory.left(target);
+    if (this.views.release(target, memory.uid)) this.wakeWaiting();
+  }
+
+  /** Targets that worked once, have not been heard since this process began, and may hold a candidate of a pod older than that. */
+  unheard(proxy: ProxyPod): string[] {
+    if (proxy.createdAt >= this.#startedAt) return [];
+    const unheard: string[] = [];
+    for (const target of this.#clusters.targets.all()) {
+      const known = this.#clusters.targets.object(target.ref)?.status.clusterID !== undefined;
+      if (known && !target.session?.hasSynced) unheard.push(target.key);
+    }
+    return unheard;
+  }
+
+  /** What is remembered of the pod of this UID. */
+  memoryOf(uid: string): PodMemory {
+    let memory = this.#memories.get(uid);
+    if (memory === undefined) this.#memories.set(uid, (memory = new PodMemory(uid)));
+    return memory;
+  }
+
+  #forget(proxy: ProxyPod): void {
+    this.views.releaseEverywhere(proxy.uid);
+    this.#memories.delete(proxy.uid);
+    this.waiting.delete(proxy.key);
+  }
+}
+
+function hasEnded(delegate: DelegatePod | undefined): boolean {
+  return isTerminal(delegate?.status.phase);
+}

@@ -1,0 +1,179 @@
+// Holds the layers of design §2, the purity of what decides, and the few files that may touch the process. Each rule is shown to fail first.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import {
+  EXPECTED_DEPENDENCIES, findBadNames, findClientNode, findForbiddenImports, findImpurity, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
+  findUnexpectedDependencies, MAX_DEPENDENCIES, type SourceFile,
+} from './support/architecture.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const SKIPPED = /^(?:node_modules|build|docs|\.)/;
+
+function sourceFiles(): SourceFile[] {
+  const folders = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !SKIPPED.test(entry.name));
+  return folders.flatMap(({ name }) => {
+    const paths = readdirSync(new URL(`${name}/`, ROOT), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+    return paths.map((path) => ({ path: `${name}/${path}`, text: readFileSync(new URL(`${name}/${path}`, ROOT), 'utf8') }));
+  });
+}
+
+describe('the repository', () => {
+  const files = sourceFiles();
+  const packageJson = readFileSync(new URL('package.json', ROOT), 'utf8');
+
+  it('is found whole', () => {
+    for (const path of ['api/core.ts', 'model/pod.ts', 'scheduler/schedule-pod.ts', 'kubernetes/transport.ts', 'cli/main.ts', 'test/architecture.test.ts']) {
+      assert.ok(files.some((file) => file.path === path), path);
+    }
+  });
+
+  it('keeps every rule', () => assert.deepEqual(files.flatMap(findProblems), []));
+  it('depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
+  it('imports only what it declares', () => assert.deepEqual(files.flatMap((file) => findUndeclaredPackages(file, packageJson)), []));
+  it('could not have more libraries than there are reasons', () => assert.ok(EXPECTED_DEPENDENCIES.size <= MAX_DEPENDENCIES));
+});
+
+type Rule = (file: SourceFile) => string[];
+type Example = readonly [path: string, text: string];
+
+/** Shows that a rule finds what it is there for, and nothing else. */
+function rule(name: string, find: Rule, examples: { readonly refused: Record<string, Example>; readonly accepted: Record<string, Example> }): void {
+  describe(name, () => {
+    for (const [what, [path, text]] of Object.entries(examples.refused)) it(`refuses ${what}`, () => assert.equal(find({ path, text }).length, 1));
+    for (const [what, [path, text]] of Object.entries(examples.accepted)) it(`accepts ${what}`, () => assert.deepEqual(find({ path, text }), []));
+  });
+}
+
+rule('layers', findForbiddenImports, {
+  refused: {
+    'the API types knowing the model': ['api/core.ts', "import type { A } from '../model/a.ts';"],
+    'the model knowing a component': ['model/pod.ts', "import { a } from '../scheduler/a.ts';"],
+    'the model knowing an adapter, by type only': ['model/pod.ts', "import type { A } from '../kubernetes/a.ts';"],
+    'a decision knowing an adapter': ['scheduler/scores.ts', "import { a } from '../kubernetes/a.ts';"],
+    'a decision knowing the shell beside it': ['scheduler/scores.ts', "import { a } from './scheduling-controller.ts';"],
+    'a component knowing another': ['scheduler/scheduling-controller.ts', "import { a } from '../webhook/a.ts';"],
+    'a component knowing another by its main': ['scheduler/main.ts', "import { a } from '../webhook/main.ts';"],
+    'a shell knowing its composition': ['scheduler/scheduling-controller.ts', "import { a } from './main.ts';"],
+    'a shell knowing the command line': ['scheduler/scheduling-controller.ts', "import { a } from '../cli/run.ts';"],
+    'an adapter knowing a component': ['kubernetes/informer.ts', "import { a } from '../scheduler/a.ts';"],
+    'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/a.ts';"],
+    'manifests knowing the process': ['manifests/crds.ts', "import { a } from '../process/a.ts';"],
+    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from '../test/support/builders.ts';"],
+    'a re-export': ['model/pod.ts', "export { a } from '../webhook/a.ts';"],
+    'a re-export of everything': ['model/pod.ts', "export * from '../webhook/a.ts';"],
+    'an import for its effect': ['model/pod.ts', "import '../process/reflect-metadata.ts';"],
+    'an import at run time': ['model/pod.ts', "const a = import('../webhook/a.ts');"],
+    'an import over several lines': ['model/pod.ts', "import {\n  a,\n  b,\n} from '../webhook/a.ts';"],
+    'a way round through a folder': ['model/pod.ts', "import { a } from '../model/../webhook/a.ts';"],
+  },
+  accepted: {
+    'the model knowing the API types': ['model/pod.ts', "import type { A } from '../api/core.ts';"],
+    'a decision knowing the one beside it': ['scheduler/scores.ts', "import { a } from './filters.ts';"],
+    'a shell knowing adapters, model and its decisions': ['webhook/admission-server.ts', "import { a } from '../process/a.ts';\nimport { b } from '../kubernetes/b.ts';\nimport { c } from './admit-pod.ts';"],
+    'Kubernetes knowing the process': ['kubernetes/informer.ts', "import { a } from '../process/errors.ts';"],
+    'the command line knowing everything': ['cli/run.ts', "import { a } from '../webhook/main.ts';\nimport { b } from '../sandbox/sandbox.ts';"],
+    'the generator writing files': ['manifests/generate.ts', "import { a } from '../process/a.ts';"],
+    'a test knowing everything': ['test/unit/model/pod.test.ts', "import { a } from '../../../cli/run.ts';"],
+    'a comment about an import': ['model/pod.ts', "// import { a } from '../webhook/a.ts';"],
+    'a package': ['kubernetes/transport.ts', "import { Pool } from 'undici';"],
+  },
+});
+
+rule('purity', findImpurity, {
+  refused: {
+    'waiting': ['model/pod.ts', 'export async function a() {}'],
+    'the clock': ['scheduler/scores.ts', 'const now = Date.now();'],
+    'the clock by another name': ['scheduler/scores.ts', 'const now = new Date();'],
+    'the clock without brackets': ['scheduler/scores.ts', 'const now = new Date;'],
+    'the other clock': ['scheduler/scores.ts', 'const now = performance.now();'],
+    'chance': ['scheduler/scores.ts', 'const a = Math.random();'],
+    'a timer': ['webhook/admit-pod.ts', 'setTimeout(a, 1);'],
+    'a request': ['webhook/admit-pod.ts', "fetch('https://x');"],
+    'the process': ['webhook/admit-pod.ts', 'const a = process.argv;'],
+    'a log line': ['webhook/admit-pod.ts', "console.log('a');"],
+    'impurity within a template': ['webhook/admit-pod.ts', 'const a = `at ${Date.now()}`;'],
+    'files': ['model/pod.ts', "import { readFileSync } from 'node:fs';"],
+    'random bytes': ['model/pod.ts', "import { createHash, randomBytes } from 'node:crypto';"],
+    'all of a module': ['model/pod.ts', "import * as crypto from 'node:crypto';"],
+    'a package with effects': ['model/pod.ts', "import { pino } from 'pino';"],
+    'a clock in manifests': ['manifests/crds.ts', 'const now = Date.now();'],
+  },
+  accepted: {
+    'hashing': ['model/names.ts', "import { createHash } from 'node:crypto';"],
+    'hashing by another name': ['model/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
+    'a time that was given': ['model/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
+    'words that stand in a text': ['model/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
+    'words that stand in a comment': ['model/names.ts', '// never await Date.now()\n/* console.log */'],
+    'names that only begin alike': ['model/names.ts', 'const awaitsKubelet = processed.envelope;'],
+    'a shell that waits': ['scheduler/scheduling-controller.ts', 'await Date.now();'],
+    'a server, a client and a main that wait': ['webhook/admission-server.ts', 'await a;'],
+    'an adapter that reads the clock': ['kubernetes/backoff.ts', 'Date.now();'],
+    'the generator that writes files': ['manifests/generate.ts', "import { writeFile } from 'node:fs/promises';"],
+  },
+});
+
+rule('the official client', findClientNode, {
+  refused: {
+    'loading it elsewhere': ['kubernetes/transport.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+    'loading it late': ['cli/run.ts', "await import('@kubernetes/client-node');"],
+    'loading a part of it': ['cli/run.ts', "import { a } from '@kubernetes/client-node/dist/a.js';"],
+    'loading it beside its types': ['cli/run.ts', "import { type A, b } from '@kubernetes/client-node';"],
+  },
+  accepted: {
+    'loading it in its one place': ['kubernetes/credential-plugin.ts', "await import('@kubernetes/client-node');"],
+    'its types': ['kubernetes/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
+    'its types, one by one': ['kubernetes/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
+    'a test that compares with it': ['test/unit/kubernetes/kubeconfig.test.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+  },
+});
+
+rule('the process', findProcessUse, {
+  refused: {
+    'reading the environment': ['cli/run.ts', 'const a = process.env.HOME;'],
+    'reading it in a template': ['cli/run.ts', 'const a = `${process.env.HOME}/x`;'],
+    'leaving': ['cli/run.ts', 'process.exit(1);'],
+    'listening for signals': ['cli/run.ts', "process.on('SIGTERM', stop);"],
+    'another name for it': ['cli/run.ts', "import { env } from 'node:process';"],
+    'leaving in the file of the environment': ['process/config.ts', 'process.exit(1);'],
+  },
+  accepted: {
+    'the file of the environment': ['process/config.ts', 'read(process.env);'],
+    'the file of the life cycle': ['process/lifecycle.ts', "process.on('SIGTERM', stop); process.exit(1);"],
+    'a code to leave with': ['cli/main.ts', 'process.exitCode = 1;'],
+    'a sentence about it': ['cli/main.ts', "// process.exit()\nconst a = 'process.env';"],
+  },
+});
+
+rule('headers', findMissingHeader, {
+  refused: { 'a file that begins with code': ['model/pod.ts', "import { a } from './a.ts';"], 'a file whose comment comes late': ['model/pod.ts', 'const a = 1;\n// late'] },
+  accepted: {
+    'a file that opens with a comment': ['model/pod.ts', '// Pods.\nconst a = 1;'],
+    'a program': ['cli/main.ts', '#!/usr/bin/env node\n// The command.\n'],
+    'a test': ['test/unit/model/pod.test.ts', "import a from 'a';"],
+  },
+});
+
+rule('names', findBadNames, {
+  refused: {
+    'a barrel': ['model/index.ts', '// All.'],
+    'a drawer': ['scheduler/utils/sort.ts', '// Sort.'],
+    'a drawer at the top': ['types/pod.ts', '// Pods.'],
+    'a drawer that is a file': ['scheduler/helpers.ts', '// Sort.'],
+  },
+  accepted: { 'a name of the field': ['api/resource-types.ts', '// Types.'], 'a name that only contains one': ['model/common-names.ts', '// Names.'] },
+});
+
+describe('dependencies', () => {
+  const declare = (...names: string[]) => JSON.stringify({ dependencies: Object.fromEntries(names.map((name) => [name, '1.0.0'])) });
+
+  it('refuses one without a reason', () => assert.equal(findUnexpectedDependencies(declare('pino', 'left-pad')).length, 1));
+  it('refuses too many, reasons or not', () => assert.equal(findUnexpectedDependencies(declare(...EXPECTED_DEPENDENCIES.keys(), 'x')).length, 2));
+  it('accepts what has a reason, and none', () => assert.deepEqual([...findUnexpectedDependencies(declare('pino')), ...findUnexpectedDependencies('{}')], []));
+
+  it('refuses a package in use that only tests have', () => {
+    assert.equal(findUndeclaredPackages({ path: 'model/a.ts', text: "import fc from 'fast-check';" }, declare('pino')).length, 1);
+    assert.deepEqual(findUndeclaredPackages({ path: 'test/unit/a.test.ts', text: "import fc from 'fast-check';" }, declare('pino')), []);
+    assert.deepEqual(findUndeclaredPackages({ path: 'cli/a.ts', text: "import { pino } from 'pino';\nimport 'node:fs';" }, declare('pino')), []);
+  });
+});

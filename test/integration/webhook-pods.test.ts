@@ -1,0 +1,144 @@
+// Admission as a user meets it: pods created through a real API server, read back and compared.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { parse } from 'yaml';
+import type { Pod, PodSpec } from '../../api/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, SIGNING_KEYS_SECRET, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION } from '../../api/keys.ts';
+import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import { isElected } from '../../model/pod.ts';
+import { sourcePodOf, toProxyPodRecord } from '../../model/proxy-pod.ts';
+import { restoreSourcePod } from '../../model/source-manifest.ts';
+import { review } from '../support/admission.ts';
+import { createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
+
+const GOLDEN = join(import.meta.dirname, '..', '..', '..', 'test', 'golden', 'webhook');
+const goldens = readdirSync(GOLDEN).filter((file) => file.endsWith('.input.yaml')).map((file) => file.replace('.input.yaml', '')).toSorted();
+
+let world: WebhookWorld;
+let webhook: RunningWebhook;
+before(async () => {
+  world = await startWebhookWorld();
+  webhook = await world.startWebhook();
+  await untilAdmitting(world.client);
+}, { timeout: 120_000 });
+after(async () => {
+  await webhook?.stop();
+  await world?.stop();
+});
+
+const elected = (name: string, more: Partial<PodSpec> = {}): Pod => ({
+  metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } },
+  spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...more },
+});
+const stored = (pod: Pod): Promise<Pod> => world.client.get(PODS, { namespace: pod.metadata.namespace, name: pod.metadata.name! });
+
+/** Without what the API server makes up anew for every pod, and with the name of the token volume evened out. */
+function comparable(pod: Pod): unknown {
+  const { uid: _uid, resourceVersion: _version, generation: _generation, creationTimestamp: _created, managedFields: _managed, name: _name, selfLink: _link, ...metadata } =
+    pod.metadata as Pod['metadata'] & { managedFields?: unknown; selfLink?: unknown };
+  const { status: _status, ...rest } = pod;
+  return JSON.parse(JSON.stringify({ ...rest, metadata }).replaceAll(/kube-api-access-\w{5}/g, 'kube-api-access'));
+}
+
+describe('a pod of the golden files, created through the API server', { timeout: 120_000 }, () => {
+  for (const name of goldens) {
+    const input = parse(readFileSync(join(GOLDEN, `${name}.input.yaml`), 'utf8')) as Pod;
+    it(`${name}: is stored as the webhook says, with the pod of the user in its manifest`, async () => {
+      const pod = { ...input, metadata: { ...input.metadata, namespace: ELECTED_NAMESPACE } };
+      // What the API server makes of the pod where nobody is elected: with its defaults, and its own refusals.
+      const plain = await createPod(world.client, { ...pod, metadata: { ...pod.metadata, namespace: PLAIN_NAMESPACE } }, { dryRun: 'All', fieldValidation: 'Ignore' });
+      const created = await createPod(world.client, pod, { fieldValidation: 'Ignore' });
+      const expected = review(pod);
+      if (plain.error !== undefined) return assert.equal(created.pod, undefined, 'what is no valid pod does not become one');
+      if (!expected.response.allowed) {
+        assert.equal(created.error?.status, 403);
+        return assert.ok(created.error.message.includes(expected.response.status!.message), created.error.message);
+      }
+      assert.equal(created.error, undefined);
+      const proxy = await stored(created.pod!);
+      if (!isElected(pod)) return assert.deepEqual(comparable({ ...proxy, metadata: { ...proxy.metadata, namespace: PLAIN_NAMESPACE } }), comparable(plain.pod!));
+
+      const opened = sourcePodOf(toProxyPodRecord(proxy)!, webhook.keys.keys!);
+      assert.equal(opened.kind, 'restored');
+      const manifest = restoreSourcePod(proxy.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]!);
+      assert.ok(manifest.kind === 'restored');
+      if (!name.includes('injected')) {
+        const user = { ...manifest.pod, metadata: { ...manifest.pod.metadata, namespace: PLAIN_NAMESPACE } };
+        assert.deepEqual(comparable(user), comparable(plain.pod!), 'the manifest is what would have been stored without us');
+      }
+      // The proxy is the manifest's pod after our patch, and nothing else; the signature differs by key and user.
+      const { pod: patched } = review(manifest.pod);
+      const signature = { [SOURCE_SIGNATURE_ANNOTATION]: proxy.metadata.annotations![SOURCE_SIGNATURE_ANNOTATION]!, [SOURCE_MANIFEST_ANNOTATION]: proxy.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]! };
+      assert.deepEqual(comparable(proxy), comparable({ ...patched, metadata: { ...patched.metadata, annotations: { ...patched.metadata.annotations, ...signature } } }));
+    });
+  }
+});
+
+describe('the webhook on a real API server', { timeout: 120_000 }, () => {
+  it('elects nobody in a namespace that has not opted in, in its own and in kube-system', async () => {
+    for (const namespace of [PLAIN_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, 'kube-system']) {
+      const { pod } = await createPod(world.client, { ...elected('stays'), metadata: { ...elected('stays').metadata, namespace } });
+      assert.deepEqual(pod?.metadata.finalizers ?? [], [], namespace);
+      assert.equal(pod?.spec.schedulerName, 'default-scheduler');
+    }
+  });
+
+  it('answers a dry run in the same way and leaves nothing behind', async () => {
+    const { pod } = await createPod(world.client, elected('dry'), { dryRun: 'All' });
+    assert.equal(pod?.spec.schedulerName, 'admiralty-proxy');
+    await assert.rejects(stored(elected('dry')), (error: unknown) => error instanceof ApiError && error.status === 404);
+  });
+
+  it('refuses a copy of a proxy under another name, and a manifest that was edited', async () => {
+    const { pod } = await createPod(world.client, elected('original'));
+    const annotations = pod!.metadata.annotations!;
+    const copy = { metadata: { namespace: ELECTED_NAMESPACE, name: 'copy', annotations }, spec: elected('copy').spec };
+    assert.match((await createPod(world.client, copy)).error?.message ?? '', /was written for another pod, named original/);
+    const edited = { ...annotations, [SOURCE_MANIFEST_ANNOTATION]: annotations[SOURCE_MANIFEST_ANNOTATION]!.replace('example/main:1', 'example/evil:1') };
+    const forged = { ...copy, metadata: { ...copy.metadata, name: 'forged', annotations: edited } };
+    assert.match((await createPod(world.client, forged)).error?.message ?? '', /was changed after the webhook wrote it/);
+  });
+
+  it('compresses a manifest that would not fit beside its own annotations, and refuses one that does not fit at all', async () => {
+    const note = (size: number, text: string): Pod => ({
+      ...elected(`large-${size}`),
+      metadata: { ...elected(`large-${size}`).metadata, annotations: { [ELECT_ANNOTATION]: '', 'example.com/note': text } },
+    });
+    const { pod } = await createPod(world.client, note(140_000, 'abcdefghij'.repeat(14_000)));
+    assert.match(pod!.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]!, /^data:application\/gzip;base64,/);
+    const restored = restoreSourcePod(pod!.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]!);
+    assert.equal(restored.kind === 'restored' && restored.pod.metadata.annotations!['example.com/note']!.length, 140_000);
+    const noise = Array.from({ length: 6_000 }, (_, index) => Buffer.from(`${index * 7919}${index ** 3}`).toString('base64')).join('').slice(0, 200_000);
+    const { error } = await createPod(world.client, note(noise.length, `${noise}${[...noise].toReversed().join('')}`.slice(0, 230_000)));
+    assert.match(error?.message ?? '', /leave room for \d+ of the 262144/);
+  });
+
+  it('keeps its keys in a Secret, from which a second replica verifies', async () => {
+    const secret = await world.client.get(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: SIGNING_KEYS_SECRET });
+    const replica = await world.startWebhook({ kind: 'own' }, 0);
+    assert.deepEqual(replica.keys.keys?.signer.secret.export().toString('base64'), Object.values(secret.data ?? {})[0]);
+    await replica.stop();
+  });
+
+  it('refuses a target whose expression is none, and lets one with a good one pass', async () => {
+    const target = (name: string, excludedLabelsRegexp: string): Promise<unknown> =>
+      world.client.create(CLUSTER_TARGETS, { metadata: { name }, spec: { self: true, excludedLabelsRegexp } } as never);
+    await assert.rejects(target('bad', 'a(?=b)'), /spec.excludedLabelsRegexp is no RE2 expression/);
+    await target('good', '^secret/');
+  });
+
+  it('while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back', async () => {
+    await webhook.stop();
+    const { error } = await createPod(world.client, elected('refused'));
+    assert.equal(error?.status, 500);
+    const { annotations: _none, ...metadata } = elected('as-ever').metadata;
+    assert.equal((await createPod(world.client, { ...elected('as-ever'), metadata })).pod?.spec.schedulerName, 'default-scheduler');
+    assert.ok((await createPod(world.client, { ...elected('elsewhere'), metadata: { ...elected('elsewhere').metadata, namespace: PLAIN_NAMESPACE } })).pod);
+    webhook = await world.startWebhook();
+    await untilAdmitting(world.client);
+    assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
+  });
+});

@@ -1,0 +1,206 @@
+// The rules of design §2 as functions over a file's path and text, so that each can be shown to fail on a made-up file.
+// TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text without its comments.
+
+/** A source file; `path` is relative to the repository, with slashes. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One import or re-export. */
+interface Import {
+  /** `model/pod.ts` for a file of ours, else the name of the package, or `node:fs`. */
+  readonly from: string;
+  readonly isOurs: boolean;
+  readonly isTypeOnly: boolean;
+  /** Names that are imported; empty for a namespace or dynamic import, which may use anything. */
+  readonly names: readonly string[];
+}
+
+const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery']);
+const ADAPTERS: ReadonlySet<string> = new Set(['kubernetes', 'process']);
+const COMPOSITION: ReadonlySet<string> = new Set(['cli', 'dashboard', 'sandbox']);
+const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
+
+/** Direct run-time dependencies with the reason for each (design D17); there are to be at most {@link MAX_DEPENDENCIES}. */
+export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
+  ['@kubernetes/client-node', 'exec credential plugins, and the exec, attach and log streams'],
+  ['@peculiar/x509', 'certificates and signing requests'],
+  ['commander', 'the command line'],
+  ['dns-packet', 'DNS wire format for clusterset.local'],
+  ['fast-json-patch', 'the patch of an admission answer'],
+  ['fastify', 'HTTP servers: admission, kubelet API, dashboard, broker'],
+  ['jose', 'JWS and JWT: joining tokens, signed manifests'],
+  ['p-queue', 'bounded concurrency under the work queue'],
+  ['pino', 'structured logs'],
+  ['prom-client', 'metrics'],
+  ['re2js', 'regular expressions of users, in linear time'],
+  ['undici', 'HTTP client of the hot path'],
+  ['ws', 'streams where client-node does not serve'],
+  ['yaml', 'kubeconfigs, manifests, user annotations'],
+]);
+/** Most direct run-time dependencies (design D17). */
+export const MAX_DEPENDENCIES = 14;
+
+/** Packages without I/O, clock or randomness of their own. */
+const PURE_PACKAGES: ReadonlySet<string> = new Set(['dns-packet', 'fast-json-patch', 're2js', 'yaml']);
+/** What pure files may take from Node: functions of their arguments. */
+const PURE_NODE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['node:crypto', new Set(['createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'timingSafeEqual', 'KeyObject', 'X509Certificate'])],
+  ['node:zlib', new Set(['gzipSync', 'gunzipSync'])],
+  ['node:net', new Set(['isIP', 'isIPv4', 'isIPv6'])],
+]);
+
+const IMPURE: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/\b(?:await|async)\b/, 'waits: a decision never does, so that dry-run, explain and replay are calls of the same function'],
+  [/\bDate\.now\b|\bnew Date\b(?!\s*\(\s*[^)\s])|\bDate\(\s*\)|\bperformance\./, 'reads the clock: take the time as an argument'],
+  [/\bMath\.random\b|\bcrypto\.(?:random|getRandom)/, 'draws a random number: take it as an argument'],
+  [/\b(?:setTimeout|setInterval|setImmediate|queueMicrotask)\b/, 'sets a timer: give back how long to wait'],
+  [/\bfetch\s*\(/, 'makes a request: give back a plan'],
+  [/\bprocess\.|\bglobalThis\b/, 'uses the process: take what it needs as an argument'],
+  [/\bconsole\b/, 'logs: give back a reason'],
+];
+
+// --- reading a file
+
+const TOKENS = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\[\s\S]|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
+
+function withoutComments(text: string): string {
+  return text.replace(TOKENS, (token) => (token.startsWith('/') ? ' ' : token));
+}
+
+/** The code without comments and texts; of a template only its expressions are left. */
+function codeOnly(text: string): string {
+  return text.replace(TOKENS, (token) => {
+    if (token.startsWith('/')) return ' ';
+    return token.startsWith('`') ? `\`${[...token.matchAll(/\$\{([^}]*)\}/g)].map(([, code]) => code).join(' ')}\`` : "''";
+  });
+}
+
+function importsOf({ path, text }: SourceFile): Import[] {
+  const code = withoutComments(text);
+  const fixed = [...code.matchAll(/^\s*(?:import|export)\s+(type\s+)?(?:([^'"`;=]*?)\s*from\s*)?['"]([^'"]+)['"]/gm)].map(([, type, clause = '', from = '']) => {
+    const names = clause.includes('{') ? clause.replace(/[{}]/g, '').split(',').map((name) => name.trim()).filter((name) => name !== '') : [];
+    const isTypeOnly = type !== undefined || (names.length > 0 && names.every((name) => name.startsWith('type ')));
+    return toImport(path, from, isTypeOnly, names.map((name) => name.replace(/^type\s+/, '').replace(/\s+as\s.*$/, '')));
+  });
+  const dynamic = [...code.matchAll(/\b(?:import|require)\s*\(\s*['"`]([^'"`]+)['"`]/g)].map(([, from = '']) => toImport(path, from, false, []));
+  return [...fixed, ...dynamic];
+}
+
+function toImport(path: string, from: string, isTypeOnly: boolean, names: readonly string[]): Import {
+  if (from.startsWith('.')) return { from: new URL(from, `file:///${path}`).pathname.slice(1), isOurs: true, isTypeOnly, names };
+  const parts = from.split('/');
+  return { from: parts.slice(0, from.startsWith('@') ? 2 : 1).join('/'), isOurs: false, isTypeOnly, names };
+}
+
+function folderOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
+}
+
+function isShell(path: string): boolean {
+  return COMPONENTS.has(folderOf(path)) && /(?:-controller|-server|-client|\/main)\.ts$/.test(path);
+}
+
+/** Whether the file must decide without waiting, I/O, clock or randomness. */
+export function isPure(path: string): boolean {
+  const folder = folderOf(path);
+  if (folder === 'manifests') return path !== 'manifests/generate.ts';
+  return folder === 'api' || folder === 'model' || (COMPONENTS.has(folder) && !isShell(path));
+}
+
+// --- rules; each gives what is wrong, in sentences
+
+/** Files import only what is below them: api, model, pure files of a component, adapters, shells, composition. */
+export function findForbiddenImports(file: SourceFile): string[] {
+  return importsOf(file).filter(({ from, isOurs }) => isOurs && !mayImport(file.path, from)).map(({ from }) => `${file.path} imports ${from}, which is not below it (design §2)`);
+}
+
+function mayImport(path: string, imported: string): boolean {
+  const folder = folderOf(path);
+  const other = folderOf(imported);
+  if (UNRESTRICTED.has(folder)) return true;
+  if (UNRESTRICTED.has(other)) return false;
+  if (COMPOSITION.has(folder)) return true;
+  if (other === 'api' || (other === 'model' && folder !== 'api')) return true;
+  if (folder === 'manifests') return other === 'manifests' || path === 'manifests/generate.ts';
+  if (ADAPTERS.has(folder)) return other === folder || (folder === 'kubernetes' && other === 'process');
+  if (!COMPONENTS.has(folder)) return other === folder;
+  if (isShell(path) && ADAPTERS.has(other)) return true;
+  return other === folder && !imported.endsWith('/main.ts') && (isShell(path) || !isShell(imported));
+}
+
+/** Pure files do not wait, log, read a clock, draw random numbers or reach out. */
+export function findImpurity(file: SourceFile): string[] {
+  if (!isPure(file.path)) return [];
+  const code = codeOnly(file.text);
+  const uses = IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${file.path} ${what}`);
+  const imports = importsOf(file).filter(({ isOurs, from, names }) => !isOurs && !isPureImport(from, names));
+  return [...uses, ...imports.map(({ from, names }) => `${file.path} takes ${names.join(', ') || 'everything'} from ${from}, which may have effects`)];
+}
+
+function isPureImport(from: string, names: readonly string[]): boolean {
+  if (PURE_PACKAGES.has(from)) return true;
+  const allowed = PURE_NODE.get(from);
+  return allowed !== undefined && names.length > 0 && names.every((name) => allowed.has(name));
+}
+
+const CLIENT_NODE_LOADER = 'kubernetes/credential-plugin.ts';
+
+/** The official client costs 0.4 s and 80 MiB to load, so one file does, when it must (design D2). */
+export function findClientNode(file: SourceFile): string[] {
+  if (file.path === CLIENT_NODE_LOADER || UNRESTRICTED.has(folderOf(file.path))) return [];
+  return importsOf(file)
+    .filter(({ from, isTypeOnly }) => from === '@kubernetes/client-node' && !isTypeOnly)
+    .map(() => `${file.path} loads @kubernetes/client-node at run time, which only ${CLIENT_NODE_LOADER} may`);
+}
+
+/** Environment, exit and signals have one owner each. */
+export function findProcessUse(file: SourceFile): string[] {
+  if (UNRESTRICTED.has(folderOf(file.path))) return [];
+  const code = codeOnly(file.text);
+  const found: string[] = [];
+  if (/\bprocess\s*\.\s*env\b/.test(code) && file.path !== 'process/config.ts') found.push(`${file.path} reads process.env, which only process/config.ts may`);
+  if (/\bprocess\s*\.\s*(?:exit|on|addListener)\s*\(/.test(code) && file.path !== 'process/lifecycle.ts') {
+    found.push(`${file.path} uses process.exit or process.on, which only process/lifecycle.ts may`);
+  }
+  if (importsOf(file).some(({ from }) => from === 'node:process')) found.push(`${file.path} imports node:process, which hides what it uses of it`);
+  return found;
+}
+
+/** Each file opens with its place in the system; tests are named after the file they test. */
+export function findMissingHeader({ path, text }: SourceFile): string[] {
+  if (path.endsWith('.test.ts')) return [];
+  return /^(?:#![^\n]*\n)?(?:\/\/ |\/\*)/.test(text) ? [] : [`${path} does not open with a comment that says what its place is`];
+}
+
+/** No barrels, and no drawers: a name says in Kubernetes words what is inside. */
+export function findBadNames({ path }: SourceFile): string[] {
+  const parts = path.split('/');
+  const found = parts.slice(0, -1).filter((folder) => /^(?:utils?|helpers?|common|lib|src|types|managers?|misc)$/.test(folder)).map((folder) => `${path} is in a folder named ${folder}, which says nothing`);
+  if (/^(?:index|utils?|helpers?|common|types)\.ts$/.test(parts.at(-1) ?? '')) found.push(`${path} has a name that says nothing of what is inside`);
+  return found;
+}
+
+/** Every rule for one file. */
+export function findProblems(file: SourceFile): string[] {
+  return [findForbiddenImports, findImpurity, findClientNode, findProcessUse, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
+}
+
+/** Libraries are chosen one by one, and each has its reason. */
+export function findUnexpectedDependencies(packageJson: string): string[] {
+  const { dependencies = {} } = JSON.parse(packageJson) as { readonly dependencies?: Readonly<Record<string, string>> };
+  const names = Object.keys(dependencies);
+  const found = names.filter((name) => !EXPECTED_DEPENDENCIES.has(name)).map((name) => `${name} is a dependency without a reason; give one in test/support/architecture.ts, or do without`);
+  if (names.length > MAX_DEPENDENCIES) found.push(`${names.length} direct dependencies are more than ${MAX_DEPENDENCIES}`);
+  return found;
+}
+
+/** What runs imports no package that is not declared for it: one that only tests have is missing where it is installed. */
+export function findUndeclaredPackages(file: SourceFile, packageJson: string): string[] {
+  if (UNRESTRICTED.has(folderOf(file.path))) return [];
+  const { dependencies = {} } = JSON.parse(packageJson) as { readonly dependencies?: Readonly<Record<string, string>> };
+  return importsOf(file)
+    .filter(({ isOurs, from }) => !isOurs && !from.startsWith('node:') && !Object.hasOwn(dependencies, from))
+    .map(({ from }) => `${file.path} imports ${from}, which is no run-time dependency`);
+}

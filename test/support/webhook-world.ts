@@ -1,0 +1,121 @@
+// A real source cluster with the webhook in this very process, as integration tests of admission want it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KubernetesObject, Pod } from '../../api/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import { NAMESPACES, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { installInto } from '../../cli/install.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { SigningKeyStore } from '../../kubernetes/signing-key-store.ts';
+import { createLogger } from '../../process/logger.ts';
+import { freePorts } from '../../sandbox/free-ports.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { AdmissionServer } from '../../webhook/admission-server.ts';
+import { startWebhook, type CertificateSource } from '../../webhook/main.ts';
+import { WatchedCollection } from './watched-collection.ts';
+
+/** The namespace that has opted in. */
+export const ELECTED_NAMESPACE = 'team-a';
+/** One that has not. */
+export const PLAIN_NAMESPACE = 'team-b';
+
+/** A webhook that runs: its server, and what ends it with everything it started. */
+export interface RunningWebhook {
+  readonly server: AdmissionServer;
+  readonly keys: SigningKeyStore;
+  stop(): Promise<void>;
+}
+
+/** The source cluster. Call {@link WebhookWorld.stop} in `after`. */
+export interface WebhookWorld {
+  readonly client: ClusterClient;
+  readonly dir: string;
+  readonly port: number;
+  readonly url: string;
+  readonly signal: AbortSignal;
+  /** Starts a replica on the port of the webhook configuration, or on another. */
+  startWebhook(certificates?: CertificateSource, port?: number): Promise<RunningWebhook>;
+  stop(): Promise<void>;
+}
+
+/** Starts the clusters, installs, and makes the two namespaces; no webhook runs yet. */
+export async function startWebhookWorld(): Promise<WebhookWorld> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const dir = await mkdtemp(join(tmpdir(), 'isthmus-webhook-'));
+  const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
+  const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
+  const [port = 0] = await freePorts(1);
+  const url = `https://127.0.0.1:${port}/mutate--v1-pod`;
+  const stop = async (): Promise<void> => {
+    stopped.abort();
+    await client.transport.close();
+    await sandbox.stop();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal });
+    await makeNamespaces(client, signal);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { client, dir, port, url, signal, stop, startWebhook: (certificates = { kind: 'own' }, at = port) => runWebhook(client, certificates, at) };
+}
+
+async function makeNamespaces(client: ClusterClient, signal: AbortSignal): Promise<void> {
+  const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
+  await client.create(NAMESPACES, { metadata: { name: ELECTED_NAMESPACE, labels } });
+  await client.create(NAMESPACES, { metadata: { name: PLAIN_NAMESPACE } });
+  const accounts = await new WatchedCollection(client, SERVICE_ACCOUNTS).start(signal);
+  const wanted = [ELECTED_NAMESPACE, PLAIN_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, 'kube-system'];
+  await accounts.until('each namespace has its ServiceAccount', (all) =>
+    wanted.every((namespace) => all.some(({ metadata }) => metadata.namespace === namespace && metadata.name === 'default')));
+}
+
+async function runWebhook(client: ClusterClient, certificates: CertificateSource, port: number): Promise<RunningWebhook> {
+  const ended = new AbortController();
+  const logger = createLogger('silent');
+  const keys = new SigningKeyStore({ client, installNamespace: DEFAULT_INSTALL_NAMESPACE, logger });
+  const following = keys.run(ended.signal);
+  const server = await startWebhook(
+    { source: client, installNamespace: DEFAULT_INSTALL_NAMESPACE, host: '127.0.0.1', port, signingKeys: keys, certificates, logger },
+    ended.signal,
+  );
+  const stop = async (): Promise<void> => {
+    ended.abort();
+    await server.close();
+    await following;
+  };
+  return { server, keys, stop };
+}
+
+/** What the API server said to a create. */
+export type Created = { readonly pod: Pod; readonly error?: undefined } | { readonly pod?: undefined; readonly error: ApiError };
+
+/** Creates a pod, and gives it as stored, or the API server's refusal. */
+export async function createPod(client: ClusterClient, pod: KubernetesObject, query: Readonly<Record<string, string>> = {}): Promise<Created> {
+  const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods`;
+  try {
+    return { pod: await client.transport.call<Pod>({ method: 'POST', path, query, body: { apiVersion: 'v1', kind: 'Pod', ...pod } }) };
+  } catch (error) {
+    if (error instanceof ApiError) return { error };
+    throw error;
+  }
+}
+
+/** Asks until the API server admits an elected pod through the webhook (a dry run): from then on it has seen address and CA. */
+export async function untilAdmitting(client: ClusterClient): Promise<void> {
+  const probe = { metadata: { namespace: ELECTED_NAMESPACE, name: 'probe', annotations: { 'multicluster.admiralty.io/elect': '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const { pod } = await createPod(client, probe, { dryRun: 'All' });
+    if (pod?.metadata.finalizers?.length === 1) return;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
+  throw new Error('the API server does not reach the webhook');
+}

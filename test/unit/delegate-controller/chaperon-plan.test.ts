@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Pod, PodStatus } from '../../../api/core.ts';
+import { POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
+import type { PodChaperon } from '../../../api/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
+import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
+import { toTargetPodRecord, type TargetPod } from '../../../delegate-controller/target-pod.ts';
+import { DELEGATE_REJECTED, toChaperonRecord } from '../../../model/delegate-pod.ts';
+import { isTerminal } from '../../../model/pod.ts';
+import {
+  aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, frozen, inPhase, named, scheduled, terminating, unschedulable, withCondition, withFinalizers,
+  withoutAnnotation, withSpec, withStatus, withUid, type Change,
+} from '../../support/builders.ts';
+
+const NOW = Date.UTC(2026, 0, 2);
+const AT = { namespace: 'team-a', name: 'web-abc' };
+
+const missingFor = (ms: number) => annotated({ [POD_MISSING_SINCE_ANNOTATION]: new Date(NOW - ms).toISOString() });
+const eager = withoutAnnotation(SOURCE_WATCHES_PODS_ANNOTATION);
+const foreground = withFinalizers('foregroundDeletion');
+const rejected = withCondition({ type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message: 'quota' });
+
+function delegate(...changes: Change<Pod>[]): TargetPod {
+  return toTargetPodRecord(aDelegate(...changes));
+}
+
+function foreignPod(): TargetPod {
+  return toTargetPodRecord(aPod(named('web-abc')));
+}
+
+function state(chaperon: PodChaperon, pod?: TargetPod, rest: Partial<ChaperonState> = {}): ChaperonState {
+  return { chaperon, pod, podSeen: pod?.chaperonUid !== undefined, statusChangedAt: NOW, ...rest };
+}
+
+function told(step: ChaperonStep): string {
+  return step.kind === 'wait' ? `wait ${step.ms}` : step.kind;
+}
+
+describe('planChaperon', () => {
+  const running = withStatus({ phase: 'Running' });
+  const cases: Record<string, readonly [state: ChaperonState, step: string]> = {
+    'a new chaperon gets its delegate': [state(aChaperon()), 'create'],
+    'one whose delegate was rejected tries again': [state(aChaperon(inPhase('Pending'), rejected)), 'create'],
+    'one that goes gets none': [state(aChaperon(terminating())), 'settled'],
+    'one whose delegate ended gets no second one': [state(aChaperon(inPhase('Succeeded'))), 'settled'],
+    'however it ended': [state(aChaperon(inPhase('Failed')), undefined, { podSeen: true }), 'settled'],
+    'a delegate that was seen and has gone is looked for first': [state(aChaperon(), undefined, { podSeen: true }), 'confirm-gone'],
+    'so is one that only the status remembers': [state(aChaperon(running)), 'confirm-gone'],
+    'its source has time to give the chaperon up': [state(aChaperon(missingFor(10))), `wait ${MISSING_PATIENCE_MS - 10}`],
+    'after which the delegate is made again': [state(aChaperon(missingFor(MISSING_PATIENCE_MS))), 'create'],
+    'but not one that is to run once': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'Never' }))), 'settled'],
+    'nor one that is to run until it succeeds': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'OnFailure' }))), 'settled'],
+    'a delegate without a status has nothing to tell': [state(aChaperon(inPhase('Pending')), delegate()), 'settled'],
+    'a status that is shown already is not written': [state(aChaperon(eager, running), delegate(inPhase('Running'))), 'settled'],
+    'a status is written at once for a source that reads it here': [state(aChaperon(eager), delegate(inPhase('Running'))), 'write'],
+    'and later for one that watches pods': [state(aChaperon(), delegate(inPhase('Running'))), `wait ${LAZY_STATUS_MS}`],
+    'when it has been the same for a while': [state(aChaperon(), delegate(inPhase('Running')), { statusChangedAt: NOW - LAZY_STATUS_MS }), 'write'],
+    'an end is written at once': [state(aChaperon(), delegate(inPhase('Failed'))), 'write'],
+    'a pod of another owner in the way is reported': [state(aChaperon(), foreignPod()), 'write'],
+    'once': [state(aChaperon(inPhase('Pending'), withCondition({
+      type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message: 'a pod team-a/web-abc that was not made from this PodChaperon exists already; delete or rename it',
+    })), foreignPod()), 'settled'],
+    'an end stays an end, whoever takes the name': [state(aChaperon(inPhase('Succeeded')), foreignPod()), 'settled'],
+    'a delegate that gave way to a pod of another owner has gone': [state(aChaperon(running), foreignPod()), 'confirm-gone'],
+    'a chaperon that goes takes its delegate along': [state(aChaperon(terminating(), foreground), delegate()), 'write'],
+    'and waits until it has stopped': [state(aChaperon(terminating(), foreground), delegate(terminating())), 'settled'],
+    'then it may go, once that is sure': [state(aChaperon(terminating(), foreground), undefined), 'confirm-gone'],
+    'a pod of another owner stays when the chaperon goes': [state(aChaperon(terminating(), foreground), foreignPod()), 'confirm-gone'],
+    'finalizers of others are none of our business': [state(aChaperon(terminating(), withFinalizers('a.io/x'))), 'settled'],
+  };
+  for (const [sentence, [before, step]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(told(planChaperon(frozen(before), NOW)), step));
+  }
+
+  it('marks when the delegate was found gone, on this very chaperon, and comes back when patience ends', () => {
+    const patch = { metadata: { uid: 'chaperon-uid', annotations: { [POD_MISSING_SINCE_ANNOTATION]: '2026-01-02T00:00:00.000Z' } } };
+    assert.deepEqual(planChaperon(state(aChaperon(), undefined, { podSeen: true }), NOW), {
+      kind: 'confirm-gone', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }], thenWait: MISSING_PATIENCE_MS,
+    });
+  });
+
+  it('clears that mark with a new delegate', () => {
+    const step = planChaperon(state(aChaperon(missingFor(MISSING_PATIENCE_MS))), NOW);
+    const [clear] = step.kind === 'create' ? step.thenClear : [];
+    const cleared = afterMergePatch(aChaperon(missingFor(MISSING_PATIENCE_MS)), clear?.kind === 'patch' && clear.patch) as PodChaperon;
+    assert.equal(toChaperonRecord(cleared)?.podMissing, false);
+  });
+
+  it('deletes this very delegate, with the time it asked for to stop', () => {
+    const step = planChaperon(state(aChaperon(terminating()), delegate()), NOW);
+    assert.deepEqual(step, { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'delegate-uid' }, propagation: 'Background' }] });
+  });
+
+  it('takes only the finalizer of foreground deletion away, from this very version', () => {
+    const step = planChaperon(state(aChaperon(terminating(), withFinalizers('a.io/x', 'foregroundDeletion'))), NOW);
+    const patch = { metadata: { uid: 'chaperon-uid', resourceVersion: '10', finalizers: ['a.io/x'] } };
+    assert.deepEqual(step, { kind: 'confirm-gone', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }] });
+  });
+
+  it('shows a status after which there is nothing more to write, whatever was shown before', () => {
+    const condition = { type: 'Ready', status: 'True', lastProbeTime: null } as const;
+    const status = fc.record<PodStatus>({ phase: fc.constantFrom('Pending', 'Running', 'Failed'), reason: fc.string(), podIP: fc.string(), containerStatuses: fc.constant([{ name: 'app' }]), conditions: fc.constantFrom([], [condition]) }, { requiredKeys: ['phase'] });
+    fc.assert(
+      fc.property(fc.option(status, { nil: undefined }), status, (before, now) => {
+        const chaperon = aChaperon(eager, ...(before === undefined ? [] : [withStatus(before)]));
+        const pod = delegate(withStatus(now));
+        const step = planChaperon(state(chaperon, pod), NOW);
+        if (step.kind === 'settled') return;
+        assert.equal(step.kind, 'write');
+        const after = afterStatusPatches(chaperon, step.kind === 'write' ? step.plan : []);
+        assert.equal(told(planChaperon(state(after, pod), NOW)), 'settled');
+      }),
+    );
+  });
+});
+
+describe('reportRejection', () => {
+  it('says what the target said, as a no to the source', () => {
+    const step = reportRejection(aChaperon(), 'exceeded quota', NOW);
+    const after = afterStatusPatches(aChaperon(), step.kind === 'write' ? step.plan : []);
+    assert.deepEqual(toChaperonRecord(after)?.verdict, { kind: 'refused', reason: DELEGATE_REJECTED, message: 'exceeded quota' });
+  });
+
+  it('says it once', () => {
+    const chaperon = aChaperon(inPhase('Pending'), rejected);
+    assert.deepEqual(reportRejection(chaperon, 'quota', NOW), { kind: 'settled' });
+    assert.equal(reportRejection(chaperon, 'another reason', NOW).kind, 'write');
+  });
+});
+
+const chaperonChange = fc.subarray<Change<PodChaperon>>([terminating(), foreground, eager, missingFor(1), missingFor(2 * MISSING_PATIENCE_MS), rejected, withSpec({ restartPolicy: 'Never' })]);
+const phase = fc.constantFrom<Change<PodChaperon & Pod> | undefined>(undefined, inPhase('Pending'), inPhase('Running'), inPhase('Succeeded'), inPhase('Failed'));
+const podChange = fc.tuple(phase, fc.constantFrom(undefined, terminating(), scheduled(), unschedulable())).map((changes) => changes.filter((change) => change !== undefined) as Change<Pod>[]);
+const anyState = fc
+  .record({ changes: chaperonChange, phase, pod: fc.option(fc.oneof(podChange.map((changes) => delegate(...changes)), fc.constant(foreignPod())), { nil: undefined }), podSeen: fc.boolean(), statusChangedAt: fc.constantFrom(0, NOW) })
+  .map(({ changes, phase, ...rest }): ChaperonState => frozen({ ...rest, chaperon: aChaperon(...changes, ...(phase === undefined ? [] : [phase])) }));
+
+function law(check: (state: ChaperonState, step: ChaperonStep) => void): void {
+  fc.assert(fc.property(anyState, (state) => check(state, planChaperon(state, NOW))), { numRuns: 1_000 });
+}
+
+describe('laws of the chaperon', () => {
+  it('makes no delegate for a chaperon that goes, or whose delegate has ended', () => {
+    law(({ chaperon }, step) => {
+      if (step.kind === 'create') assert.ok(chaperon.metadata.deletionTimestamp === undefined && !isTerminal(chaperon.status?.phase));
+    });
+  });
+
+  it('makes no second delegate beside a pod of that name, nor after one that was seen, unless it is known to be missing for long', () => {
+    law(({ chaperon, pod, podSeen }, step) => {
+      if (step.kind !== 'create') return;
+      assert.equal(pod, undefined);
+      const since = chaperon.metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
+      if (podSeen) assert.ok(since !== undefined && Date.parse(since) + MISSING_PATIENCE_MS <= NOW);
+    });
+  });
+
+  it('touches no pod that was not made from this chaperon', () => {
+    law(({ chaperon, pod }, step) => {
+      const deletes = 'plan' in step ? step.plan.filter((command) => command.kind === 'delete') : [];
+      if (deletes.length > 0) assert.equal(pod?.chaperonUid, chaperon.metadata.uid);
+      assert.ok(deletes.every((command) => command.kind === 'delete' && command.preconditions.uid === pod?.uid));
+    });
+  });
+
+  it('never lets an end come undone', () => {
+    law(({ chaperon, pod }, step) => {
+      if (!isTerminal(chaperon.status?.phase) || step.kind !== 'write' || chaperon.metadata.deletionTimestamp !== undefined) return;
+      assert.ok(isTerminal(afterStatusPatches(chaperon, step.plan).status?.phase), pod?.phase);
+    });
+  });
+
+  it('writes to this very chaperon', () => {
+    law((_state, step) => {
+      const patches = 'plan' in step ? step.plan.filter((command) => command.kind === 'patch') : [];
+      assert.ok(patches.every((command) => command.kind === 'patch' && (command.patch as PodChaperon).metadata.uid === 'chaperon-uid'));
+    });
+  });
+
+  it('is not fooled by the chaperon of an earlier pod of that name', () => {
+    const step = planChaperon(state(aChaperon(withUid('younger')), delegate(), { podSeen: false }), NOW);
+    assert.equal(step.kind, 'write');
+    assert.equal(afterStatusPatches(aChaperon(), step.kind === 'write' ? step.plan : []).status?.conditions?.[0]?.reason, DELEGATE_REJECTED);
+  });
+});

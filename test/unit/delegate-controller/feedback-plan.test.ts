@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Pod, PodStatus } from '../../../api/core.ts';
+import { POD_MISSING_SINCE_ANNOTATION } from '../../../api/keys.ts';
+import type { PodChaperon } from '../../../api/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
+import { planFeedback, planWithdrawal, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
+import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
+import { isTerminal } from '../../../model/pod.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
+import {
+  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withFinalizers, withMetadata,
+  withStatus, type Change,
+} from '../../support/builders.ts';
+
+const AT = { namespace: 'team-a', name: 'web' };
+const UNKNOWN: BoundTarget = { kind: 'unknown' };
+const REMOVED: BoundTarget = { kind: 'removed' };
+const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
+const inGracePeriod = withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 });
+
+function aBoundProxy(...changes: Change<Pod>[]): ProxyPod {
+  return aProxyRecord(onNode('admiralty-a'), inPhase('Pending'), scheduled(), ...changes);
+}
+
+function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: readonly Change<Pod>[] | 'gone' = 'gone'): BoundTarget {
+  return {
+    kind: 'known',
+    chaperon: chaperon === 'gone' ? undefined : aChaperonRecord(...chaperon),
+    delegate: delegate === 'gone' ? undefined : aDelegateRecord(...delegate),
+  };
+}
+
+/** What a step does, in a few words. */
+function told(step: FeedbackStep): string {
+  if (step.kind === 'settled') return 'settled';
+  const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? 'finalizers'}` : command.kind));
+  return `${step.kind}: ${verbs.join(', ')}`;
+}
+
+describe('planFeedback', () => {
+  const containers = withStatus({ containerStatuses: [{ name: 'app' }] });
+  const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
+    'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'write: patch status'],
+    'what is shown is not written again': [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'settled'],
+    'a delegate that has its node and nothing else adds nothing to the bind': [aBoundProxy(), known([], [scheduled()]), 'settled'],
+    'a delegate whose containers are made is shown before it runs': [aBoundProxy(), known([], [containers]), 'write: patch status'],
+    'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'write: patch status'],
+    'even when the chaperon has gone': [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'write: patch status'],
+    'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'write: patch status'],
+    'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'settled'],
+    'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'settled'],
+    'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'write: delete'],
+    'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'write: delete'],
+    'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-gone: delete'],
+    'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'settled'],
+    'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
+    'nor does one that was removed, until the pod is deleted': [aBoundProxy(), REMOVED, 'settled'],
+    'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'withdraw: delete'],
+    'even one that has ended': [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'withdraw: delete'],
+    'and waits while that goes': [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'settled'],
+    'and while the delegate stops': [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'settled'],
+    'then it is let go, once that is sure': [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
+    'without the grace period that no kubelet ends': [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch finalizers'],
+    'it is let go where the target was removed': [aBoundProxy(terminating()), REMOVED, 'write: patch finalizers'],
+    'and held where the target does not answer': [aBoundProxy(terminating()), UNKNOWN, 'settled'],
+    'a pod that was let go already needs nothing': [aBoundProxy(terminating(), withFinalizers('a.io/x')), known('gone'), 'settled'],
+  };
+  for (const [sentence, [proxy, target, step]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(told(planFeedback(frozen(proxy), frozen(target))), step));
+  }
+
+  it('deletes this very pod, not its successor of that name', () => {
+    const step = planFeedback(aBoundProxy(), known('gone'));
+    assert.deepEqual(step.kind === 'confirm-gone' && step.plan, [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' }]);
+  });
+
+  it('takes this very chaperon back, and its delegate first', () => {
+    assert.deepEqual(planWithdrawal(aChaperonRecord()), [
+      { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Foreground' },
+    ]);
+  });
+
+  it('shows no address of the target itself', () => {
+    const step = planFeedback(aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]));
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'write' ? step.plan : []);
+    assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', undefined]);
+  });
+});
+
+const status = fc.record<PodStatus>(
+  {
+    phase: fc.constantFrom('Pending', 'Running', 'Succeeded', 'Failed'), reason: fc.string(), podIP: fc.string(),
+    containerStatuses: fc.constant([{ name: 'app' }]), conditions: fc.constantFrom([], [{ type: 'PodScheduled', status: 'True', lastProbeTime: null }]),
+  },
+  { requiredKeys: ['phase'] },
+);
+const proxy = fc
+  .record({ status, changes: fc.subarray<Change<Pod>>([terminating(), inGracePeriod, withFinalizers('a.io/x')]) })
+  .map(({ status, changes }) => aProxy(onNode('admiralty-a'), withStatus(status), ...changes));
+const chaperon = fc.oneof(fc.constant('gone' as const), fc.subarray<Change<PodChaperon>>([terminating(), missing]));
+const delegate = fc.oneof(fc.constant('gone' as const), fc.record({ status, changes: fc.subarray<Change<Pod>>([terminating()]) }).map(({ status, changes }) => [withStatus(status), ...changes]));
+const target = fc.oneof(fc.constantFrom(UNKNOWN, REMOVED), fc.tuple(chaperon, delegate).map(([chaperon, delegate]) => known(chaperon, delegate)));
+
+function law(check: (pod: Pod, target: BoundTarget, step: FeedbackStep) => void): void {
+  fc.assert(fc.property(proxy, target, (pod, target) => check(pod, target, planFeedback(frozen(toProxyPodRecord(pod)!), frozen(target)))), { numRuns: 1_000 });
+}
+
+describe('laws of feedback', () => {
+  it('a pod that has ended is never shown as anything else, nor deleted', () => {
+    law((pod, _target, step) => {
+      if (!isTerminal(pod.status?.phase)) return;
+      if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'settled');
+      else assert.ok(step.kind === 'settled' || step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status'));
+    });
+  });
+
+  it('nothing at all is done while the target is unknown', () => {
+    fc.assert(fc.property(proxy, (pod) => assert.deepEqual(planFeedback(toProxyPodRecord(pod)!, UNKNOWN), { kind: 'settled' })));
+  });
+
+  it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed', () => {
+    law((_pod, target, step) => {
+      const releases = 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
+      if (!releases || target.kind === 'removed') return;
+      assert.equal(step.kind, 'confirm-gone');
+      assert.deepEqual(target, { kind: 'known', chaperon: undefined, delegate: undefined });
+    });
+  });
+
+  it('a pod that stays is deleted only when its delegate was taken away', () => {
+    law((pod, target, step) => {
+      const deletes = step.kind !== 'withdraw' && 'plan' in step && step.plan.some((command) => command.kind === 'delete');
+      if (!deletes || pod.metadata.deletionTimestamp !== undefined) return;
+      assert.ok(target.kind === 'known' && (target.chaperon === undefined || target.chaperon.terminating || target.chaperon.podMissing));
+    });
+  });
+
+  it('after what it shows there is nothing more to show, whatever was shown before', () => {
+    const delegateStatus = status.filter(({ phase }) => phase !== 'Pending');
+    fc.assert(
+      fc.property(status, delegateStatus, (before, now) => {
+        const pod = aProxy(onNode('admiralty-a'), withStatus(before));
+        const target: BoundTarget = { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
+        const step = planFeedback(toProxyPodRecord(pod)!, target);
+        const after = afterStatusPatches(pod, step.kind === 'write' ? step.plan : []);
+        assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'settled' });
+      }),
+    );
+  });
+
+  it('every write is to this very pod', () => {
+    law((_pod, _target, step) => {
+      if (step.kind === 'settled' || step.kind === 'withdraw') return;
+      for (const command of step.plan) {
+        if (command.kind === 'delete') assert.equal(command.preconditions.uid, 'proxy-uid');
+        if (command.kind === 'patch') assert.equal((command.patch as Pod).metadata.uid, 'proxy-uid');
+      }
+    });
+  });
+});

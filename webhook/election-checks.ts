@@ -1,0 +1,89 @@
+// Why an elected pod is refused: it could never run, or it claims what only Isthmus may write (design §8, contract §1.2).
+import {
+  CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, OWN_PREFIX,
+  PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../api/keys.ts';
+import type { Pod } from '../api/core.ts';
+import { compileLabelPattern } from '../model/label-pattern.ts';
+import { controllerOf } from '../model/pod.ts';
+import { deny, type Denial } from './admission.ts';
+
+type Check = (pod: Pod) => Denial | undefined;
+
+/** Annotations under our prefix that users write. */
+const USER_ANNOTATIONS: ReadonlySet<string> = new Set([
+  ELECT_ANNOTATION, NO_RESERVATION_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION,
+]);
+/** What the webhook itself adds to a pod under our prefix. */
+const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION]);
+const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
+const RESERVED_SCHEDULERS: ReadonlySet<string> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
+
+/** Checks of every elected pod, first refusal wins. */
+const CHECKS: readonly Check[] = [
+  isAlreadyDelegate, // a delegate never travels on: no loops
+  hasReservedKeys, // what Isthmus reads elsewhere, it must have written
+  hasNodeAlready, // a pod with a node is past scheduling
+  belongsToNode, // a DaemonSet makes a pod for a node, and another one for as long as that does not get there
+  hasTwoSortsOfConstraints, // which of them is meant to choose the cluster?
+  hasBadLabelPattern,
+];
+
+/** Why this pod is refused; undefined when it is not. */
+export function checkElection(pod: Pod): Denial | undefined {
+  for (const check of CHECKS) {
+    const denial = check(pod);
+    if (denial !== undefined) return denial;
+  }
+  return undefined;
+}
+
+/** Why a pod that carries no manifest yet is refused for its scheduler. */
+export function checkScheduler({ spec }: Pod): Denial | undefined {
+  if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;
+  return deny('ReservedScheduler', `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster is to use`);
+}
+
+function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
+  const label = DELEGATE_LABELS.find((key) => Object.hasOwn(metadata.labels ?? {}, key));
+  if (label === undefined) return undefined;
+  return deny('AlreadyDelegate', `label ${label} marks a delegate pod, which cannot be elected again; remove the label or the annotation ${ELECT_ANNOTATION}`);
+}
+
+function hasReservedKeys({ metadata }: Pod): Denial | undefined {
+  const annotation = Object.keys(metadata.annotations ?? {}).find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
+  if (annotation !== undefined) {
+    return deny('ReservedKey', `annotation ${annotation} is not for users; remove it. These are: ${[...USER_ANNOTATIONS].join(', ')}`);
+  }
+  const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);
+  if (label === undefined) return undefined;
+  return deny('ReservedKey', `label ${label} is not for users, Isthmus writes the labels of prefix ${OWN_PREFIX}; remove it`);
+}
+
+function isOurs(key: string): boolean {
+  return key.startsWith(OWN_PREFIX);
+}
+
+function hasNodeAlready({ spec }: Pod): Denial | undefined {
+  if (spec.nodeName === undefined || spec.nodeName === '') return undefined;
+  return deny('NodeNameSet', `spec.nodeName is set, so the pod would never reach a target cluster; remove spec.nodeName or the annotation ${ELECT_ANNOTATION}`);
+}
+
+function belongsToNode({ metadata }: Pod): Denial | undefined {
+  const controller = controllerOf(metadata);
+  if (controller?.kind !== 'DaemonSet') return undefined;
+  return deny('DaemonSetPod', `a pod of DaemonSet ${controller.name} belongs to one node of this cluster; remove the annotation ${ELECT_ANNOTATION} from the DaemonSet's template`);
+}
+
+function hasTwoSortsOfConstraints({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+  if (!Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)) return undefined;
+  return deny('TwoConstraints', `${PROXY_CONSTRAINTS_ANNOTATION} and ${USE_SPEC_CONSTRAINTS_ANNOTATION} both say how to choose a cluster; remove one of them`);
+}
+
+function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
+  if (expression === undefined) return undefined;
+  const pattern = compileLabelPattern(expression);
+  return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `annotation ${NO_PREFIX_LABEL_REGEXP_ANNOTATION} ${pattern.message}; correct or remove it`);
+}

@@ -1,0 +1,107 @@
+// Peace with the injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it gets no sidecar: it carries their opt-out keys.
+// The delegate gets its own from the injectors of the target. So what an injector of the source put in before us, told by the
+// marks it leaves, is taken out of the pod, and the manifest never holds it (what each of them writes: its injection template).
+import type { Container, Pod, PodSpec, StringMap, Volume } from '../api/core.ts';
+
+/** How one injector is known. */
+interface Injector {
+  /** Annotation that it leaves on a pod it has injected. */
+  readonly mark: string;
+  /** Names of what it put in, from the value of the mark. */
+  readonly injected: (mark: string) => InjectedNames;
+  /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and mean nothing in the target. */
+  readonly traces: readonly string[];
+  /** Keys that it looks at before it injects: set on every proxy pod, or only where the pod has the key. */
+  readonly optOut: readonly { readonly on: 'labels' | 'annotations'; readonly key: string; readonly value: string; readonly always: boolean }[];
+}
+
+interface InjectedNames {
+  readonly containers: readonly string[];
+  readonly volumes: readonly string[];
+}
+
+const ISTIO: Injector = {
+  mark: 'sidecar.istio.io/status',
+  injected: namesOfIstio,
+  traces: ['sidecar.istio.io/status', 'istio.io/rev'],
+  optOut: [
+    { on: 'labels', key: 'sidecar.istio.io/inject', value: 'false', always: true },
+    { on: 'annotations', key: 'sidecar.istio.io/inject', value: 'false', always: false },
+  ],
+};
+
+const LINKERD: Injector = {
+  mark: 'linkerd.io/proxy-version',
+  injected: () => ({
+    containers: ['linkerd-proxy', 'linkerd-init', 'linkerd-network-validator', 'linkerd-debug'],
+    volumes: ['linkerd-proxy-init-xtables-lock', 'linkerd-identity-end-entity', 'linkerd-identity-token'],
+  }),
+  traces: ['linkerd.io/proxy-version', 'linkerd.io/created-by', 'linkerd.io/trust-root-sha256'],
+  optOut: [{ on: 'annotations', key: 'linkerd.io/inject', value: 'disabled', always: true }],
+};
+
+const VAULT: Injector = {
+  mark: 'vault.hashicorp.com/agent-inject-status',
+  injected: () => ({ containers: ['vault-agent', 'vault-agent-init'], volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'] }),
+  traces: ['vault.hashicorp.com/agent-inject-status'],
+  optOut: [{ on: 'annotations', key: 'vault.hashicorp.com/agent-inject', value: 'false', always: false }],
+};
+
+const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
+
+/** Labels or annotations of a proxy pod with the opt-out keys of every injector. */
+export function withOptOuts(on: 'labels' | 'annotations', map: StringMap): StringMap {
+  const optOuts = INJECTORS.flatMap(({ optOut }) => optOut).filter((wish) => wish.on === on && (wish.always || Object.hasOwn(map, wish.key)));
+  return { ...map, ...Object.fromEntries(optOuts.map(({ key, value }) => [key, value])) };
+}
+
+/** The pod as it was before injectors; the very same object when there were none. */
+export function withoutInjectedSidecars(pod: Pod): Pod {
+  const { annotations = {} } = pod.metadata;
+  return INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark)).reduce(withoutSidecars, pod);
+}
+
+function withoutSidecars(pod: Pod, { mark, injected, traces }: Injector): Pod {
+  const { annotations = {} } = pod.metadata;
+  const names = injected(annotations[mark] ?? '');
+  return { ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) }, spec: withoutNamed(pod.spec, names) };
+}
+
+function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): PodSpec {
+  const isKept = ({ name }: Container): boolean => !containers.includes(name);
+  const unmounted = (container: Container): Container => {
+    const mounts = container.volumeMounts?.filter(({ name }) => !volumes.includes(name));
+    return mounts === undefined || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
+  };
+  const rest = spec.containers.filter(isKept);
+  return {
+    ...spec,
+    containers: (rest.length > 0 ? rest : spec.containers).map(unmounted), // a pod must have a container
+    ...(spec.initContainers && { initContainers: spec.initContainers.filter(isKept).map(unmounted) }),
+    ...(spec.volumes && { volumes: spec.volumes.filter(({ name }: Volume) => !volumes.includes(name)) }),
+  };
+}
+
+/** Istio lists what it put in; the names of Istio's own default template stand in for a list that cannot be read. */
+function namesOfIstio(mark: string): InjectedNames {
+  const listed = parseObject(mark);
+  const names = (key: string): readonly string[] => {
+    const value = listed[key];
+    return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+  };
+  const containers = [...names('initContainers'), ...names('containers')];
+  return { containers: containers.length > 0 ? containers : ['istio-proxy', 'istio-init', 'istio-validation'], volumes: names('volumes') };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function without(map: StringMap, keys: readonly string[]): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)));
+}
