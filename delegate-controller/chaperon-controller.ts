@@ -9,7 +9,7 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { messageOf } from '../process/errors.ts';
-import { planChaperon, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
+import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { TargetPod } from './target-pod.ts';
 
 /** What the controller works with. */
@@ -32,13 +32,13 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): v
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);
   const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
-  chaperons.onChange((key, _before, after) => {
-    if (after === undefined) control.forget(key);
+  chaperons.onChange((key, before, after) => {
+    if (before !== undefined && before.metadata.uid !== after?.metadata.uid) control.forget(before);
     controller.enqueue(key);
   });
   pods.onChange((key, before, after) => {
     if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
-    control.observe(key, before, after);
+    control.observe(before, after);
     controller.enqueue(key);
   });
   void chaperons.run(signal);
@@ -48,7 +48,7 @@ class ChaperonControl {
   readonly #client: ClusterClient;
   readonly #pods: Informer<Pod, TargetPod>;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
-  /** When the status of a delegate last changed, in ms since the epoch; a key that is here had its delegate. */
+  /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
 
   constructor(client: ClusterClient, pods: Informer<Pod, TargetPod>, chaperons: Informer<PodChaperon, PodChaperon>) {
@@ -57,18 +57,19 @@ class ChaperonControl {
     this.#chaperons = chaperons;
   }
 
-  observe(key: string, before: TargetPod | undefined, after: TargetPod | undefined): void {
-    if (before?.statusDigest !== after?.statusDigest) this.#changedAt.set(key, Date.now());
+  observe(before: TargetPod | undefined, after: TargetPod | undefined): void {
+    const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
+    if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
   }
 
-  forget(key: string): void {
-    this.#changedAt.delete(key);
+  forget({ metadata }: PodChaperon): void {
+    this.#changedAt.delete(metadata.uid ?? '');
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const chaperon = this.#chaperons.get(key);
-    if (chaperon === undefined) return DONE;
-    const changedAt = this.#changedAt.get(key);
+    if (chaperon === undefined) return this.#collectOrphan(key, signal);
+    const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
     const state = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
     return this.#act(chaperon, planChaperon(state, Date.now()), signal);
   }
@@ -102,6 +103,25 @@ class ChaperonControl {
       if (!isRejection(error)) throw error;
       await this.#act(chaperon, reportRejection(chaperon, messageOf(error), Date.now()), signal);
       return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
+    }
+  }
+
+  async #collectOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.get(key);
+    if (pod?.chaperonUid !== undefined) this.#changedAt.delete(pod.chaperonUid);
+    const plan = pod === undefined ? [] : planOrphanedDelegate(pod);
+    if (pod === undefined || plan.length === 0 || (await this.#chaperonExists(pod, signal))) return DONE;
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async #chaperonExists({ key, chaperonUid }: TargetPod, signal: AbortSignal): Promise<boolean> {
+    const [namespace = '', name = ''] = key.split('/');
+    try {
+      return (await this.#client.get(POD_CHAPERONS, { namespace, name }, signal)).metadata.uid === chaperonUid;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
     }
   }
 

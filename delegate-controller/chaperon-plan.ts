@@ -120,3 +120,13 @@ function patchMetadata(chaperon: PodChaperon, metadata: object, resourceVersion?
 function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly namespace: string | undefined; readonly name: string } {
   return { namespace, name };
 }
+
+/**
+ * Deletes a delegate whose chaperon is gone, once a live read has confirmed that. Garbage collection does so as well, but it looks for new
+ * kinds only every 30 s and works at a few objects per second, while the source waits to let its pod go.
+ */
+export function planOrphanedDelegate(pod: TargetPod): Plan {
+  if (pod.chaperonUid === undefined || pod.terminating) return [];
+  const [namespace = '', name = ''] = pod.key.split('/');
+  return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid: pod.uid }, propagation: 'Background' }];
+}

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import type { Chaperon } from '../model/delegate-pod.ts';
+import { toChaperonRecord, type Chaperon } from '../model/delegate-pod.ts';
 import { delegateName } from '../model/names.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
@@ -13,7 +13,7 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { planFeedback, planWithdrawal, type BoundTarget } from './feedback-plan.ts';
+import { isLost, planFeedback, planWithdrawal, type BoundTarget } from './feedback-plan.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -99,11 +99,13 @@ class Feedback {
         if (target?.session !== undefined) await executePlan(target.session.client, step.plan, signal).catch(ignoreStale);
         return DONE;
       case 'confirm-gone':
-        if (target?.session === undefined || (await exists(target.session.client, POD_CHAPERONS, chaperonOf(proxy), signal))) {
-          return { kind: 'requeue-after', ms: CACHE_LAG_MS };
-        }
+      case 'confirm-lost': {
+        const chaperon = target?.session === undefined ? 'unknown' : await readChaperon(target.session.client, proxy, signal);
+        const isConfirmed = chaperon === undefined || (step.kind === 'confirm-lost' && chaperon !== 'unknown' && isLost(chaperon));
+        if (!isConfirmed) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
         await executePlan(this.#options.source, step.plan, signal).catch(ignoreStale);
         return DONE;
+      }
     }
   }
 
@@ -166,12 +168,13 @@ function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
   return { namespace, name: delegateName(name, uid) };
 }
 
-async function exists(client: ClusterClient, type: typeof POD_CHAPERONS, at: ObjectName, signal: AbortSignal): Promise<boolean> {
+/** The live word of the target on the chaperon of a proxy; undefined when it has none. */
+async function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
   try {
-    await client.get(type, at, signal);
-    return true;
+    const chaperon = toChaperonRecord(await client.get(POD_CHAPERONS, chaperonOf(proxy), signal));
+    return chaperon?.parentUid === proxy.uid ? chaperon : undefined;
   } catch (error) {
-    if (isNotFound(error)) return false;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

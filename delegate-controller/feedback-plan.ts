@@ -23,7 +23,9 @@ export type FeedbackStep =
   /** Write in the target. */
   | { readonly kind: 'withdraw'; readonly plan: Plan }
   /** Write in the source, once a live read has confirmed that the target has no chaperon of the pod. */
-  | { readonly kind: 'confirm-gone'; readonly plan: Plan };
+  | { readonly kind: 'confirm-gone'; readonly plan: Plan }
+  /** Write in the source, once a live read has confirmed that the chaperon is gone, going, or has lost its delegate. */
+  | { readonly kind: 'confirm-lost'; readonly plan: Plan };
 
 /** Decides the next step. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
@@ -32,10 +34,14 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget): FeedbackStep
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
   if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate);
-  if (chaperon === undefined) return { kind: 'confirm-gone', plan: planProxyDeletion(proxy) };
   // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
-  if (chaperon.terminating || chaperon.podMissing) return { kind: 'write', plan: planProxyDeletion(proxy) };
+  if (isLost(chaperon)) return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
   return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate);
+}
+
+/** Whether a proxy has lost what it stands for. */
+export function isLost(chaperon: Chaperon | undefined): boolean {
+  return chaperon === undefined || chaperon.terminating || chaperon.podMissing;
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {

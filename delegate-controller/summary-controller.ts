@@ -26,13 +26,16 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
   const { client, pods, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
   let published = '';
+  /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
+  let delegateGotNode = false;
   let publishedAt = -Infinity;
   const publish = async () => {
     const wait = publishedAt + PUBLISH_INTERVAL_MS - performance.now();
     if (wait > 0) return { kind: 'requeue-after', ms: wait } as const;
     const summary = toClusterSummary(nodes.records(), nodeUsage(pods.records()), pods.resourceVersion);
     const { observed: _observed, ...figures } = summary;
-    if (JSON.stringify(figures) === published) return DONE;
+    if (JSON.stringify(figures) === published && !delegateGotNode) return DONE;
+    delegateGotNode = false;
     publishedAt = performance.now();
     await client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
     published = JSON.stringify(figures);
@@ -43,7 +46,9 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
   nodes.onChange(changed);
   pods.onChange((_key, before, after) => {
-    if (before?.occupies?.nodeName !== after?.occupies?.nodeName) changed();
+    if (before?.occupies?.nodeName === after?.occupies?.nodeName) return;
+    if (after?.chaperonUid !== undefined && after.occupies !== undefined) delegateGotNode = true;
+    changed();
   });
   changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);

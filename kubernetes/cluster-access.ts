@@ -12,6 +12,8 @@ export interface TransportTimings extends SessionTimings {
   readonly credentialsMaxAgeMs: number;
   /** Over HTTP/1.1, where there are no pings, a watch that is silent for longer than this counts as dead. */
   readonly silenceMs: number;
+  /** Beyond this a watch counts as dead although pings are answered: something between us may answer them alone. Bookmarks come every minute. */
+  readonly guardedSilenceMs: number;
 }
 
 /** What production uses: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
@@ -22,6 +24,7 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   pingAfterMs: 10_000,
   pingTimeoutMs: 10_000,
   silenceMs: 45_000,
+  guardedSilenceMs: 150_000,
 };
 
 /** Calls in flight to one API server; more wait for a place. */

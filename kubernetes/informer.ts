@@ -3,6 +3,7 @@
 // A listener or projection that throws is logged and passed over: it must not stop the others from being told.
 import type { KubernetesObject } from '../api/core.ts';
 import { messageOf } from '../process/errors.ts';
+import { RecordIndex } from './record-index.ts';
 import { reflect, type ReflectorSink, type ReflectorSource } from './reflector.ts';
 
 /** Told of each change of a record: `before` is missing when it is new, `after` when it is gone. */
@@ -11,10 +12,16 @@ export type ChangeListener<R> = (key: string, before: R | undefined, after: R | 
 /** Whether the watch is open, or why not. */
 export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind: 'open' } | { readonly kind: 'broken'; readonly error: unknown };
 
-/** What to keep of each object. `project` gives undefined for objects that do not matter; `index` names a group of records. */
+/** Gives the value that a record is found by; undefined leaves it out. */
+export type IndexKey<R> = (record: R) => string | undefined;
+
+/** What to keep of each object. `project` gives undefined for objects that do not matter. */
 export interface InformerOptions<T extends KubernetesObject, R> extends ReflectorSource<T> {
   readonly project: (object: T) => R | undefined;
-  readonly index?: (record: R) => string | undefined;
+  /** What {@link Informer.indexed} looks in. */
+  readonly index?: IndexKey<R>;
+  /** More of them, by name, for {@link Informer.by}: owner, parent UID, node. */
+  readonly indexes?: Readonly<Record<string, IndexKey<R>>>;
 }
 
 interface Entry<R> {
@@ -28,9 +35,10 @@ interface Entry<R> {
 export class Informer<T extends KubernetesObject, R> {
   readonly #options: InformerOptions<T, R>;
   readonly #entries = new Map<string, Entry<R>>();
-  readonly #index = new Map<string, Set<string>>();
+  readonly #indexes = new Map<string, RecordIndex<R>>();
   readonly #listeners: ChangeListener<R>[] = [];
   readonly #connectionListeners: ((state: ConnectionState) => void)[] = [];
+  readonly #listedListeners: (() => void)[] = [];
   readonly #synced: Promise<void>;
   #resolveSynced: () => void = () => undefined;
   #list = 0;
@@ -40,24 +48,33 @@ export class Informer<T extends KubernetesObject, R> {
 
   constructor(options: InformerOptions<T, R>) {
     this.#options = options;
+    if (options.index !== undefined) this.#indexes.set('', new RecordIndex(options.index));
+    for (const [name, keyOf] of Object.entries(options.indexes ?? {})) this.#indexes.set(name, new RecordIndex(keyOf));
     this.#synced = new Promise((resolve) => {
       this.#resolveSynced = resolve;
     });
   }
 
   /** Starts to follow the collection until `signal` is aborted. Add listeners before. */
-  run(signal: AbortSignal): Promise<void> {
-    return reflect(this.#options, this.#sink(), signal);
+  async run(signal: AbortSignal): Promise<void> {
+    await reflect(this.#options, this.#sink(), signal);
+    this.#resolveSynced();
   }
 
-  /** Adds a listener; call before {@link run}. */
+  /** Adds a listener. One that comes late is told of all records as new ones at once. */
   onChange(listener: ChangeListener<R>): void {
     this.#listeners.push(listener);
+    for (const [key, { record }] of this.#entries) this.#guard(() => listener(key, undefined, record));
   }
 
   /** Adds a listener for the watch opening and breaking. */
   onConnection(listener: (state: ConnectionState) => void): void {
     this.#connectionListeners.push(listener);
+  }
+
+  /** Adds a listener for each full list that was read to its end. */
+  onListed(listener: () => void): void {
+    this.#listedListeners.push(listener);
   }
 
   /** The record of a key, if there is one. */
@@ -77,12 +94,14 @@ export class Informer<T extends KubernetesObject, R> {
 
   /** The records whose index has this value. */
   indexed(value: string): R[] {
-    const records: R[] = [];
-    for (const key of this.#index.get(value) ?? []) {
-      const entry = this.#entries.get(key);
-      if (entry !== undefined) records.push(entry.record);
-    }
-    return records;
+    return this.#recordsOf(this.#indexes.get('')?.keys(value));
+  }
+
+  /** The records that have this value in the index of this name. Throws RangeError when there is no such index. */
+  by(name: string, value: string): R[] {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new RangeError(`no index ${name}`);
+    return this.#recordsOf(index.keys(value));
   }
 
   get size(): number {
@@ -94,7 +113,7 @@ export class Informer<T extends KubernetesObject, R> {
     return this.#hasSynced;
   }
 
-  /** Resolves when {@link hasSynced} becomes true. */
+  /** Resolves when {@link hasSynced} becomes true, or following has ended before. */
   get synced(): Promise<void> {
     return this.#synced;
   }
@@ -140,6 +159,7 @@ export class Informer<T extends KubernetesObject, R> {
     }
     this.#hasSynced = true;
     this.#resolveSynced();
+    for (const listener of this.#listedListeners) this.#guard(listener);
   }
 
   #put(object: T): void {
@@ -167,22 +187,17 @@ export class Informer<T extends KubernetesObject, R> {
     this.#notify(key, before.record, undefined);
   }
 
+  #recordsOf(keys: Iterable<string> = []): R[] {
+    const records: R[] = [];
+    for (const key of keys) {
+      const entry = this.#entries.get(key);
+      if (entry !== undefined) records.push(entry.record);
+    }
+    return records;
+  }
+
   #reindex(key: string, before: R | undefined, after: R | undefined): void {
-    const { index } = this.#options;
-    if (index === undefined) return;
-    const old = before === undefined ? undefined : index(before);
-    const now = after === undefined ? undefined : index(after);
-    if (old === now) return;
-    if (old !== undefined) {
-      const keys = this.#index.get(old);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#index.delete(old);
-    }
-    if (now !== undefined) {
-      const keys = this.#index.get(now);
-      if (keys === undefined) this.#index.set(now, new Set([key]));
-      else keys.add(key);
-    }
+    for (const index of this.#indexes.values()) index.move(key, before, after);
   }
 
   #notify(key: string, before: R | undefined, after: R | undefined): void {

@@ -38,8 +38,6 @@ export interface WatchStream {
   readonly silenceMs: number;
 }
 
-/** Bookmarks come about every minute, also on a watch that pings guard: beyond this, in ms, something between us answers the pings alone. */
-const GUARDED_SILENCE_MS = 150_000;
 /** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
 const MAX_ANSWER_BYTES = 128 << 20;
 /** How long to wait after a 429 that does not say it, in ms. */
@@ -148,7 +146,7 @@ export class Transport {
       const session = await access.session();
       opening.signal.throwIfAborted();
       const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
-      const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening);
+      const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
       // From here on the same signals end the body, until it has ended by itself.
       finished(opened.body, { writable: false }, forget);
       return opened;
@@ -255,11 +253,11 @@ interface OpenStream extends WatchStream {
 
 const NEVER = new AbortController().signal;
 
-async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController): Promise<OpenStream> {
+async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number): Promise<OpenStream> {
   onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
   const headers = await responseOf(stream);
   const retryAfter = headers['retry-after'];
-  return { status: headers[':status'] ?? 0, retryAfter, body: stream, silenceMs: GUARDED_SILENCE_MS };
+  return { status: headers[':status'] ?? 0, retryAfter, body: stream, silenceMs };
 }
 
 /** The server or something before it closed the connection before it had answered, as it may at any time to one that is idle. */

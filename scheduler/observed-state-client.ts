@@ -73,7 +73,7 @@ export class ObservedState {
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
     if (delegate.verdict.kind === 'pending') return;
     this.#lastVerdictAt.set(target.key, performance.now());
-    if (delegate.verdict.kind === 'scheduled') this.views.ledger.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
+    if (delegate.verdict.kind === 'scheduled') this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
   }
 
   #observeCandidate(target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined): void {

@@ -31,11 +31,15 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
   return best === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...best, rejected };
 }
 
-/** One sentence for the user: every target with what is in the way. */
+/** So many targets are named to the user; a condition must stay readable, and small. */
+const NAMED_TARGETS = 20;
+
+/** One sentence for the user: every target, or the first twenty, with what is in the way. */
 export function explainRejections(rejected: readonly RejectedTarget[]): string {
   if (rejected.length === 0) return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for example with "isthmus peer"';
-  const each = rejected.map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
-  return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.`;
+  const each = rejected.slice(0, NAMED_TARGETS).map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
+  const more = rejected.length > NAMED_TARGETS ? ` And ${rejected.length - NAMED_TARGETS} more.` : '';
+  return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.${more}`;
 }
 
 function firstRejection(pod: PodToSchedule, target: TargetSnapshot): Rejection | undefined {

@@ -121,7 +121,8 @@ class Scheduling {
     }
     const now = performance.now();
     const { byTarget: refusals, nextEnd } = memory.refusals(now);
-    const requirements = toRequirements(restored.pod);
+    const chaperon = this.#toChaperon(proxy, restored.pod);
+    const requirements = toRequirements(chaperon.spec);
     const decision = schedulePod({ namespace: proxy.namespace, requirements, refusals }, this.#state.views.snapshots());
     if (decision.kind === 'none') {
       this.#state.waiting.add(proxy.key);
@@ -130,7 +131,7 @@ class Scheduling {
     }
     this.#state.views.assume(decision.target.key, proxy.uid, requirements);
     const target = this.#options.targets.get(decision.target.key);
-    return this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
+    return this.#sendCandidate(memory, { target, chaperon }, signal);
   }
 
   /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */

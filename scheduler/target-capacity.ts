@@ -1,6 +1,6 @@
 // What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
 import type { ClusterSummary, NodeGroup } from '../api/cluster-summary.ts';
-import type { Affinity, Pod, StringMap, Taint, Toleration } from '../api/core.ts';
+import type { Affinity, PodSpec, StringMap, Taint, Toleration } from '../api/core.ts';
 import { matchesNodeSelector } from '../model/node-selector.ts';
 import { podRequests } from '../model/pod-requests.ts';
 import {
@@ -36,8 +36,8 @@ export interface NodeRequirements {
   readonly tolerations?: readonly Toleration[];
 }
 
-/** What the delegate of a source pod will ask of a node. */
-export function toRequirements({ spec }: Pod): NodeRequirements {
+/** What a delegate of this spec will ask of a node: the chaperon's, which may have fewer constraints than the source pod's. */
+export function toRequirements(spec: PodSpec): NodeRequirements {
   const { nodeSelector, affinity, tolerations } = spec;
   return {
     requests: podRequests(spec),

@@ -73,13 +73,19 @@ function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): Po
     const mounts = container.volumeMounts?.filter(({ name }) => !volumes.includes(name));
     return mounts === undefined || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
   };
-  const rest = spec.containers.filter(isKept);
+  const { containers: own, initContainers = [], volumes: mounted = [], ...others } = spec;
+  const rest = own.filter(isKept);
   return {
-    ...spec,
-    containers: (rest.length > 0 ? rest : spec.containers).map(unmounted), // a pod must have a container
-    ...(spec.initContainers && { initContainers: spec.initContainers.filter(isKept).map(unmounted) }),
-    ...(spec.volumes && { volumes: spec.volumes.filter(({ name }: Volume) => !volumes.includes(name)) }),
+    ...others,
+    containers: (rest.length > 0 ? rest : own).map(unmounted), // a pod must have a container
+    ...unlessEmpty('initContainers', initContainers.filter(isKept).map(unmounted)),
+    ...unlessEmpty('volumes', mounted.filter(({ name }: Volume) => !volumes.includes(name))),
   };
+}
+
+/** The API server leaves empty lists out, so a pod without any is one without the field. */
+function unlessEmpty<K extends string, V>(field: K, list: readonly V[]): { readonly [field in K]?: readonly V[] } {
+  return list.length === 0 ? {} : ({ [field]: list } as { readonly [field in K]: readonly V[] });
 }
 
 /** Istio lists what it put in; the names of Istio's own default template stand in for a list that cannot be read. */

@@ -18,7 +18,6 @@ interface Import {
 }
 
 const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery']);
-const ADAPTERS: ReadonlySet<string> = new Set(['kubernetes', 'process']);
 const COMPOSITION: ReadonlySet<string> = new Set(['cli', 'dashboard', 'sandbox']);
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
 
@@ -120,14 +119,25 @@ function mayImport(path: string, imported: string): boolean {
   const folder = folderOf(path);
   const other = folderOf(imported);
   if (UNRESTRICTED.has(folder)) return true;
-  if (UNRESTRICTED.has(other)) return false;
-  if (COMPOSITION.has(folder)) return true;
-  if (other === 'api' || (other === 'model' && folder !== 'api')) return true;
-  if (folder === 'manifests') return other === 'manifests' || path === 'manifests/generate.ts';
-  if (ADAPTERS.has(folder)) return other === folder || (folder === 'kubernetes' && other === 'process');
-  if (!COMPONENTS.has(folder)) return other === folder;
-  if (isShell(path) && ADAPTERS.has(other)) return true;
-  return other === folder && !imported.endsWith('/main.ts') && (isShell(path) || !isShell(imported));
+  const below = foldersBelow(path);
+  if (UNRESTRICTED.has(other) || (below !== 'all' && !below.includes(other))) return false;
+  if (other !== folder || !COMPONENTS.has(folder)) return true;
+  return !imported.endsWith('/main.ts') && (isShell(path) || !isShell(imported));
+}
+
+const FOLDERS_BELOW: Readonly<Record<string, readonly string[]>> = {
+  api: ['api'],
+  model: ['api', 'model'],
+  process: ['api', 'model', 'process'],
+  kubernetes: ['api', 'model', 'process', 'kubernetes'],
+  manifests: ['api', 'model', 'manifests'],
+};
+
+/** Folders that a file may import from, its own included. */
+function foldersBelow(path: string): readonly string[] | 'all' {
+  const folder = folderOf(path);
+  if (COMPOSITION.has(folder) || path === 'manifests/generate.ts') return 'all';
+  return FOLDERS_BELOW[folder] ?? ['api', 'model', folder, ...(isShell(path) ? ['kubernetes', 'process'] : [])];
 }
 
 /** Pure files do not wait, log, read a clock, draw random numbers or reach out. */

@@ -5,7 +5,7 @@ import type { Pod, PodStatus } from '../../../api/core.ts';
 import { POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
-import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
+import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
 import { toTargetPodRecord, type TargetPod } from '../../../delegate-controller/target-pod.ts';
 import { DELEGATE_REJECTED, toChaperonRecord } from '../../../model/delegate-pod.ts';
 import { isTerminal } from '../../../model/pod.ts';
@@ -184,4 +184,21 @@ describe('laws of the chaperon', () => {
     assert.equal(step.kind, 'write');
     assert.equal(afterStatusPatches(aChaperon(), step.kind === 'write' ? step.plan : []).status?.conditions?.[0]?.reason, DELEGATE_REJECTED);
   });
+});
+
+describe('planOrphanedDelegate', () => {
+  it('deletes exactly the delegate whose chaperon is gone', () => {
+    const plan = planOrphanedDelegate({ key: 'ns/app', uid: 'pod-uid', phase: 'Running', terminating: false, chaperonUid: 'gone' });
+    assert.deepEqual(plan, [{ kind: 'delete', type: PODS, at: { namespace: 'ns', name: 'app' }, preconditions: { uid: 'pod-uid' }, propagation: 'Background' }]);
+  });
+
+  for (const [sentence, change] of [
+    ['leaves pods of others alone', { chaperonUid: undefined }],
+    ['leaves a delegate alone that is going already', { terminating: true }],
+  ] as const) {
+    it(sentence, () => {
+      const { chaperonUid, ...pod } = { key: 'ns/app', uid: 'pod-uid', phase: 'Running' as const, terminating: false, chaperonUid: 'gone', ...change };
+      assert.deepEqual(planOrphanedDelegate({ ...pod, ...(chaperonUid !== undefined && { chaperonUid }) }), []);
+    });
+  }
 });

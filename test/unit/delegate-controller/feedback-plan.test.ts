@@ -51,9 +51,9 @@ describe('planFeedback', () => {
     'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'write: patch status'],
     'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'settled'],
     'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'settled'],
-    'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'write: delete'],
-    'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'write: delete'],
-    'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-gone: delete'],
+    'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
+    'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
+    'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'settled'],
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
     'nor does one that was removed, until the pod is deleted': [aBoundProxy(), REMOVED, 'settled'],
@@ -73,7 +73,7 @@ describe('planFeedback', () => {
 
   it('deletes this very pod, not its successor of that name', () => {
     const step = planFeedback(aBoundProxy(), known('gone'));
-    assert.deepEqual(step.kind === 'confirm-gone' && step.plan, [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' }]);
+    assert.deepEqual(step.kind === 'confirm-lost' && step.plan, [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'proxy-uid' }, propagation: 'Background' }]);
   });
 
   it('takes this very chaperon back, and its delegate first', () => {

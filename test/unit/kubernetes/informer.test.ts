@@ -192,6 +192,38 @@ describe('Informer', () => {
     assert.deepEqual([group('g'), group('h')], [[], []]);
   });
 
+  it('tells a listener that comes late of everything there is', async () => {
+    start();
+    await server.list('10', pod('x', '5'), pod('y', '6'));
+    await informer.synced;
+    const seen: string[] = [];
+    informer.onChange((key, before, after) => seen.push(`${key} ${before?.version ?? '-'} ${after?.version ?? '-'}`));
+    assert.deepEqual(seen, ['a/x - 5', 'a/y - 6']);
+    (await server.watch('10')).send('MODIFIED', pod('x', '11'));
+    await until('a/x 5 11');
+    assert.deepEqual(seen.slice(2), ['a/x 5 11']);
+  });
+
+  it('no longer makes anyone wait for its first list when it is stopped before', async () => {
+    start();
+    await server.next();
+    stop.abort();
+    await informer.synced;
+    assert.equal(informer.hasSynced, false);
+  });
+
+  it('finds records by several indexes, and says so when there is none of a name', async () => {
+    informer = new Informer({
+      client: server.client, type: PODS, selection: {}, logger: SILENT, project,
+      indexes: { group: (record) => record.group, version: (record) => record.version },
+    });
+    start();
+    await server.list('10', pod('x', '5', { group: 'g' }), pod('y', '6', { group: 'g' }));
+    await informer.synced;
+    assert.deepEqual([informer.by('group', 'g').length, informer.by('version', '6').map(({ name }) => name), informer.indexed('g')], [2, ['y'], []]);
+    assert.throws(() => informer.by('other', 'g'), RangeError);
+  });
+
   it('shows a listener the new state', async () => {
     const seen: unknown[] = [];
     informer.onChange((key, before, after) => seen.push([informer.get(key) === after, group('g').includes('x'), before?.version]));

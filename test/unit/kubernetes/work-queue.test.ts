@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { describe, it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
-import { WorkQueue } from '../../../kubernetes/work-queue.ts';
+import { FairQueue } from '../../../kubernetes/fair-queue.ts';
+import { WorkQueue, type QueueObserver } from '../../../kubernetes/work-queue.ts';
 
 /** A queue whose work the test ends by hand. Chance is at its least. */
 class Harness {
@@ -15,12 +16,12 @@ class Harness {
   readonly #running: { readonly key: string; readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   #now = 1_000;
 
-  constructor(t: TestContext, concurrency = 2) {
+  constructor(t: TestContext, concurrency = 2, observer?: QueueObserver) {
     this.#t = t;
     t.mock.timers.enable({ apis: ['setTimeout'] });
     t.mock.method(performance, 'now', () => this.#now);
     t.mock.method(Math, 'random', () => 0);
-    this.queue = new WorkQueue((key) => this.#work(key), concurrency, this.stop.signal);
+    this.queue = new WorkQueue((key) => this.#work(key), concurrency, this.stop.signal, observer);
   }
 
   /** Keys that run now, longest first. */
@@ -111,6 +112,80 @@ describe('WorkQueue: adding', () => {
     assert.deepEqual(h.running, ['b']);
     await h.end('b');
     assert.deepEqual(h.running, ['a']);
+  });
+});
+
+describe('WorkQueue: fairness', () => {
+  it('gives namespaces turns: one that brings many keys does not hold up another', async (t) => {
+    const h = new Harness(t, 1);
+    for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'other/1', 'small/2', 'node-1', 'node-2']) h.queue.add(key);
+    while (h.started.length < 9) await h.end(h.running[0] ?? (await setImmediate(), h.running[0]!));
+    assert.deepEqual(h.started, ['big/1', 'big/2', 'small/1', 'other/1', 'node-1', 'big/3', 'small/2', 'node-2', 'big/4']);
+  });
+
+  it('serves every namespace before it serves one twice, and each in the order of addition', () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.nat(4), { nil: undefined }), { maxLength: 200 }), (steps) => {
+        const queue = new FairQueue();
+        const lines = new Map<number, (() => Promise<unknown>)[]>();
+        const turns: number[] = [];
+        for (const group of steps) {
+          if (group !== undefined) {
+            const run = async () => undefined;
+            if (!lines.has(group)) turns.push(group);
+            lines.set(group, [...(lines.get(group) ?? []), run]);
+            queue.enqueue(run, { group: String(group) });
+            continue;
+          }
+          const next = turns.shift();
+          const [expected, ...rest] = next === undefined ? [] : lines.get(next)!;
+          assert.equal(queue.dequeue(), expected);
+          if (next === undefined) continue;
+          if (rest.length > 0) turns.push(next);
+          if (rest.length > 0) lines.set(next, rest);
+          else lines.delete(next);
+        }
+        assert.equal(queue.size, [...lines.values()].flat().length);
+        assert.equal(queue.filter().length, queue.size);
+      }),
+    );
+  });
+
+  it('stays quick with a hundred thousand keys of one namespace', () => {
+    const queue = new FairQueue();
+    for (let i = 0; i < 100_000; i += 1) queue.enqueue(async () => i, { group: 'a' });
+    let taken = 0;
+    while (queue.dequeue() !== undefined) taken += 1;
+    assert.deepEqual([taken, queue.size], [100_000, 0]);
+  });
+});
+
+describe('WorkQueue: observer', () => {
+  it('hears of waits, runs and failures in ms', async (t) => {
+    const heard: unknown[] = [];
+    const observer = {
+      added: () => heard.push('added'),
+      started: (ms: number) => heard.push(['started', ms]),
+      ended: (ms: number, outcome: string) => heard.push([outcome, ms]),
+    };
+    const h = new Harness(t, 1, observer);
+    h.queue.add('a');
+    h.queue.add('b');
+    h.queue.add('b');
+    await h.pass(7);
+    await h.fail('a');
+    await h.pass(5);
+    await h.end('b');
+    assert.deepEqual(heard, ['added', ['started', 0], 'added', ['failed', 7], ['started', 7], ['done', 5]]);
+  });
+
+  it('counts a key that runs and is wanted again once', async (t) => {
+    const h = new Harness(t, 1);
+    h.queue.add('a');
+    await setImmediate();
+    h.queue.add('a');
+    h.queue.add('b');
+    assert.equal(h.queue.depth, 2);
   });
 });
 
@@ -389,7 +464,9 @@ class Model {
 
   addAfter(key: string, ms: number): void {
     if (this.stopped || this.waiting.includes(key) || this.again.has(key)) return;
-    this.due.set(key, Math.min(this.due.get(key) ?? Number.POSITIVE_INFINITY, this.now + ms));
+    if ((this.due.get(key) ?? Number.POSITIVE_INFINITY) <= this.now + ms) return;
+    this.due.delete(key); // of two keys that are due at the same time, the one that was asked for first goes first
+    this.due.set(key, this.now + ms);
   }
 
   pass(ms: number): void {

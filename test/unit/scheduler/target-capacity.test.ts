@@ -35,12 +35,12 @@ function nodesOf({ groups }: TargetCapacity): number {
 
 describe('toRequirements', () => {
   it('asks for one pod beside the requests', () => {
-    assert.deepEqual(toRequirements(frozen(aPod(withRequests({ cpu: '500m' })))), { requests: new Map([['cpu', 500], ['pods', 1]]) });
+    assert.deepEqual(toRequirements(frozen(aPod(withRequests({ cpu: '500m' })).spec)), { requests: new Map([['cpu', 500], ['pods', 1]]) });
   });
 
   it('carries what narrows the choice of a node', () => {
     const rules = { nodeSelector: { disk: 'ssd' }, tolerations: [{ operator: 'Exists' as const }], affinity: {} };
-    assert.deepEqual(toRequirements(aPod(withSpec(rules))), { requests: new Map([['pods', 1]]), ...rules });
+    assert.deepEqual(toRequirements(aPod(withSpec(rules)).spec), { requests: new Map([['pods', 1]]), ...rules });
   });
 });
 

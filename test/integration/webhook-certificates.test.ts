@@ -1,0 +1,174 @@
+// Serving certificates from each of their three sources, exchanged while pods are being created: nobody is turned away.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KubernetesObject, Pod } from '../../api/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/keys.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS } from '../../api/resource-types.ts';
+import { webhookConfiguration } from '../../manifests/webhook-configuration.ts';
+import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
+import type { CertificateLives } from '../../webhook/own-certificate-controller.ts';
+import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
+
+const SECOND = 1 / 86_400;
+/** A year in a few seconds. */
+const SHORT: CertificateLives = { authorityDays: 12 * SECOND, leafDays: 6 * SECOND, trustFirstMs: 1_500, trustLongerMs: 1_500 };
+const LOAD_MS = 16_000;
+
+let world: WebhookWorld;
+let webhooks: RunningWebhook[] = [];
+before(async () => {
+  world = await startWebhookWorld();
+}, { timeout: 120_000 });
+afterEach(async () => {
+  await Promise.all(webhooks.map((webhook) => webhook.stop()));
+  webhooks = [];
+});
+after(() => world?.stop());
+
+async function start(...args: Parameters<WebhookWorld['startWebhook']>): Promise<RunningWebhook> {
+  const webhook = await world.startWebhook(...args);
+  webhooks.push(webhook);
+  return webhook;
+}
+
+/** The serial number of the certificate that a port serves now. */
+function served(port: number): Promise<{ readonly serial: string }> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve({ serial: socket.getPeerX509Certificate()?.serialNumber ?? '' });
+      socket.end();
+    });
+    socket.once('error', reject);
+  });
+}
+
+const bundle = async (): Promise<string> => {
+  const { webhooks: [webhook] = [] } = await world.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
+  return Buffer.from(webhook?.clientConfig.caBundle ?? '', 'base64').toString();
+};
+
+interface Load {
+  readonly created: number;
+  readonly failures: readonly string[];
+}
+
+/** Creates elected pods, four at a time, until told to stop. */
+function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
+  const failures: string[] = [];
+  let created = 0;
+  const worker = async (index: number): Promise<void> => {
+    for (let count = 0; !signal.aborted; count += 1) {
+      const metadata = { namespace: ELECTED_NAMESPACE, name: `${prefix}-${index}-${count}`, annotations: { [ELECT_ANNOTATION]: '' } };
+      const { pod, error } = await createPod(world.client, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } } as Pod);
+      if (pod?.spec.schedulerName === 'admiralty-proxy') created += 1;
+      else failures.push(error?.message ?? 'was not elected');
+      await delay(5);
+    }
+  };
+  return Promise.all([0, 1, 2, 3].map(worker)).then(() => ({ created, failures }));
+}
+
+describe("the webhook's own certificates", { timeout: 120_000 }, () => {
+  it('are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
+    const { port } = (await start({ kind: 'own', lives: SHORT })).server;
+    const replica = (await start({ kind: 'own', lives: SHORT }, 0)).server;
+    await untilAdmitting(world.client);
+    const first = await bundle();
+    const leaves = new Set<string>();
+    const bundles = new Set<string>();
+    const loading = createPods('rotation', AbortSignal.timeout(LOAD_MS));
+    const end = performance.now() + LOAD_MS;
+    while (performance.now() < end) {
+      leaves.add((await served(port)).serial);
+      bundles.add(await bundle());
+      await delay(200);
+    }
+    const { created, failures } = await loading;
+    assert.deepEqual(failures, []);
+    assert.ok(created > 100, String(created));
+    assert.ok(leaves.size >= 3, `${leaves.size} leaves`);
+    assert.ok([...bundles].some((text) => text.split('BEGIN CERTIFICATE').length === 3), 'two CAs are trusted for a while');
+    assert.ok(!(await bundle()).includes(first.trim()), 'the first CA is trusted no more');
+    const [one, other] = await Promise.all([served(port), served(replica.port)]);
+    assert.equal(one.serial, other.serial, 'replicas serve the same certificate');
+  });
+
+  it('survive a restart: the same CA, at once', async () => {
+    await world.client.delete(SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, name: WEBHOOK_CERTIFICATES_SECRET });
+    const webhook = await start();
+    await untilAdmitting(world.client);
+    const [{ serial }, trusted] = [await served(world.port), await bundle()];
+    await webhook.stop();
+    await start();
+    assert.equal((await served(world.port)).serial, serial);
+    assert.equal(await bundle(), trusted);
+  });
+
+  it('come back into a configuration that was applied anew', async () => {
+    await start();
+    await untilAdmitting(world.client);
+    const trusted = await bundle();
+    await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
+    await world.client.create(MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url }));
+    await untilAdmitting(world.client);
+    assert.equal(await bundle(), trusted);
+  });
+});
+
+const pairOf = (authority: CertificateAuthority): ReturnType<CertificateAuthority['issue']> =>
+  authority.issue({ commonName: 'webhook', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, new Date());
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe("cert-manager's Secret", { timeout: 60_000 }, () => {
+  it('is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
+    const authority = await createAuthority('cert-manager', 1, new Date());
+    const data = async (): Promise<object> => {
+      const { certificate, key } = await pairOf(authority);
+      return { 'tls.crt': base64(certificate), 'tls.key': base64(key), 'ca.crt': base64(authority.keyPair.certificate) };
+    };
+    const at = { namespace: DEFAULT_INSTALL_NAMESPACE, name: 'isthmus-cert' };
+    await world.client.create(SECRETS, { metadata: at, type: 'kubernetes.io/tls', data: await data() } as KubernetesObject);
+    await start({ kind: 'secret', name: at.name });
+    await untilAdmitting(world.client);
+    assert.equal(await bundle(), authority.keyPair.certificate);
+    const { serial } = await served(world.port);
+
+    const stopping = new AbortController();
+    const loading = createPods('secret', stopping.signal);
+    await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: { 'tls.crt': base64('-----BEGIN CERT') } } });
+    await delay(200);
+    assert.equal((await served(world.port)).serial, serial, 'half of a pair is not served');
+    await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: await data() } });
+    while ((await served(world.port)).serial === serial) await delay(20);
+    await delay(300);
+    stopping.abort();
+    const { created, failures } = await loading;
+    assert.deepEqual(failures, []);
+    assert.ok(created > 10);
+  });
+});
+
+describe("the user's files", { timeout: 60_000 }, () => {
+  it('are served as they come: a half-written pair is passed over, a whole one is in use within seconds', async () => {
+    const authority = await createAuthority('user', 1, new Date());
+    const files = { certificate: join(world.dir, 'tls.crt'), key: join(world.dir, 'tls.key') };
+    const write = async ({ certificate, key }: { certificate: string; key: string }): Promise<void> => {
+      await Promise.all([writeFile(files.certificate, certificate), writeFile(files.key, key)]);
+    };
+    const [first, second] = [await pairOf(authority), await pairOf(authority)];
+    await write(first);
+    const { port } = (await start({ kind: 'files', files }, 0)).server;
+    const { serial } = await served(port);
+    await write({ certificate: second.certificate, key: first.key });
+    await delay(2_500);
+    assert.equal((await served(port)).serial, serial, 'a key of another certificate');
+    await write(second);
+    const since = performance.now();
+    while ((await served(port)).serial === serial) await delay(50);
+    assert.ok(performance.now() - since < 10_000);
+  });
+});

@@ -1,0 +1,99 @@
+// A collection as an informer shows it, with everything it told: for tests that compare it with what the API server holds.
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubernetesObject } from '../../api/core.ts';
+import type { ResourceType } from '../../api/resource-types.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
+import { Informer, keyOf, type ConnectionState } from '../../kubernetes/informer.ts';
+import { SILENT } from './scripted-api-server.ts';
+
+/** Follows until the signal of {@link FollowedCollection.start} aborts. */
+export class FollowedCollection {
+  /** Keys whose deletion was told, in order. */
+  readonly deletes: string[] = [];
+  /** How often the watch broke. */
+  breaks = 0;
+  /** How often the collection was listed. */
+  lists = 0;
+  readonly #informer: Informer<KubernetesObject, string>;
+  readonly #versions = new Map<string, string[]>();
+  readonly #waiting = { open: new Set<() => void>(), broken: new Set<() => void>(), changed: new Set<() => void>() };
+
+  constructor(client: ClusterClient, type: ResourceType, selection: Selection) {
+    this.#informer = new Informer<KubernetesObject, string>({ client, type, selection, logger: SILENT, project: ({ metadata }) => metadata.resourceVersion ?? '' });
+    this.#informer.onChange((key, before, after) => this.#note(key, before, after));
+    this.#informer.onConnection(({ kind }: ConnectionState) => {
+      if (kind === 'broken') this.breaks += 1;
+      if (kind !== 'connecting') release(this.#waiting[kind]);
+    });
+    this.#informer.onListed(() => {
+      this.lists += 1;
+    });
+  }
+
+  async start(signal: AbortSignal): Promise<this> {
+    void this.#informer.run(signal);
+    await this.#informer.synced;
+    return this;
+  }
+
+  get size(): number {
+    return this.#informer.size;
+  }
+
+  /** Resolves when the watch breaks the next time. */
+  nextBreak(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.broken.add(resolve));
+  }
+
+  /** Resolves when a watch opens the next time. */
+  nextOpen(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.open.add(resolve));
+  }
+
+  /** Resolves once keys and versions are those of `list`, asked for anew after each change. */
+  async untilEqual(list: () => Promise<KubernetesObject[]>, ms: number): Promise<void> {
+    const deadline = performance.now() + ms;
+    for (;;) {
+      const wanted = Object.fromEntries((await list()).map((object) => [keyOf(object), object.metadata.resourceVersion ?? '']));
+      const found = Object.fromEntries([...this.#informer.keys()].map((key) => [key, this.#informer.get(key)]));
+      try {
+        assert.deepEqual(found, wanted);
+        return;
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+      }
+      await Promise.race([sleep(100), new Promise<void>((resolve) => this.#waiting.changed.add(resolve))]);
+    }
+  }
+
+  /** Fails when a key was told in another order than that of its versions, or twice. */
+  assertOrdered(): void {
+    for (const [key, versions] of this.#versions) {
+      for (const [i, version] of versions.entries()) {
+        if (i > 0) assert(BigInt(versions[i - 1]!) < BigInt(version), `${key}: ${versions.join(' ')}`);
+      }
+    }
+  }
+
+  #note(key: string, before: string | undefined, after: string | undefined): void {
+    const versions = this.#versions.get(key) ?? [];
+    assert.equal(before === undefined, this.#lastWasDelete(key), `${key} is told as new when it is`);
+    if (after === undefined) this.deletes.push(key);
+    else this.#versions.set(key, [...versions, after]);
+    if (after === undefined) this.#gone.add(key);
+    else this.#gone.delete(key);
+    release(this.#waiting.changed);
+  }
+
+  readonly #gone = new Set<string>();
+
+  #lastWasDelete(key: string): boolean {
+    return this.#gone.has(key) || !this.#versions.has(key);
+  }
+}
+
+function release(waiting: Set<() => void>): void {
+  for (const resolve of waiting) resolve();
+  waiting.clear();
+}
