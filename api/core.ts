@@ -197,6 +197,10 @@ export interface Lease extends KubernetesObject {
   readonly spec?: {
     readonly holderIdentity?: string;
     readonly leaseDurationSeconds?: number;
+    /** How often the holder changed. */
+    readonly leaseTransitions?: number;
+    /** MicroTime, as `renewTime`. */
+    readonly acquireTime?: string;
     readonly renewTime?: string;
   };
 }

@@ -4,6 +4,7 @@ import type { Pod } from '../api/core.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { toChaperonRecord, type Chaperon } from '../model/delegate-pod.ts';
 import { delegateName } from '../model/names.ts';
+import type { Plan } from '../model/plan.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
@@ -88,25 +89,26 @@ class Feedback {
     await this.#sweep(key, proxy, signal);
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
     const target = this.#options.targets.byNode(proxy.nodeName);
+    const client = target?.session?.client;
     const step = planFeedback(proxy, this.#gather(proxy, target));
     switch (step.kind) {
       case 'settled':
         return DONE;
       case 'write':
-        await executePlan(this.#options.source, step.plan, signal).catch(ignoreStale);
-        return DONE;
+        return this.#write(this.#options.source, step.plan, signal);
       case 'withdraw':
-        if (target?.session !== undefined) await executePlan(target.session.client, step.plan, signal).catch(ignoreStale);
-        return DONE;
+        return this.#write(client, step.plan, signal);
       case 'confirm-gone':
-      case 'confirm-lost': {
-        const chaperon = target?.session === undefined ? 'unknown' : await readChaperon(target.session.client, proxy, signal);
-        const isConfirmed = chaperon === undefined || (step.kind === 'confirm-lost' && chaperon !== 'unknown' && isLost(chaperon));
-        if (!isConfirmed) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
-        await executePlan(this.#options.source, step.plan, signal).catch(ignoreStale);
-        return DONE;
-      }
+      case 'confirm-lost':
+        if (await isConfirmed(step.kind, client, proxy, signal)) return this.#write(this.#options.source, step.plan, signal);
+        return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     }
+  }
+
+  /** Without a client the target is not connected now; its return brings the pod back here. */
+  async #write(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (client !== undefined) await executePlan(client, plan, signal).catch(ignoreStale);
+    return DONE;
   }
 
   #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
@@ -166,6 +168,15 @@ function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: Target
 
 function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
   return { namespace, name: delegateName(name, uid) };
+}
+
+/** Whether the target itself says what its cache said. */
+async function isConfirmed(
+  claim: 'confirm-gone' | 'confirm-lost', target: ClusterClient | undefined, proxy: ProxyPod, signal: AbortSignal,
+): Promise<boolean> {
+  if (target === undefined) return false;
+  const chaperon = await readChaperon(target, proxy, signal);
+  return claim === 'confirm-gone' ? chaperon === undefined : isLost(chaperon);
 }
 
 /** The live word of the target on the chaperon of a proxy; undefined when it has none. */

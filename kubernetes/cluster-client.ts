@@ -2,7 +2,8 @@
 import { apiVersionOf, type ResourceType } from '../api/resource-types.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../model/plan.ts';
-import type { Transport } from './transport.ts';
+import type { Fence } from './fence.ts';
+import type { Call, Transport } from './transport.ts';
 
 /** Where an object, or a subresource of it, is; `namespace` is missing for cluster-scoped ones. */
 export interface ObjectName {
@@ -47,17 +48,39 @@ export interface Patch {
   readonly patch: object;
 }
 
+/** How all calls of a client are made. */
+export interface CallManner {
+  readonly fence?: Fence;
+  readonly urgent?: boolean;
+  readonly timeoutMs?: number;
+}
+
+/** A fenced write is given up after this at the latest, in ms, as any other call is. */
+const MAX_WRITE_MS = 15_000;
+
 /** Typed access to one cluster. All methods throw what {@link Transport.call} throws. */
 export class ClusterClient {
   readonly transport: Transport;
+  readonly #manner: CallManner;
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, manner: CallManner = {}) {
     this.transport = transport;
+    this.#manner = manner;
+  }
+
+  /** The same cluster, written to only while the fence holds; else a write throws NotLeaderError. */
+  fencedBy(fence: Fence): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, fence });
+  }
+
+  /** The same cluster, for calls that must not wait behind others and are given up after `timeoutMs`. */
+  urgent(timeoutMs: number): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, urgent: true, timeoutMs });
   }
 
   /** Reads one object as it is now. */
   get<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, signal?: AbortSignal): Promise<T> {
-    return this.transport.call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
+    return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
 
   /** Reads one page of at most `limit` objects; pass `continue` of the page before to go on. */
@@ -65,7 +88,7 @@ export class ClusterClient {
     type: ResourceType<T>, selection: Selection, page: { readonly limit: number; readonly continue?: string | undefined }, signal?: AbortSignal,
   ): Promise<ListPage<T>> {
     const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
-    return this.transport.call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
+    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
   }
 
   /** Reads all objects, page by page. */
@@ -83,23 +106,23 @@ export class ClusterClient {
   /** Creates an object. */
   create<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
-    return this.transport.call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+    return this.#call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
   }
 
   /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
   post<T>(type: ResourceType, at: ObjectName, body: object, signal?: AbortSignal): Promise<T> {
-    return this.transport.call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);
+    return this.#call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);
   }
 
   /** Patches an object, or its status when `at` says so. */
   patch<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal): Promise<T> {
-    return this.transport.call<T>({ method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal);
+    return this.#call<T>({ method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal);
   }
 
   /** Applies an object by server-side apply, taking over fields that others own. */
   apply<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal): Promise<T> {
     const { namespace, name } = object.metadata;
-    return this.transport.call<T>(
+    return this.#call<T>(
       {
         method: 'PATCH',
         path: pathOf(type, { namespace, name: name ?? '' }),
@@ -117,7 +140,15 @@ export class ClusterClient {
   ): Promise<void> {
     const { preconditions, propagation, gracePeriodSeconds } = options;
     const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy: propagation, gracePeriodSeconds };
-    await this.transport.call({ method: 'DELETE', path: pathOf(type, at), body }, signal);
+    await this.#call({ method: 'DELETE', path: pathOf(type, at), body }, signal);
+  }
+
+  #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
+    const { fence, ...manner } = this.#manner;
+    if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...manner, ...call }, signal);
+    const msLeft = fence.msLeft();
+    const timeoutMs = Math.max(1, Math.min(msLeft, manner.timeoutMs ?? msLeft, MAX_WRITE_MS));
+    return this.transport.call<T>({ ...manner, ...call, fence, timeoutMs }, signal);
   }
 }
 

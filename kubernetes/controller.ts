@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../process/errors.ts';
 import { ApiError } from './api-error.ts';
+import { NotLeaderError } from './fence.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The key is settled until something changes. */
@@ -42,6 +43,9 @@ export interface Controller {
   idle(): Promise<void>;
 }
 
+/** While this process does not lead, a key that needs a write is looked at this often, in ms. */
+const NOT_LEADING_RETRY_MS = 1_000;
+
 /** Starts a controller that works until `signal` is aborted. */
 export function startController(options: ControllerOptions, signal: AbortSignal): Controller {
   const logger = options.logger.child({ controller: options.name });
@@ -52,6 +56,10 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
         if (result.kind === 'requeue-after') queue.addAfter(key, result.ms);
       } catch (error) {
         if (signal.aborted) return;
+        if (error instanceof NotLeaderError) {
+          queue.addAfter(key, NOT_LEADING_RETRY_MS);
+          return;
+        }
         if (error instanceof ApiError && error.retryAfterMs !== undefined) {
           queue.addAfter(key, error.retryAfterMs);
           return;

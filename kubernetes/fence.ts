@@ -5,6 +5,13 @@
 export interface Fence {
   /** Whether the right holds now, by the clock and not by what was last heard. */
   holds(): boolean;
+  /** How long it is at least until somebody else may have the right, in ms: a write must be answered, or given up, within it. */
+  msLeft(): number;
+}
+
+/** All of several rights together. */
+export function allOf(fences: readonly Fence[]): Fence {
+  return { holds: () => fences.every((fence) => fence.holds()), msLeft: () => Math.min(...fences.map((fence) => fence.msLeft())) };
 }
 
 /** A write was not sent: this process does not lead at the moment. */

@@ -213,6 +213,7 @@ export class Transport {
     return {
       origin: this.#connection.server.origin,
       method: call.method,
+      reset: false, // else a DELETE with a body costs its connection
       path: withQuery(access.basePath + call.path, call.query),
       headers: {
         accept: 'application/json',

@@ -15,8 +15,8 @@ import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type R
 
 const SECOND = 1 / 86_400;
 /** A year in a few seconds. */
-const SHORT: CertificateLives = { authorityDays: 12 * SECOND, leafDays: 6 * SECOND, trustFirstMs: 1_500, trustLongerMs: 1_500 };
-const LOAD_MS = 16_000;
+const SHORT: CertificateLives = { authorityDays: 22 * SECOND, leafDays: 12 * SECOND, trustFirstMs: 2_000, trustLongerMs: 2_000 };
+const LOAD_MS = 18_000;
 
 let world: WebhookWorld;
 let webhooks: RunningWebhook[] = [];

@@ -1,6 +1,7 @@
 // Isthmus beside the sidecar injectors of Istio, Linkerd and Vault: whichever comes first, and whoever is asked again, the proxy pod
 // has no sidecar and the manifest never holds one. The injectors are played by a small webhook under their real names and with their rules.
 import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -92,14 +93,15 @@ before(async () => {
   const authority = await createAuthority('foreign', 1, new Date());
   const pair = await authority.issue({ commonName: 'foreign', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
   caBundle = Buffer.from(authority.keyPair.certificate).toString('base64');
-  foreign = createServer({ cert: pair.certificate, key: pair.key }, async (request, response) => {
+  const answerRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, name = '', seen = ''] = (request.url ?? '').split('?')[0]!.split('/');
     const { request: review } = JSON.parse(await text(request)) as { request: { uid: string; object: Pod } };
     const { metadata, spec } = inject(review.object, INJECTORS[name]!, seen);
     const patch = [{ op: 'replace', path: '/metadata', value: metadata }, { op: 'replace', path: '/spec', value: spec }];
     const answer = { uid: review.uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }));
-  });
+  };
+  foreign = createServer({ cert: pair.certificate, key: pair.key }, (request, response) => void answerRequest(request, response));
   await new Promise<void>((resolve) => {
     foreign.listen(0, '127.0.0.1', resolve);
   });

@@ -59,8 +59,8 @@ describe('a pod of the golden files, created through the API server', { timeout:
         return assert.ok(created.error.message.includes(expected.response.status!.message), created.error.message);
       }
       assert.equal(created.error, undefined);
-      const proxy = await stored(created.pod!);
-      if (!isElected(pod)) return assert.deepEqual(comparable({ ...proxy, metadata: { ...proxy.metadata, namespace: PLAIN_NAMESPACE } }), comparable(plain.pod!));
+      const proxy = await stored(created.pod);
+      if (!isElected(pod)) return assert.deepEqual(comparable({ ...proxy, metadata: { ...proxy.metadata, namespace: PLAIN_NAMESPACE } }), comparable(plain.pod));
 
       const opened = sourcePodOf(toProxyPodRecord(proxy)!, webhook.keys.keys!);
       assert.equal(opened.kind, 'restored');

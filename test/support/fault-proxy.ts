@@ -64,7 +64,7 @@ export class FaultProxy {
     const { server, certificateAuthority, credentials } = await readKubeconfig({ text: kubeconfig, author: 'administrator' });
     const { certificate, key } = await resolveCredentials(credentials);
     const upstream = new Pool(server.origin, { connections: 256, bodyTimeout: 0, connect: { ca: certificateAuthority, cert: certificate, key } as object });
-    const authority = await createAuthority('fault-proxy', 1, new Date());
+    const authority = await createAuthority('fault-proxy-ca', 1, new Date());
     const own = await authority.issue({ commonName: 'fault-proxy', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
     const web = createSecureServer({ cert: own.certificate, key: own.key, allowHTTP1: true, ALPNProtocols: [...protocols] });
     web.on('sessionError', () => undefined);

@@ -1,0 +1,186 @@
+// Leader election by a Lease. The holder's right ends by the clock, before anyone else may take the lease, whatever keeps this
+// process from noticing: a lost connection, a blocked event loop, SIGSTOP. Writes ask right before they are sent (see fence.ts).
+// What was sent before may still be on its way: such a write is given up before the lease can be taken, and carries preconditions.
+import type { Logger } from 'pino';
+import type { Lease } from '../api/core.ts';
+import { LEASES } from '../api/resource-types.ts';
+import { isGone } from '../process/incarnation.ts';
+import { messageOf } from '../process/errors.ts';
+import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
+import { delay } from './backoff.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import type { Fence } from './fence.ts';
+import { CLOCKS, deadlineIn, isBefore, LEASE_TIMINGS, mayTake, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+
+/** Which lease, and who wants it. */
+export interface ElectionOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  readonly name: string;
+  /** Names this run of this process; no two replicas may have the same. From `ownIncarnation`. */
+  readonly identity: string;
+  /** Labels of the Lease. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly logger: Logger;
+  readonly timings?: LeaseTimings;
+  readonly clocks?: Clocks;
+  /** Whether a holder of this name certainly no longer runs, so that its lease is free. */
+  readonly isHolderGone?: (identity: string) => boolean;
+}
+
+/** Hears of changes. */
+export interface ElectionListener {
+  /** The lease is ours; told again when it was lost and is ours once more. */
+  readonly leading?: () => void;
+  /** Another one holds a lease that was ours. */
+  readonly lostTo?: (holder: string) => void;
+}
+
+/** One candidate for one lease. */
+export class LeaderElection implements Fence {
+  readonly name: string;
+  readonly #options: Required<Omit<ElectionOptions, 'labels'>> & Pick<ElectionOptions, 'labels'>;
+  readonly #client: ClusterClient;
+  readonly #listeners: ElectionListener[] = [];
+  #observed: ObservedLease | undefined;
+  #wasLeading = false;
+  #actUntil: Deadline | undefined;
+  #ownUntil: Deadline | undefined;
+
+  constructor(options: ElectionOptions) {
+    this.name = options.name;
+    this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
+    this.#client = options.client.urgent(this.#options.timings.renewWithinMs / 2);
+  }
+
+  /** Adds a listener; call before {@link run}. */
+  listen(listener: ElectionListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Whether this process may act now. */
+  holds(): boolean {
+    return this.#actUntil !== undefined && isBefore(this.#actUntil, this.#options.clocks);
+  }
+
+  /** How long it is at least until another one may take the lease, in ms. */
+  msLeft(): number {
+    if (this.#ownUntil === undefined || !this.holds()) return 0;
+    const { clocks } = this.#options;
+    return Math.min(this.#ownUntil.monotonic - clocks.monotonic(), this.#ownUntil.wall - clocks.wall());
+  }
+
+  /** Campaigns and renews until `signal` is aborted, then gives the lease back. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { logger, timings } = this.#options;
+    while (!signal.aborted) {
+      const outcome = await this.#step(signal).catch((error: unknown) => {
+        if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
+        return 'failed' as const;
+      });
+      await delay(outcome === 'held' ? timings.renewEveryMs : timings.retryMs * (1 + 0.2 * Math.random()), signal);
+    }
+    await this.#release();
+  }
+
+  async #step(signal: AbortSignal): Promise<'held' | 'followed'> {
+    if (this.#observed === undefined) {
+      if (await this.#create(signal)) return 'held';
+      await this.#read(signal);
+    }
+    if (!this.#mayTake()) await this.#read(signal);
+    if (!this.#mayTake()) return 'followed';
+    const outcome = await this.#take(signal);
+    return outcome;
+  }
+
+  #mayTake(): boolean {
+    const { identity, clocks, isHolderGone } = this.#options;
+    const observed = this.#observed;
+    return observed !== undefined && (mayTake(observed, identity, clocks.monotonic()) || isHolderGone(observed.holder));
+  }
+
+  /** The usual first step: there is no lease, and one call is enough. */
+  async #create(signal: AbortSignal): Promise<boolean> {
+    const { namespace, name, labels } = this.#options;
+    const since = this.#begin();
+    const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(0, true) };
+    const lease = await this.#client.create(LEASES, made, signal).catch(unless(isAlreadyExists));
+    if (lease !== undefined) this.#hold(lease as Lease, since);
+    return lease !== undefined;
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { namespace, name, identity, clocks } = this.#options;
+    const lease = await this.#client.get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
+    const holder = this.#observed?.holder ?? '';
+    if (!this.#wasLeading || holder === identity || holder === '') return;
+    this.#wasLeading = false;
+    this.#actUntil = undefined;
+    for (const listener of this.#listeners) listener.lostTo?.(holder);
+  }
+
+  /** Takes or renews this very version of the lease. */
+  async #take(signal: AbortSignal): Promise<'held' | 'followed'> {
+    const { namespace, name, identity } = this.#options;
+    const observed = this.#observed;
+    if (observed === undefined) return 'followed';
+    const since = this.#begin();
+    const isRenewal = observed.holder === identity;
+    const spec = this.#spec(observed.transitions + (isRenewal ? 0 : 1), !isRenewal);
+    const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec };
+    const lease = await this.#client.patch(LEASES, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
+    if (lease !== undefined) {
+      this.#hold(lease, since);
+      return 'held';
+    }
+    await this.#read(signal);
+    return 'followed';
+  }
+
+  /** The right counts from before the request was sent, for others count from when they see its outcome. */
+  #begin(): { readonly actUntil: Deadline; readonly ownUntil: Deadline } {
+    const { timings, clocks } = this.#options;
+    return { actUntil: deadlineIn(timings.renewWithinMs, clocks), ownUntil: deadlineIn(timings.leaseMs, clocks) };
+  }
+
+  #hold(lease: Lease, since: { readonly actUntil: Deadline; readonly ownUntil: Deadline }): void {
+    this.#observed = observeLease(lease, this.#observed, this.#options.clocks.monotonic());
+    this.#actUntil = since.actUntil;
+    this.#ownUntil = since.ownUntil;
+    if (this.#wasLeading) return;
+    this.#wasLeading = true;
+    this.#options.logger.info({ lease: this.name }, 'leading');
+    for (const listener of this.#listeners) listener.leading?.();
+  }
+
+  #spec(leaseTransitions: number, isNew: boolean): NonNullable<Lease['spec']> {
+    const { identity, timings, clocks } = this.#options;
+    const now = new Date(clocks.wall()).toISOString().replace('Z', '000Z'); // MicroTime
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.max(1, Math.ceil(timings.leaseMs / 1_000)),
+      leaseTransitions,
+      renewTime: now,
+      ...(isNew && { acquireTime: now }),
+    };
+  }
+
+  /** The next one need not wait. Only this very version is given back: it may be another's by now. */
+  async #release(): Promise<void> {
+    const { namespace, name, identity } = this.#options;
+    const observed = this.#observed;
+    this.#actUntil = undefined;
+    if (observed?.holder !== identity) return;
+    const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
+    await this.#client.patch(LEASES, { namespace, name }, { patchType: 'merge', patch }).catch(() => undefined); // then it runs out
+  }
+}
+
+function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
+  return (error) => {
+    if (expected(error)) return undefined;
+    throw error;
+  };
+}

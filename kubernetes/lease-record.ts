@@ -1,0 +1,69 @@
+// What replicas read out of a Lease (coordination.k8s.io/v1), and who may take it. Pure; times are in ms. Rules of client-go `tools/leaderelection`.
+import type { Lease } from '../api/core.ts';
+
+/** Durations of an election in ms. `renewEveryMs` < `renewWithinMs` < `leaseMs`. */
+export interface LeaseTimings {
+  /** Others take the lease this long after they last saw it renewed. */
+  readonly leaseMs: number;
+  /** The holder stops acting this long after it last asked for a renewal that succeeded. */
+  readonly renewWithinMs: number;
+  /** The holder renews this often. */
+  readonly renewEveryMs: number;
+  /** Who failed, or does not hold it, tries again after this, a little longer by chance. */
+  readonly retryMs: number;
+}
+
+/** client-go's durations, 15/10/2 s; renewals come at a third of the renewal deadline, for each costs a write. */
+export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 3_300, retryMs: 2_000 };
+
+/** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */
+export interface ObservedLease {
+  readonly resourceVersion: string;
+  readonly holder: string;
+  readonly durationMs: number;
+  readonly transitions: number;
+  readonly seenAt: number;
+}
+
+/** Takes over what was read. A version that was seen before keeps the time when it was first seen. */
+export function observeLease(lease: Lease, before: ObservedLease | undefined, now: number): ObservedLease {
+  const { metadata: { resourceVersion = '' }, spec = {} } = lease;
+  if (before?.resourceVersion === resourceVersion) return before;
+  return {
+    resourceVersion,
+    holder: spec.holderIdentity ?? '',
+    durationMs: (spec.leaseDurationSeconds ?? 0) * 1_000,
+    transitions: spec.leaseTransitions ?? 0,
+    seenAt: now,
+  };
+}
+
+/** Whether a lease may be taken: nobody holds it, or its holder has not renewed it for as long as it said it would. */
+export function mayTake(lease: ObservedLease, identity: string, now: number): boolean {
+  return lease.holder === '' || lease.holder === identity || now - lease.seenAt > lease.durationMs;
+}
+
+/** A right that ends by itself. Both clocks are asked: the monotonic one may stand still while the machine sleeps, the wall clock may be set back. */
+export interface Deadline {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** The two clocks in ms. */
+export interface Clocks {
+  readonly monotonic: () => number;
+  readonly wall: () => number;
+}
+
+/** The clocks of this process. */
+export const CLOCKS: Clocks = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+/** `ms` from now by both clocks. */
+export function deadlineIn(ms: number, clocks: Clocks): Deadline {
+  return { monotonic: clocks.monotonic() + ms, wall: clocks.wall() + ms };
+}
+
+/** Whether neither clock has reached the deadline. */
+export function isBefore(deadline: Deadline, clocks: Clocks): boolean {
+  return clocks.monotonic() < deadline.monotonic && clocks.wall() < deadline.wall;
+}

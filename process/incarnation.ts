@@ -1,0 +1,40 @@
+// A name for this very run of the process, by which a later run on the same machine can tell that it has ended.
+// So a process that was killed and started again need not wait for a lease of its own predecessor.
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+/** The place where process ids mean something: one boot of one machine, one PID namespace. Missing where the system does not tell. */
+function pidSpace(): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return createHash('sha256').update(`${boot} ${readlinkSync('/proc/self/ns/pid')}`).digest('hex').slice(0, 12);
+  } catch {
+    return undefined;
+  }
+}
+
+/** When a process started, in clock ticks since boot (field 22 of /proc/PID/stat); undefined when there is none, or it only waits to be collected. */
+function startTime(pid: number | 'self'): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name before may hold spaces and brackets
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** `HOST_SPACE-PID-START`, or `HOST_RANDOM` where the system does not tell. No two processes ever have the same. */
+export function ownIncarnation(): string {
+  const [space, start] = [pidSpace(), startTime('self')];
+  if (space === undefined || start === undefined) return `${hostname()}_${randomBytes(8).toString('hex')}`;
+  return `${hostname()}_${space}-${process.pid}-${start}`;
+}
+
+/** Whether a process of that name certainly no longer runs. What ran elsewhere, or cannot be looked at, counts as running. */
+export function isGone(incarnation: string): boolean {
+  const match = /_([0-9a-f]{12})-(\d+)-(\d+)$/.exec(incarnation);
+  if (match === null || match[1] !== pidSpace()) return false;
+  return startTime(Number(match[2])) !== match[3];
+}
