@@ -12,9 +12,10 @@ import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { REQUESTS } from './requests.ts';
 import { THROUGHPUT } from './throughput.ts';
+import { WEBHOOK } from './webhook.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

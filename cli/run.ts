@@ -6,6 +6,7 @@ import type { Pod } from '../api/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import { startDelegateController } from '../delegate-controller/main.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
+import { onAbort } from '../kubernetes/abort.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
@@ -15,8 +16,11 @@ import { readClusterId } from '../kubernetes/target-session.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
+import { startHealthServer, type ReadyChecks } from '../process/health-server.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
+import { collectProcessMetrics } from '../process/metrics.ts';
 import { startScheduler } from '../scheduler/main.ts';
+import { campaign } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
@@ -42,6 +46,9 @@ interface RunOptions extends CertificateFlags {
   readonly components: readonly Component[];
   readonly webhookHost: string;
   readonly webhookPort: number;
+  readonly leaderElect: boolean;
+  readonly healthHost: string;
+  readonly healthPort?: number;
   readonly logLevel: LogLevel;
 }
 
@@ -54,23 +61,29 @@ export function runCommand(): Command {
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
-    .option('--webhook-port <number>', 'port that the webhook listens on', parsePort, DEFAULT_WEBHOOK_PORT)
+    .option('--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT)
     .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
     .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
     .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
+    .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
+    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
+    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((options: RunOptions) => run(options, untilStopped()));
 }
 
 /** Runs until the signal aborts, then stops in order: controllers first, the webhook last. */
-async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
+async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
+  const ending = new AbortController();
+  onAbort(asked, () => ending.abort(asked.reason));
+  const { signal } = ending;
   const logger = createLogger(options.logLevel);
   const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
   const shutdown = new Shutdown();
   shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
   try {
-    await start(options, { cluster, logger, shutdown }, signal);
+    await start(options, { cluster, logger, shutdown, onLost: (error) => ending.abort(error) }, signal);
     await aborted(signal);
     logger.info({ reason: String(signal.reason) }, 'stopping');
   } catch (error) {
@@ -78,26 +91,35 @@ async function run(options: RunOptions, signal: AbortSignal): Promise<void> {
   } finally {
     await shutdown.run();
   }
+  if (signal.reason instanceof AppError) throw signal.reason;
 }
 
 interface Running {
   readonly cluster: OpenCluster;
   readonly logger: Logger;
   readonly shutdown: Shutdown;
+  readonly onLost: (error: AppError) => void;
 }
 
-async function start(options: RunOptions, { cluster, logger, shutdown }: Running, signal: AbortSignal): Promise<void> {
-  const { client, connection } = cluster;
+async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
+  const { cluster, logger, shutdown } = running;
+  const { client: unfenced, connection } = cluster;
   const runs = (component: Component) => options.components.includes(component);
-  const signingKeys = new SigningKeyStore({ client, installNamespace: options.namespace, logger });
+  const signingKeys = new SigningKeyStore({ client: unfenced, installNamespace: options.namespace, logger });
   const following = [signingKeys.run(signal)];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (runs('webhook')) {
-    const server = await startWebhook({ source: client, signingKeys, logger, ...webhookOptions(options) }, signal);
+    const server = await startWebhook({ source: unfenced, signingKeys, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
-  if (options.components.every((component) => component === 'webhook')) return;
+  const checks: Record<string, () => boolean> = {};
+  await serveHealth(options, checks, shutdown);
+  const acting = options.components.filter((component) => component !== 'webhook');
+  if (acting.length === 0) return;
 
+  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: acting, logger, onLost: running.onLost }) : undefined;
+  if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
+  const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
   const targets = new TargetClusters({
     source: client,
@@ -105,6 +127,7 @@ async function start(options: RunOptions, { cluster, logger, shutdown }: Running
     sourceId,
     installNamespace: options.namespace,
     userAgent: userAgentOf(options.components),
+    fence: leadership?.fence,
     logger,
   });
   const proxies = new Informer<Pod, ProxyPod>({
@@ -114,11 +137,21 @@ async function start(options: RunOptions, { cluster, logger, shutdown }: Running
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
     project: toProxyPodRecord,
   });
+  following.push(targets.run(signal), proxies.run(signal));
+  Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
+  await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
+  signal.throwIfAborted();
   if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, logger }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
-  following.push(targets.run(signal), proxies.run(signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {
+  if (healthPort === undefined) return;
+  collectProcessMetrics();
+  const server = await startHealthServer({ host: healthHost, port: healthPort, checks });
+  shutdown.add({ name: 'health server', stop: () => server.close() });
 }
 
 function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'signingKeys' | 'logger'> {
@@ -170,8 +203,10 @@ function parseSeconds(text: string): number {
   throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
 }
 
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new AppError('BadInput', `--webhook-port takes a number from 0 to 65535, not "${text}".`);
+function parsePort(option: string): (text: string) => number {
+  return (text) => {
+    const port = Number(text);
+    if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+    throw new AppError('BadInput', `${option} takes a number from 0 to 65535, not "${text}".`);
+  };
 }

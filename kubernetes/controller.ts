@@ -1,6 +1,7 @@
 // The loop that every controller shares: a key in, a result out; what is thrown is logged once and retried.
 import type { Logger } from 'pino';
 import { messageOf } from '../process/errors.ts';
+import { queueMetrics } from '../process/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { NotLeaderError } from './fence.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -70,6 +71,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     },
     options.concurrency,
     signal,
+    queueMetrics(options.name, () => queue.depth),
   );
   const gate = new Gate((key) => queue.add(key));
   void gate.openAfter(options.ready ?? Promise.resolve());

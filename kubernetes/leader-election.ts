@@ -6,6 +6,7 @@ import type { Lease } from '../api/core.ts';
 import { LEASES } from '../api/resource-types.ts';
 import { isGone } from '../process/incarnation.ts';
 import { messageOf } from '../process/errors.ts';
+import { leaseMetric } from '../process/metrics.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
@@ -50,7 +51,8 @@ export class LeaderElection implements Fence {
   constructor(options: ElectionOptions) {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
-    this.#client = options.client.urgent(this.#options.timings.renewWithinMs / 2);
+    leaseMetric(options.name, () => this.holds());
+    this.#client = options.client.urgent(this.#options.timings.renewWithinMs / 4);
   }
 
   /** Adds a listener; call before {@link run}. */
@@ -106,7 +108,7 @@ export class LeaderElection implements Fence {
     const since = this.#begin();
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(0, true) };
     const lease = await this.#client.create(LEASES, made, signal).catch(unless(isAlreadyExists));
-    if (lease !== undefined) this.#hold(lease as Lease, since);
+    if (lease !== undefined) this.#hold(lease, since);
     return lease !== undefined;
   }
 

@@ -17,7 +17,7 @@ export const RATE_LIMITS: RateLimits = { perSecond: 1_000, burst: 1_000 };
 
 /** Part of the full rate that is won back in each second after the server said that it was too much. */
 const RECOVERY_PER_SECOND = 0.1;
-/** Part of the full rate that is left at the worst. */
+/** Part of the full rate that is left after the server said so. */
 const LEAST_SHARE = 0.01;
 
 interface Waiting {
@@ -56,13 +56,14 @@ export class RateLimiter {
     return this.#wait(signal);
   }
 
-  /** The server said 429: nothing is sent for `ms` and a little more by chance, then half as much as before. */
+  /** The server said 429: nothing is sent for `ms` and a little more by chance, then little at first, so that a server which is still too busy says so to few. */
   throttled(ms: number): void {
     const now = performance.now();
     this.#refill(now);
     this.#blockedUntil = Math.max(this.#blockedUntil, now + ms * (1 + Math.random() / 4));
-    this.#rate = Math.max(this.#limits.perSecond * LEAST_SHARE, this.#rate / 2);
-    this.#tokens = Math.min(this.#tokens, 1);
+    this.#rate = this.#limits.perSecond * LEAST_SHARE;
+    this.#tokens = 0;
+    this.#refilledAt = this.#blockedUntil; // a pause saves up nothing
   }
 
   #wait(signal: AbortSignal): Promise<void> {
@@ -103,7 +104,8 @@ export class RateLimiter {
   }
 
   #refill(now: number): void {
-    const seconds = Math.max(0, now - this.#refilledAt) / 1_000;
+    if (now <= this.#refilledAt) return;
+    const seconds = (now - this.#refilledAt) / 1_000;
     this.#refilledAt = now;
     this.#rate = Math.min(this.#limits.perSecond, this.#rate + seconds * RECOVERY_PER_SECOND * this.#limits.perSecond);
     this.#tokens = Math.min(this.#limits.burst, this.#tokens + seconds * this.#rate);

@@ -9,6 +9,7 @@ import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { ApiError } from './api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
+import type { Fence } from './fence.ts';
 import { Informer } from './informer.ts';
 import { readKubeconfig, type ClusterConnection } from './kubeconfig.ts';
 import { readClusterId, TargetSession } from './target-session.ts';
@@ -25,6 +26,8 @@ export interface TargetEnvironment {
   readonly sourceId: string;
   readonly installNamespace: string;
   readonly userAgent: string;
+  /** Guards all writes to targets; missing where there is no leader election. */
+  readonly fence?: Fence | undefined;
   readonly logger: Logger;
 }
 
@@ -156,11 +159,12 @@ export class TargetCluster {
   }
 
   #startSession(connection: ClusterConnection): void {
-    const { userAgent, sourceId, logger } = this.#environment;
+    const { userAgent, sourceId, fence, logger } = this.#environment;
     const session = new TargetSession({
       connection,
       userAgent,
       sourceId,
+      fence,
       namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
       logger: logger.child({ target: this.key }),
     });

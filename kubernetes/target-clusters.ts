@@ -44,9 +44,13 @@ export class TargetClusters {
     }
   }
 
-  /** Adds a listener; call before {@link run}. */
+  /** Adds a listener. One that comes late is told of all targets and their sessions at once. */
   listen(listener: TargetsListener): void {
     this.#listeners.push(listener);
+    for (const target of this.#targets.values()) {
+      if (target.session !== undefined) listener.sessionOpened?.(target, target.session);
+      listener.changed?.(target);
+    }
   }
 
   /** Follows the targets until `signal` is aborted, then closes their sessions. */

@@ -7,6 +7,7 @@ import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
 import { ClusterClient } from './cluster-client.ts';
+import type { Fence } from './fence.ts';
 import { Informer } from './informer.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
 import { Transport } from './transport.ts';
@@ -19,6 +20,8 @@ export interface SessionOptions {
   readonly sourceId: string;
   /** The only namespace to look at, for a namespaced Target. */
   readonly namespace: string | undefined;
+  /** Guards all writes. */
+  readonly fence?: Fence | undefined;
   readonly logger: Logger;
 }
 
@@ -36,7 +39,7 @@ export class TargetSession {
 
   constructor(options: SessionOptions) {
     const { logger, namespace } = options;
-    const client = new ClusterClient(new Transport(options.connection, options.userAgent));
+    const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.server = options.connection.server.href;

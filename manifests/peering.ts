@@ -103,11 +103,21 @@ function kubeconfigSecret(namespace: string, name: string, kubeconfig: string): 
   return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, labels: PART_OF }, type: 'Opaque', data };
 }
 
-/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as Secrets of tenants must be. */
+/** The kubeconfig by which the source reaches the target. */
 export function targetKubeconfig(peering: Peering, access: TargetAccess): string {
-  const { server, certificateAuthority: authority } = access;
-  const { name, namespace } = peering;
-  const user = sourceName(peering);
+  return tokenKubeconfig({ ...access, cluster: peering.name, user: sourceName(peering), namespace: peering.namespace });
+}
+
+/** What a kubeconfig with a token says. */
+export interface TokenKubeconfig extends TargetAccess {
+  /** Name of the cluster, and of the context. */
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string | undefined;
+}
+
+/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as Secrets of tenants must be. */
+export function tokenKubeconfig({ server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig): string {
   const cluster = {
     server,
     ...(authority !== undefined && { 'certificate-authority-data': Buffer.from(authority, 'utf8').toString('base64') }),
@@ -117,7 +127,7 @@ export function targetKubeconfig(peering: Peering, access: TargetAccess): string
       apiVersion: 'v1',
       kind: 'Config',
       clusters: [{ name, cluster }],
-      users: [{ name: user, user: { token: access.token } }],
+      users: [{ name: user, user: { token } }],
       contexts: [{ name, context: { cluster: name, user, ...(namespace !== undefined && { namespace }) } }],
       'current-context': name,
     },

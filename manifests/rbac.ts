@@ -19,6 +19,9 @@ export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
 /** Name of a component's ServiceAccount and ClusterRole. */
 export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node';
 
+/** ServiceAccount of a process that runs several components: it has the rights of all of them. */
+export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
+
 /** The components that open kubeconfigs of targets. */
 export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node'];
 
@@ -97,40 +100,52 @@ export function clusterRoles(): readonly RoleObject[] {
 /** Lets the components read the kubeconfig Secrets of one namespace. */
 export function targetSecretReaderBinding(namespace: string, installNamespace: string): KubernetesObject {
   const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
-  return roleBinding(name, TARGET_USERS.map((account) => ({ namespace: installNamespace, name: account })));
+  return roleBinding(name, holders(TARGET_USERS, installNamespace));
+}
+
+/** Who gets the rights of components: their own accounts, and the one that runs them all. */
+function holders(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
+  return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
 }
 
 /** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
 export function rbacManifests(installNamespace: string): readonly KubernetesObject[] {
-  const accounts = COMPONENT_ACCOUNTS.map((name): ServiceAccountName => ({ namespace: installNamespace, name }));
   return [
-    ...accounts.map(serviceAccount),
+    ...holders(COMPONENT_ACCOUNTS, installNamespace).map(serviceAccount),
     ...clusterRoles(),
-    ...accounts.map((account) => clusterRoleBinding(account.name, account.name, [account])),
+    ...COMPONENT_ACCOUNTS.map((name) => clusterRoleBinding(name, name, holders([name], installNamespace))),
     targetSecretReaderBinding(installNamespace, installNamespace),
     ...webhookSecretManifests(installNamespace),
+    ...leaderElectionManifests(installNamespace),
     ...nodeLeaseManifests(installNamespace),
   ];
 }
 
 /** The webhook's own keys and certificates, which its replicas share. */
 function webhookSecretManifests(installNamespace: string): readonly KubernetesObject[] {
-  const account: ServiceAccountName = { namespace: installNamespace, name: 'isthmus-webhook' };
-  const name = account.name;
+  const name = 'isthmus-webhook';
   return [
     role(installNamespace, name, [
       rule('', ['secrets'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, [account]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, holders([name], installNamespace)),
+  ];
+}
+
+/** Replicas of a component elect one that acts, by a Lease in the install namespace. */
+function leaderElectionManifests(installNamespace: string): readonly KubernetesObject[] {
+  const name = 'isthmus-leader-election';
+  return [
+    role(installNamespace, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch'])]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, holders(TARGET_USERS, installNamespace)),
   ];
 }
 
 function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject[] {
-  const account: ServiceAccountName = { namespace: installNamespace, name: 'isthmus-virtual-node' };
-  const name = account.name;
+  const name = 'isthmus-virtual-node';
   return [
     role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
-    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, [account]),
+    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, holders([name], installNamespace)),
   ];
 }

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'NotFound'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'
+  | 'LeadershipLost'
   | 'Timeout';
 
 /** An error meant for people: `message` says what is wrong and what to change, `code` is stable. */

@@ -1,12 +1,16 @@
 // Isthmus inside a sandbox, as users run it: installed into every cluster, one process for each, targets peered with the source.
 // The processes are the command line of this checkout, so they can be measured, killed and restarted like any other program.
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { SERVICE_ACCOUNTS } from '../api/resource-types.ts';
 import { installInto } from '../cli/install.ts';
 import { peerClusters, type PeerCluster } from '../cli/peer-clusters.ts';
 import { untilTargetReady } from '../cli/target-readiness.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
+import { tokenKubeconfig } from '../manifests/peering.ts';
+import { ALL_COMPONENTS_ACCOUNT } from '../manifests/rbac.ts';
 import { AppError } from '../process/errors.ts';
 import type { ShutdownStep } from '../process/lifecycle.ts';
 import { startComponent, type ComponentProcess } from './component-process.ts';
@@ -35,6 +39,7 @@ export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal): Promi
     if (source === undefined) throw new AppError('NotFound', 'The sandbox has no source cluster.');
     const [port = 0] = await freePorts(1);
     await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? port : undefined, signal)));
+    await Promise.all(opened.map((cluster) => writeOwnKubeconfig(cluster, signal)));
     await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? port : undefined))));
     await Promise.all(targets.map((target) => peer(source, target, signal)));
     return running;
@@ -60,6 +65,23 @@ async function install({ client }: OpenedCluster, webhookPort: number | undefine
   await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl }, { tell: () => undefined, signal });
 }
 
+/** A year: a sandbox does not live longer. */
+const TOKEN_SECONDS = 365 * 24 * 60 * 60;
+
+/** Our processes act as the ServiceAccount that was installed for them: what it may not do fails here as it would in production. */
+async function writeOwnKubeconfig({ cluster, client, connection }: OpenedCluster, signal: AbortSignal): Promise<void> {
+  const at = { namespace: DEFAULT_INSTALL_NAMESPACE, name: ALL_COMPONENTS_ACCOUNT, subresource: 'token' } as const;
+  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
+  const { status } = await client.post<{ readonly status: { readonly token: string } }>(SERVICE_ACCOUNTS, at, request, signal);
+  const { certificateAuthority } = connection;
+  const text = tokenKubeconfig({ server: cluster.server, certificateAuthority, token: status.token, cluster: cluster.name, user: ALL_COMPONENTS_ACCOUNT });
+  await writeFile(ownKubeconfig(cluster), text, { mode: 0o600 });
+}
+
+function ownKubeconfig(cluster: Cluster): string {
+  return join(cluster.directory, 'isthmus.kubeconfig');
+}
+
 async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
   const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE };
   const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
@@ -78,7 +100,7 @@ interface RunCommand {
 function commandFor(cluster: Cluster, webhookPort: number | undefined): RunCommand {
   const components = webhookPort === undefined ? 'delegate-controller' : 'webhook,scheduler,delegate-controller,virtual-node';
   const webhook = webhookPort === undefined ? [] : ['--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
-  return { cluster, args: ['run', '--kubeconfig', cluster.kubeconfigPath, '--components', components, ...webhook] };
+  return { cluster, args: ['run', '--kubeconfig', ownKubeconfig(cluster), '--components', components, ...webhook] };
 }
 
 function logOf(cluster: Cluster): string {

@@ -9,8 +9,8 @@ import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
 import { messageOf } from '../process/errors.ts';
 import type { Admission } from './admission.ts';
-import type { AdmissionMetrics } from './admission-metrics.ts';
-import { answerFailure, answerReview, parseReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
+import type { AdmissionMetrics } from './admission-metrics-server.ts';
+import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
 import { admitPod } from './admit-pod.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
@@ -53,14 +53,16 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-type Decide = (request: AdmissionRequest, keys: SigningKeys) => Admission<KubernetesObject>;
+/** A request with the JSON of its object as it came. */
+type Asked = { readonly request: AdmissionRequest; readonly objectText?: string | undefined };
+type Decide = (asked: Asked, keys: SigningKeys) => Admission<KubernetesObject>;
 
 const DECISIONS: Readonly<Record<string, Decide>> = {
-  [ADMISSION_PATH]: (request, keys) => {
+  [ADMISSION_PATH]: ({ request, objectText }, keys) => {
     if (request.operation !== 'CREATE') return { kind: 'pass' };
-    return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys });
+    return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
   },
-  [TARGETS_PATH]: (request) => validateTarget(request.object),
+  [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
 };
 
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
@@ -84,11 +86,14 @@ class Admissions implements AdmissionServer {
       return503OnClosing: false,
       bodyLimit: BODY_LIMIT,
       requestTimeout: DEADLINES.requestTimeout,
-      onProtoPoisoning: 'ignore',
-      onConstructorPoisoning: 'ignore',
       logger: false,
     });
-    this.#app.addHook('onRequest', async (request, reply) => this.#take(request, reply));
+    this.#app.removeAllContentTypeParsers();
+    // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
+    this.#app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    this.#app.addHook('onRequest', (request, reply, done) => {
+      if (this.#take(request, reply)) done();
+    });
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
     }
@@ -137,37 +142,40 @@ class Admissions implements AdmissionServer {
     clearTimeout(patience);
   }
 
-  async #take(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (request.method !== 'POST') return;
+  /** Whether the request is taken on; if not, it has been answered. */
+  #take(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (request.method !== 'POST') return true;
     const release = this.#budget.take(Number(request.headers['content-length'] ?? BODY_LIMIT));
     if (release !== undefined) {
       reply.raw.once('close', release);
-      return;
+      return true;
     }
     this.#options.metrics.turnedAway('overload');
     // The body is not worth reading: with the connection it goes.
-    await reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
+    reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
+    return false;
   }
 
   #review(request: FastifyRequest, reply: FastifyReply, decide: Decide): unknown {
     const { metrics, keys } = this.#options;
     const startedAt = performance.now();
     const known = keys();
-    const parsed = parseReview(request.body);
+    const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
     if (known === undefined || parsed.kind === 'invalid') {
       metrics.turnedAway(known === undefined ? 'not-ready' : 'no-review');
       return reply.code(known === undefined ? 503 : 400).send({ message: parsed.kind === 'invalid' ? parsed.message : 'the webhook has no keys yet' });
     }
     const answer = parsed.kind === 'settled'
       ? answerReview(parsed.apiVersion, { uid: parsed.uid, object: { metadata: {} } }, parsed.admission)
-      : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, known));
+      : this.#answer(parsed.apiVersion, parsed, (asked) => decide(asked, known));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
-    return answer;
+    return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
   }
 
-  #answer(apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission<KubernetesObject>): AnsweredReview {
+  #answer(apiVersion: string, asked: Asked, decide: (asked: Asked) => Admission<KubernetesObject>): AnsweredReview {
+    const { request } = asked;
     try {
-      return answerReview(apiVersion, request, decide(request));
+      return answerReview(apiVersion, request, decide(asked));
     } catch (error) {
       this.#options.logger.error({ uid: request.uid, error: messageOf(error) }, 'review failed');
       return answerFailure(apiVersion, request.uid);

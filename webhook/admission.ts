@@ -8,6 +8,8 @@ export interface AdmissionContext {
   /** Who creates the pod. */
   readonly user: string;
   readonly keys: SigningKeys;
+  /** The pod's JSON as it came; made from the pod where it is missing. */
+  readonly text?: string | undefined;
 }
 
 /** A refusal: `reason` in CamelCase from the files beside this one, `message` with what to change. */

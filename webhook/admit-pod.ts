@@ -5,6 +5,7 @@ import type { Pod } from '../api/core.ts';
 import { digestOfText } from '../model/manifest-signature.ts';
 import { isElected } from '../model/pod.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, sealSourceManifest, type SealedManifest } from '../model/sealed-manifest.ts';
+import { saveSourceManifest } from '../model/source-manifest.ts';
 import { deny, type Admission, type AdmissionContext, type Denial } from './admission.ts';
 import { checkElection, checkScheduler } from './election-checks.ts';
 import { fitManifest } from './manifest-room.ts';
@@ -28,7 +29,7 @@ function electPod(pod: Pod, context: AdmissionContext): Admission {
   const sourcePod = withoutInjectedSidecars(pod);
   const constraints = constraintsOf(sourcePod);
   if (constraints.kind === 'deny') return constraints;
-  const manifest = fitManifest(sourcePod);
+  const manifest = fitManifest(sourcePod, (sourcePod === pod ? context.text : undefined) ?? saveSourceManifest(sourcePod));
   if (manifest.kind === 'deny') return manifest;
   const sealed = sealSourceManifest(manifest.text, holderOf(pod.metadata, context.namespace), context.user, context.keys);
   return { kind: 'mutate', object: toProxyPod(sourcePod, sealed, constraints), warnings: constraints.warnings };

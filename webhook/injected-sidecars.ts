@@ -49,16 +49,22 @@ const VAULT: Injector = {
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
 
-/** Labels or annotations of a proxy pod with the opt-out keys of every injector. */
-export function withOptOuts(on: 'labels' | 'annotations', map: StringMap): StringMap {
-  const optOuts = INJECTORS.flatMap(({ optOut }) => optOut).filter((wish) => wish.on === on && (wish.always || Object.hasOwn(map, wish.key)));
-  return { ...map, ...Object.fromEntries(optOuts.map(({ key, value }) => [key, value])) };
+const OPT_OUTS = INJECTORS.flatMap(({ optOut }) => optOut);
+
+/** The opt-out keys of every injector for labels or annotations such as these. */
+export function optOutsFor(on: 'labels' | 'annotations', map: StringMap): StringMap {
+  const optOuts: Record<string, string> = {};
+  for (const wish of OPT_OUTS) {
+    if (wish.on === on && (wish.always || Object.hasOwn(map, wish.key))) optOuts[wish.key] = wish.value;
+  }
+  return optOuts;
 }
 
 /** The pod as it was before injectors; the very same object when there were none. */
 export function withoutInjectedSidecars(pod: Pod): Pod {
   const { annotations = {} } = pod.metadata;
-  return INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark)).reduce(withoutSidecars, pod);
+  const found = INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark));
+  return found.length === 0 ? pod : found.reduce(withoutSidecars, pod);
 }
 
 function withoutSidecars(pod: Pod, { mark, injected, traces }: Injector): Pod {

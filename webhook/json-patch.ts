@@ -14,15 +14,13 @@ export function diffJson(before: Json, after: Json, pointer = ''): PatchOperatio
     if (!Object.hasOwn(after, key)) operations.push({ op: 'remove', path: child(pointer, key) });
   }
   for (const [key, value] of Object.entries(after)) {
-    const path = child(pointer, key);
-    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path, value });
-    else operations.push(...diffValue(before[key], value, path));
+    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: child(pointer, key), value });
+    else if (before[key] !== value) operations.push(...diffValue(before[key], value, child(pointer, key)));
   }
   return operations;
 }
 
 function diffValue(before: unknown, after: unknown, path: string): PatchOperation[] {
-  if (before === after) return [];
   if (isObject(before) && isObject(after)) return diffJson(before, after, path);
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }];
 }

@@ -5,7 +5,7 @@ import { delay } from '../kubernetes/backoff.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { messageOf } from '../process/errors.ts';
-import { AdmissionMetrics } from './admission-metrics.ts';
+import { AdmissionMetrics } from './admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer } from './admission-server.ts';
 import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
 import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';

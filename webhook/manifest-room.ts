@@ -1,7 +1,7 @@
 // Makes the source manifest fit beside the pod's own annotations, compressed where it must be.
 import { SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
 import type { Pod, StringMap } from '../api/core.ts';
-import { compressSourceManifest, saveSourceManifest } from '../model/source-manifest.ts';
+import { compressSourceManifest } from '../model/source-manifest.ts';
 import { deny, type Denial } from './admission.ts';
 
 /** Most bytes that the keys and values of an object's annotations may take (apimachinery `validation.TotalAnnotationSizeLimitB`). */
@@ -9,10 +9,9 @@ export const ANNOTATIONS_LIMIT = 256 * 1024;
 /** Bytes kept free for what comes later: signature, opt-outs of other webhooks, where the delegate runs and its annotations. */
 const RESERVE = 8 * 1024;
 
-/** The text for the annotation, or why there is no room for it. */
-export function fitManifest(sourcePod: Pod): { readonly kind: 'fits'; readonly text: string } | Denial {
+/** The text for the annotation from the source pod's JSON, or why there is no room for it. */
+export function fitManifest(sourcePod: Pod, manifest: string): { readonly kind: 'fits'; readonly text: string } | Denial {
   const room = ANNOTATIONS_LIMIT - RESERVE - SOURCE_MANIFEST_ANNOTATION.length - bytesOf(sourcePod.metadata.annotations ?? {});
-  const manifest = saveSourceManifest(sourcePod);
   if (takesAtMost(manifest, room)) return { kind: 'fits', text: manifest };
   const compressed = compressSourceManifest(manifest);
   if (compressed.length <= room) return { kind: 'fits', text: compressed };

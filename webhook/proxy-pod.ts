@@ -6,7 +6,7 @@ import {
 } from '../api/keys.ts';
 import type { Pod, PodSpec, Toleration } from '../api/core.ts';
 import type { SealedManifest } from '../model/sealed-manifest.ts';
-import { withOptOuts } from './injected-sidecars.ts';
+import { optOutsFor } from './injected-sidecars.ts';
 import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
 
 const PROXY_TOLERATIONS: readonly Toleration[] = [
@@ -23,11 +23,13 @@ export function toProxyPod(pod: Pod, sealed: SealedManifest, { constraints }: Co
 }
 
 function toProxyMetadata({ metadata }: Pod, { manifest, signature }: SealedManifest): Pod['metadata'] {
+  const { labels = {}, annotations = {} } = metadata;
   return {
     ...metadata,
-    labels: { ...withOptOuts('labels', metadata.labels ?? {}), [HAS_FINALIZER_LABEL]: TRUE },
+    labels: { ...labels, ...optOutsFor('labels', labels), [HAS_FINALIZER_LABEL]: TRUE },
     annotations: {
-      ...withOptOuts('annotations', metadata.annotations ?? {}),
+      ...annotations,
+      ...optOutsFor('annotations', annotations),
       [SOURCE_MANIFEST_ANNOTATION]: manifest,
       [SOURCE_SIGNATURE_ANNOTATION]: signature,
     },

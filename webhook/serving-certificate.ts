@@ -1,6 +1,7 @@
 // Which of the webhook's own certificates to make, and when: decided from what is stored and the time, so that replicas agree.
 // A new CA is trusted before anything is signed with it, and an old one for as long as what it signed may be in use.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { Secret, StringMap } from '../api/core.ts';
 
 /** A certificate and its key, both PEM. */
@@ -72,7 +73,8 @@ function isGood(leaf: CertificatePair, signer: CertificatePair, hosts: readonly 
 }
 
 function holds(certificate: X509Certificate, host: string): boolean {
-  return (certificate.checkIP(host) ?? certificate.checkHost(host)) !== undefined;
+  // Asked for an IP address that is none, the certificate throws.
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
 function madeAt({ certificate }: CertificatePair): number {

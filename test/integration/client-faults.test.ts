@@ -23,6 +23,7 @@ import type { Cluster } from '../../sandbox/control-plane.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { FollowedCollection } from '../support/followed-collection.ts';
+import { runRandomFaults } from '../support/random-faults.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
 type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
@@ -208,13 +209,12 @@ describe('history that is gone', () => {
     const followed = await follow(clientOf(proxy.connection));
     await churn();
     await settled(followed, 5_000);
-    proxy.failWatches(410, 'Expired');
-    proxy.refuse();
+    proxy.freezeWatches();
     for (const { metadata } of (await admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' })).slice(0, 3)) {
       await admin.delete(CONFIG_MAPS, { namespace: NAMESPACE, name: metadata.name ?? '' });
     }
     const { length } = followed.deletes;
-    proxy.heal();
+    proxy.failWatches(410, 'Expired');
     await settled(followed, 5_000);
     assert.equal(followed.deletes.length, length + 3);
     assert.equal(proxy.count('list', 'configmaps'), 2);
@@ -331,8 +331,8 @@ describe('errors of the server', () => {
       await sleep(20);
     }
     throttled = false;
-    const hits = proxy.requests.filter(({ at }) => at > began + 50).length;
-    assert(hits <= 4 + 4, `${hits} requests in 4 s of "wait a second"`);
+    const hits = proxy.requests.filter(({ at }) => at > began + 700).length;
+    assert(hits <= 6, `${hits} requests in 4 s of "wait a second"`);
     assert(answered > 40, `the other cluster answered ${answered} lists meanwhile`);
     await Promise.all(calls);
     await settled(followed, 10_000);
@@ -467,5 +467,12 @@ describe('credentials that change while watching (39)', () => {
     await writeFile(path, await bearer('one'));
     const third = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } });
     assert.equal(await whoAmI(third), `system:serviceaccount:${NAMESPACE}:one`);
+  });
+});
+
+describe('random faults', () => {
+  it('for 20 s lose nothing and keep every key in order; `npm run test:soak` does it for 10 minutes', { timeout: 60_000 }, async () => {
+    const run = await runRandomFaults(cluster, admin, { ms: 20_000, seed: Math.floor(Math.random() * 1e9) });
+    assert(run.writes > 100 && run.breaks > 5, JSON.stringify(run));
   });
 });

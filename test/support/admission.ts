@@ -4,7 +4,7 @@ import type { Pod } from '../../api/core.ts';
 import { toSigningKeys, type SigningKeys } from '../../model/manifest-signature.ts';
 import { admitPod } from '../../webhook/admit-pod.ts';
 import type { Admission } from '../../webhook/admission.ts';
-import { answerReview, parseReview, type AdmissionResponse } from '../../webhook/admission-review.ts';
+import { answerReview, parseReview, printReview, type AdmissionResponse } from '../../webhook/admission-review.ts';
 
 /** Keys of these tests; the last one signs. */
 export const KEYS = keysOf({ 'key-0001': 1, 'key-0002': 2 });
@@ -24,9 +24,9 @@ export interface Asking {
   readonly keys?: SigningKeys;
 }
 
-/** The decision about a pod. */
-export function admit(pod: Pod, { user = USER, namespace = pod.metadata.namespace ?? 'default', keys = KEYS }: Asking = {}): Admission {
-  return admitPod(pod, { user, namespace, keys });
+/** The decision about a pod; `text` is its JSON as it came. */
+export function admit(pod: Pod, { user = USER, namespace = pod.metadata.namespace ?? 'default', keys = KEYS }: Asking = {}, text?: string): Admission {
+  return admitPod(pod, { user, namespace, keys, text });
 }
 
 /** A review of the creation of a pod, as an API server sends it. */
@@ -59,9 +59,10 @@ export interface Reviewed {
 
 /** Sends a pod through a review as bytes, and applies the patch by an implementation that is not ours. */
 export function review(pod: Pod, asking: Asking = {}): Reviewed {
-  const parsed = parseReview(JSON.parse(JSON.stringify(reviewOf(pod, { namespace: asking.namespace ?? pod.metadata.namespace ?? 'default' }))));
+  const parsed = parseReview(JSON.stringify(reviewOf(pod, { namespace: asking.namespace ?? pod.metadata.namespace ?? 'default' })));
   if (parsed.kind !== 'review') throw new Error(`no review: ${JSON.stringify(parsed)}`);
-  const { response } = answerReview(parsed.apiVersion, parsed.request, admit(parsed.request.object as Pod, asking));
+  const answer = answerReview(parsed.apiVersion, parsed.request, admit(parsed.request.object as Pod, asking, parsed.objectText));
+  const { response } = JSON.parse(printReview(answer)) as { response: AdmissionResponse };
   const patch = response.patch === undefined ? [] : (JSON.parse(Buffer.from(response.patch, 'base64').toString()) as jsonPatch.Operation[]);
   return { response, patch, pod: jsonPatch.applyPatch(structuredClone(pod), patch, true, true, false).newDocument };
 }

@@ -184,7 +184,7 @@ export class FaultProxy {
   async #forward(request: Http2ServerRequest, response: Http2ServerResponse, fault: Fault | undefined, isWatch: boolean): Promise<void> {
     const body = await readAll(request);
     const headers = Object.fromEntries(['accept', 'content-type', 'user-agent'].flatMap((name) => (request.headers[name] === undefined ? [] : [[name, String(request.headers[name])]])));
-    const answer = await this.#upstream.request({ method: request.method as 'GET', path: request.url, headers, ...(body.length > 0 && { body }) });
+    const answer = await this.#upstream.request({ method: request.method, path: request.url, headers, ...(body.length > 0 && { body }) });
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'swallow-answer') return void answer.body.resume().on('error', () => undefined);
     response.writeHead(answer.statusCode, { 'content-type': 'application/json' });

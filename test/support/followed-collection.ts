@@ -11,6 +11,8 @@ import { SILENT } from './scripted-api-server.ts';
 export class FollowedCollection {
   /** Keys whose deletion was told, in order. */
   readonly deletes: string[] = [];
+  /** How many changes were told. */
+  changes = 0;
   /** How often the watch broke. */
   breaks = 0;
   /** How often the collection was listed. */
@@ -77,6 +79,7 @@ export class FollowedCollection {
   }
 
   #note(key: string, before: string | undefined, after: string | undefined): void {
+    this.changes += 1;
     const versions = this.#versions.get(key) ?? [];
     assert.equal(before === undefined, this.#lastWasDelete(key), `${key} is told as new when it is`);
     if (after === undefined) this.deletes.push(key);

@@ -322,6 +322,7 @@ describe('Informer', () => {
     const broken = new Promise<ConnectionState>((resolve) => informer.onConnection(resolve));
     start();
     (await server.next()).cut();
+    (await server.next()).cut(); // a read is tried twice
     const state = await broken;
     assert(state.kind === 'broken' && state.error instanceof UnreachableError);
   });

@@ -1,0 +1,29 @@
+// /healthz, /readyz and /metrics. Alive means that the event loop turns; ready means that every named check holds, for instance that
+// the caches have been filled. A standby is ready: it is up to date and waits.
+import Fastify from 'fastify';
+import type { AddressInfo } from 'node:net';
+import { METRICS } from './metrics.ts';
+
+/** What must hold before this process counts as ready, by name. */
+export type ReadyChecks = Readonly<Record<string, () => boolean>>;
+
+/** A running server. */
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Listens; port 0 takes any that is free. Throws what listening throws. */
+export async function startHealthServer(options: { readonly host: string; readonly port: number; readonly checks: ReadyChecks }): Promise<HealthServer> {
+  const server = Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000 });
+  server.get('/healthz', () => 'ok\n');
+  server.get('/readyz', (_request, reply) => {
+    const results = Object.entries(options.checks).map(([name, holds]) => [name, holds()] as const);
+    const isReady = results.every(([, holds]) => holds);
+    const lines = results.map(([name, holds]) => `[${holds ? '+' : '-'}] ${name} ${holds ? 'ok' : 'not ready'}\n`).join('');
+    return reply.code(isReady ? 200 : 503).type('text/plain').send(`${lines}${isReady ? 'ready' : 'not ready'}\n`);
+  });
+  server.get('/metrics', async (_request, reply) => reply.type(METRICS.contentType).send(await METRICS.metrics()));
+  await server.listen({ host: options.host, port: options.port });
+  return { port: (server.server.address() as AddressInfo).port, close: () => server.close() };
+}

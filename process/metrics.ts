@@ -1,0 +1,66 @@
+// Prometheus metrics of this process, in one registry. Names and units follow Prometheus and, for queues, client-go `util/workqueue`.
+// Labels have few values: names of controllers and leases, never of objects.
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Where all metrics of this process are registered. */
+export const METRICS = new Registry();
+
+/** Adds what Node knows of itself (memory, CPU, event loop). Call once, where metrics are served. */
+export function collectProcessMetrics(): void {
+  collectDefaultMetrics({ register: METRICS });
+}
+
+const LATENCY_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+const queues = new Map<string, () => number>();
+const leases = new Map<string, () => boolean>();
+
+const adds = new Counter({ name: 'isthmus_workqueue_adds_total', help: 'Keys that began to wait.', labelNames: ['name'], registers: [METRICS] });
+const retries = new Counter({ name: 'isthmus_workqueue_retries_total', help: 'Runs that failed and are tried again.', labelNames: ['name'], registers: [METRICS] });
+const waits = new Histogram({
+  name: 'isthmus_workqueue_queue_duration_seconds', help: 'How long a key waited before its run.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
+});
+const work = new Histogram({
+  name: 'isthmus_workqueue_work_duration_seconds', help: 'How long a run took.', labelNames: ['name'], buckets: LATENCY_BUCKETS, registers: [METRICS],
+});
+METRICS.registerMetric(
+  new Gauge({
+    name: 'isthmus_workqueue_depth', help: 'Keys that wait or run.', labelNames: ['name'], registers: [],
+    collect() {
+      for (const [name, depth] of queues) this.set({ name }, depth());
+    },
+  }),
+);
+METRICS.registerMetric(
+  new Gauge({
+    name: 'isthmus_leading', help: 'Whether this process holds the lease.', labelNames: ['lease'], registers: [],
+    collect() {
+      for (const [lease, holds] of leases) this.set({ lease }, holds() ? 1 : 0);
+    },
+  }),
+);
+
+/** What a work queue tells; times in ms. */
+export interface QueueMetrics {
+  added(): void;
+  started(waitedMs: number): void;
+  ended(ranMs: number, outcome: 'done' | 'failed'): void;
+}
+
+/** Metrics of the queue of this name; `depth` is asked at each scrape. */
+export function queueMetrics(name: string, depth: () => number): QueueMetrics {
+  queues.set(name, depth);
+  const [added, failed, waited, ran] = [adds.labels(name), retries.labels(name), waits.labels(name), work.labels(name)];
+  return {
+    added: () => added.inc(),
+    started: (waitedMs) => waited.observe(waitedMs / 1_000),
+    ended: (ranMs, outcome) => {
+      ran.observe(ranMs / 1_000);
+      if (outcome === 'failed') failed.inc();
+    },
+  };
+}
+
+/** Shows whether a lease is held; asked at each scrape. */
+export function leaseMetric(lease: string, holds: () => boolean): void {
+  leases.set(lease, holds);
+}

@@ -1,0 +1,122 @@
+// Two replicas under leader election on a real API server; the leader is stopped for longer than its lease, blocked, and cut off.
+// Who wrote when is read from the API server's audit log. Durations are shortened; production uses LEASE_TIMINGS, 15/10/2 s.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { LEASES } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
+import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+
+const REPLICA = fileURLToPath(new URL('../support/writing-replica.js', import.meta.url));
+
+let sandbox: Sandbox;
+let client: ClusterClient;
+const children = new Set<ChildProcess>();
+
+before(async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'isthmus-election-'));
+  sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
+  client = (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
+});
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+});
+after(async () => {
+  await client?.transport.close();
+  await sandbox?.stop();
+  if (sandbox !== undefined) await rmdir(sandbox.dir);
+});
+
+/** Starts a process that writes as often as it can while it leads; its writes carry the name of the test and its own. */
+async function replica(lease: string, name: string): Promise<ChildProcess> {
+  const child = fork(REPLICA, [sandbox.clusters[0]!.kubeconfigPath, lease, name], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  children.add(child);
+  await once(child, 'message');
+  return child;
+}
+
+const holder = async (lease: string) => (await client.get(LEASES, { namespace: 'default', name: lease })).spec?.holderIdentity ?? '';
+
+async function untilHeldBy(lease: string, name: string, ms = 15_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while ((await holder(lease).catch(() => '')) !== name) {
+    assert(performance.now() < deadline, `${lease} is not held by ${name}`);
+    await sleep(50);
+  }
+}
+
+/** Writers in the order of the API server's answers, each once for every uninterrupted series. */
+async function writers(lease: string): Promise<string[]> {
+  await sleep(1_000); // the audit log is written in batches
+  const text = await readFile(sandbox.clusters[0]!.auditLog!, 'utf8');
+  const turns: string[] = [];
+  const writes = text.split('\n').filter((line) => line.includes(`"isthmus-writer-${lease}-`)).map((line) => JSON.parse(line) as AuditEvent);
+  const done = writes.filter(({ verb, objectRef, responseStatus }) => verb === 'patch' && objectRef.resource === 'configmaps' && responseStatus.code < 300);
+  for (const { userAgent } of done.toSorted((a, b) => a.stageTimestamp.localeCompare(b.stageTimestamp))) {
+    const name = userAgent.split('-').at(-1)!;
+    if (turns.at(-1) !== name) turns.push(name);
+  }
+  assert(done.length > 20, `${done.length} writes`);
+  return turns;
+}
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly userAgent: string;
+  readonly stageTimestamp: string;
+  readonly objectRef: { readonly resource: string };
+  readonly responseStatus: { readonly code: number };
+}
+
+describe('two replicas under leader election', () => {
+  it('production durations leave room between the end of acting and the taking of the lease', () => {
+    assert(LEASE_TIMINGS.renewWithinMs + 5_000 <= LEASE_TIMINGS.leaseMs);
+    assert(LEASE_TIMINGS.renewEveryMs + LEASE_TIMINGS.retryMs * 1.2 < LEASE_TIMINGS.renewWithinMs);
+  });
+
+  it('SIGSTOP of the leader for longer than its lease, then SIGCONT: never two writers', { timeout: 60_000 }, async () => {
+    const first = await replica('stopped', 'one');
+    await untilHeldBy('stopped', 'one');
+    const second = await replica('stopped', 'two');
+    for (const [leader, next] of [[first, 'two'], [second, 'one']] as const) {
+      await sleep(700);
+      leader.kill('SIGSTOP');
+      await untilHeldBy('stopped', next);
+      await sleep(500);
+      leader.kill('SIGCONT');
+      await sleep(1_500);
+    }
+    assert.deepEqual(await writers('stopped'), ['one', 'two', 'one']);
+  });
+
+  it('57: an event loop that is blocked for longer than the lease: the leader steps down rather than act', { timeout: 60_000 }, async () => {
+    const first = await replica('blocked', 'one');
+    await untilHeldBy('blocked', 'one');
+    await replica('blocked', 'two');
+    await sleep(500);
+    first.send('block');
+    await untilHeldBy('blocked', 'two');
+    await sleep(3_000);
+    assert.deepEqual(await writers('blocked'), ['one', 'two']);
+  });
+
+  it('gives the lease back when it ends, so that the next one need not wait', { timeout: 60_000 }, async () => {
+    const first = await replica('ended', 'one');
+    await untilHeldBy('ended', 'one');
+    const second = await replica('ended', 'two');
+    const began = performance.now();
+    first.kill('SIGTERM');
+    await untilHeldBy('ended', 'two');
+    assert(performance.now() - began < 1_500, 'less than a lease');
+    second.kill('SIGTERM');
+  });
+});
