@@ -30,5 +30,5 @@ async function startServers(): Promise<WebhookPorts> {
   return { ours: ours.port, noop: typeof address === 'object' && address !== null ? address.port : 0 };
 }
 
-process.on('disconnect', () => process.disconnect?.());
 process.send?.(await startServers());
+process.on('disconnect', () => process.kill(process.pid)); // the parent has gone

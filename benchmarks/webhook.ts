@@ -103,18 +103,19 @@ async function sendReviews(port: number, body: string, { connections, requests }
 
 /** A pod as workloads have it: some containers with environment, probes and mounts, about 6 kB of JSON. */
 function samplePod(): Pod {
-  const container = (name: string): Pod['spec']['containers'][number] => ({
+  const container = (name: string) => ({
     name,
     image: `registry.example/team/${name}:1.2.3`,
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
     volumeMounts: [{ name: 'data', mountPath: `/data/${name}` }],
-    ...{ env: Array.from({ length: 24 }, (_, index) => ({ name: `SETTING_${name.toUpperCase()}_${index}`, value: `value ${index} of ${name}` })) },
+    env: Array.from({ length: 24 }, (_, index) => ({ name: `SETTING_${name.toUpperCase()}_${index}`, value: `value ${index} of ${name}` })),
   });
+  const volumes = [{ name: 'data', emptyDir: {} }];
   const pod: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { generateName: 'web-6d8f9c7b5d-', namespace: NAMESPACE, labels: { app: 'web', 'pod-template-hash': '6d8f9c7b5d' }, annotations: { [ELECT_ANNOTATION]: '' } },
-    spec: { containers: [container('main'), container('cache')], volumes: [{ name: 'data', ...{ emptyDir: {} } }] },
+    spec: { containers: [container('main'), container('cache')], volumes },
   };
   const filler = 'x'.repeat(Math.max(0, POD_BYTES - JSON.stringify(pod).length - 30));
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, 'example.com/config': filler } } };

@@ -1,10 +1,10 @@
-// Shell that publishes the target's ClusterSummary: on change, at most twice a second, and nothing when nothing changed.
+// Shell that publishes the target's ClusterSummary: half a second after a change, and nothing when nothing changed.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
 import type { Node, Pod } from '../api/core.ts';
 import { CLUSTER_SUMMARIES, NODES } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { DONE, startController } from '../kubernetes/controller.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { nodeUsage, toClusterSummary, toTargetNodeRecord, type TargetNode } from './cluster-summary.ts';
 import type { TargetPod } from './target-pod.ts';
@@ -18,38 +18,74 @@ export interface SummaryOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-summary';
-/** Shortest time between two publications in ms. */
-const PUBLISH_INTERVAL_MS = 500;
+/**
+ * How long changes are gathered before they are published, in ms. It also lets a source hear of a delegate's node before the figures
+ * count it: the other way round, it would count the delegate twice for a moment.
+ */
+const GATHER_MS = 500;
 
 /** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
   const { client, pods, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  let published = '';
-  /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
-  let delegateGotNode = false;
-  let publishedAt = -Infinity;
-  const publish = async () => {
-    const wait = publishedAt + PUBLISH_INTERVAL_MS - performance.now();
-    if (wait > 0) return { kind: 'requeue-after', ms: wait } as const;
-    const summary = toClusterSummary(nodes.records(), nodeUsage(pods.records()), pods.resourceVersion);
-    const { observed: _observed, ...figures } = summary;
-    if (JSON.stringify(figures) === published && !delegateGotNode) return DONE;
-    delegateGotNode = false;
-    publishedAt = performance.now();
-    await client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
-    published = JSON.stringify(figures);
-    return DONE;
-  };
+  const reporter = new SummaryReporter(client, nodes, pods);
   const ready = Promise.all([nodes.synced, pods.synced]);
-  const controller = startController({ name: 'summary', reconcile: publish, concurrency: 1, logger, ready }, signal);
+  const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
   nodes.onChange(changed);
   pods.onChange((_key, before, after) => {
-    if (before?.occupies?.nodeName === after?.occupies?.nodeName) return;
-    if (after?.chaperonUid !== undefined && after.occupies !== undefined) delegateGotNode = true;
-    changed();
+    if (reporter.observe(before, after)) changed();
   });
   changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);
+}
+
+class SummaryReporter {
+  readonly #client: ClusterClient;
+  readonly #nodes: Informer<Node, TargetNode>;
+  readonly #pods: Informer<Pod, TargetPod>;
+  #published: string | undefined;
+  /** Since when changes are gathered, in ms of a monotonic clock. */
+  #gatheringSince: number | undefined;
+  /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
+  #delegateGotNode = false;
+
+  constructor(client: ClusterClient, nodes: Informer<Node, TargetNode>, pods: Informer<Pod, TargetPod>) {
+    this.#client = client;
+    this.#nodes = nodes;
+    this.#pods = pods;
+  }
+
+  /** Whether a change of a pod changes what is free. */
+  observe(before: TargetPod | undefined, after: TargetPod | undefined): boolean {
+    if (before?.occupies?.nodeName === after?.occupies?.nodeName) return false;
+    if (after?.chaperonUid !== undefined && after.occupies !== undefined) this.#delegateGotNode = true;
+    return true;
+  }
+
+  async publish(signal: AbortSignal): Promise<ReconcileResult> {
+    const ms = this.#msToGather();
+    if (ms > 0) return { kind: 'requeue-after', ms };
+    this.#gatheringSince = undefined;
+    const summary = toClusterSummary(this.#nodes.records(), nodeUsage(this.#pods.records()), this.#pods.resourceVersion);
+    const { observed: _observed, ...figures } = summary;
+    const text = JSON.stringify(figures);
+    if (text === this.#published && !this.#delegateGotNode) return DONE;
+    this.#delegateGotNode = false; // another one may get its node while this is written
+    try {
+      await this.#client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
+    } catch (error) {
+      this.#delegateGotNode = true;
+      throw error;
+    }
+    this.#published = text;
+    return DONE;
+  }
+
+  #msToGather(): number {
+    if (this.#published === undefined) return 0;
+    const now = performance.now();
+    this.#gatheringSince ??= now;
+    return this.#gatheringSince + GATHER_MS - now;
+  }
 }

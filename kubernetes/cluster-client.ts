@@ -83,12 +83,12 @@ export class ClusterClient {
     return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
 
-  /** Reads one page of at most `limit` objects; pass `continue` of the page before to go on. */
+  /** Reads one page of at most `limit` objects, without their managedFields; pass `continue` of the page before to go on. */
   listPage<T extends KubernetesObject>(
     type: ResourceType<T>, selection: Selection, page: { readonly limit: number; readonly continue?: string | undefined }, signal?: AbortSignal,
   ): Promise<ListPage<T>> {
     const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
-    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
+    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, slim: true }, signal);
   }
 
   /** Reads all objects, page by page. */

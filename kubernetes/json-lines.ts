@@ -1,11 +1,12 @@
 // A watch is a stream of JSON documents, one a line, cut into chunks anywhere, even inside a UTF-8 character.
+import { withoutManagedFields } from './managed-fields.ts';
 
 const NEWLINE = 0x0a;
 /** Longest line that is kept, in bytes: an object has at most 1.5 MB in etcd, in JSON somewhat more. */
 export const MAX_LINE_BYTES = 16 << 20;
 
 /**
- * Splits a byte stream into parsed lines. Bytes are decoded a whole line at a time, so a character that is cut by a chunk survives.
+ * Splits a byte stream into parsed lines, without managedFields. Bytes are decoded a whole line at a time, so a character that is cut by a chunk survives.
  * An unfinished last line is dropped: the stream broke there, and the watch is resumed from the version before it.
  * @throws SyntaxError when a finished line is no JSON, RangeError when a line is longer than {@link MAX_LINE_BYTES}.
  */
@@ -19,7 +20,7 @@ export async function* parseJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncG
       pending = [];
       pendingBytes = 0;
       start = end + 1;
-      if (line.trim() !== '') yield JSON.parse(line) as unknown;
+      if (line !== '' && line.trim() !== '') yield JSON.parse(withoutManagedFields(line)) as unknown;
     }
     if (start === chunk.length) continue;
     pending.push(chunk.subarray(start));

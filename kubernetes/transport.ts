@@ -10,6 +10,7 @@ import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type Transpo
 import { CredentialSource } from './credential-source.ts';
 import { NotLeaderError, type Fence } from './fence.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
+import { withoutManagedFields } from './managed-fields.ts';
 import { DeadlineError, sendCall } from './pending-call.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { responseOf } from './watch-session.ts';
@@ -27,6 +28,8 @@ export interface Call {
   readonly fence?: Fence | undefined;
   /** Neither waits for, nor counts in, the rate: leases must be renewed when the rest is throttled. */
   readonly urgent?: boolean;
+  /** Whether the answer is to be parsed without managedFields. */
+  readonly slim?: boolean;
   /** Deadline of this call in ms, where it is not the transport's. */
   readonly timeoutMs?: number;
 }
@@ -74,7 +77,7 @@ export class Transport {
       signal?.throwIfAborted();
       const answer = await this.#answer(call, signal);
       if (answer.status >= 300) throw this.#toApiError(answer);
-      return JSON.parse(answer.body) as T;
+      return JSON.parse(call.slim === true ? withoutManagedFields(answer.body) : answer.body) as T;
     } catch (error) {
       throw this.#explain(error, call, signal);
     }

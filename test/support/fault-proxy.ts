@@ -208,13 +208,23 @@ async function relayBody(watch: OpenWatch, fault: Fault | undefined): Promise<vo
     if (watch.frozen) continue;
     const part = chunk.subarray(0, Math.min(chunk.length, left));
     left -= part.length;
-    if (!response.write(part)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!response.write(part)) await drained(response);
     if (left > 0) continue;
     await sleep(5); // lets the part go out first
     breakStream(response);
     return;
   }
   if (!watch.frozen) response.end();
+}
+
+function drained(response: Http2ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }
 
 function breakStream(response: Http2ServerResponse): void {

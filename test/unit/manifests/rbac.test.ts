@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../manifests/rbac-objects.ts';
-import { clusterRoles, COMPONENT_ACCOUNTS, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
+import { ALL_COMPONENTS_ACCOUNT, clusterRoles, COMPONENT_ACCOUNTS, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
 
 const objects = rbacManifests('ns');
 const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
@@ -113,9 +113,10 @@ describe('bindings', () => {
     assert.deepEqual(clusterWide, COMPONENT_ACCOUNTS);
   });
 
-  it('give each component its own ClusterRole alone', () => {
+  it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      assert.deepEqual(binding.subjects, [{ kind: 'ServiceAccount', namespace: 'ns', name: binding.roleRef.name }]);
+      const names = [binding.roleRef.name, ALL_COMPONENTS_ACCOUNT];
+      assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
     }
   });
 
@@ -140,6 +141,6 @@ describe('bindings', () => {
     const binding = targetSecretReaderBinding('team-a', 'ns') as BindingObject;
     assert.equal(binding.metadata.namespace, 'team-a');
     assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader' });
-    assert.deepEqual(binding.subjects, TARGET_USERS.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
+    assert.deepEqual(binding.subjects, [...TARGET_USERS, ALL_COMPONENTS_ACCOUNT].map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
   });
 });

@@ -1,0 +1,58 @@
+// Takes `metadata.managedFields` out of JSON text before it is parsed: a third of a usual object, made of many small ones that cost
+// the most to parse and that nobody here reads.
+
+const KEY = '"managedFields":[';
+const [QUOTE, BACKSLASH, OPEN, CLOSE, COMMA] = [0x22, 0x5c, 0x5b, 0x5d, 0x2c];
+
+/**
+ * The text of an object, or of a list of them, without the managedFields of their metadata. A key with its quotes and an opening
+ * bracket cannot be part of a string, for there its quotes would be escaped. In an object's text metadata comes before all other
+ * fields that can hold a field of that name: what comes after `"spec":` is left as it is, up to the next object's `"metadata":`.
+ */
+export function withoutManagedFields(text: string): string {
+  let kept = '';
+  let from = 0;
+  for (let at = text.indexOf(KEY); at !== -1; at = text.indexOf(KEY, at + KEY.length)) {
+    if (!isInMetadata(text, from, at)) continue;
+    const end = endOfArray(text, at + KEY.length);
+    if (end === -1) break; // the text is cut: the parser will say so
+    const isLast = text.charCodeAt(end) !== COMMA;
+    const hasCommaBefore = text.charCodeAt(at - 1) === COMMA;
+    kept += text.slice(from, isLast && hasCommaBefore ? at - 1 : at);
+    from = isLast ? end : end + 1;
+    at = end;
+  }
+  return from === 0 ? text : kept + text.slice(from);
+}
+
+function isInMetadata(text: string, from: number, at: number): boolean {
+  const metadata = text.lastIndexOf('"metadata":{', at);
+  if (metadata < from) return false;
+  const spec = text.indexOf('"spec":', metadata);
+  return spec === -1 || spec > at;
+}
+
+/** Index behind the bracket that closes an array whose elements begin at `at`; -1 when the text ends before. */
+function endOfArray(text: string, at: number): number {
+  let depth = 1;
+  for (let i = at; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code === QUOTE) i = endOfString(text, i + 1);
+    else if (code === OPEN) depth += 1;
+    else if (code === CLOSE) {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return -1;
+}
+
+/** Index of the quote that ends a string which begins at `at`; the end of the text when there is none. */
+function endOfString(text: string, at: number): number {
+  for (let end = text.indexOf('"', at); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,125 @@
+// What holds for any pod, known fields or not, with keys that mislead programs.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Pod } from '../../../api/core.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../../../api/keys.ts';
+import { sealedManifestOf } from '../../../model/sealed-manifest.ts';
+import { restoreSourcePod } from '../../../model/source-manifest.ts';
+import { review } from '../../support/admission.ts';
+
+const ODD = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a/b', '~1', '~0', '', '0', '-', '\ud800', 'ключ', 'sidecar.istio.io/status'];
+const key = fc.oneof(fc.constantFrom(...ODD), fc.string());
+const isUsers = (name: string): boolean => !name.startsWith(OWN_PREFIX);
+/** Keys are set one by one as a JSON parser does, so that `__proto__` is one of them. */
+const toRecord = <T>(entries: readonly (readonly [string, T])[]): Record<string, T> => {
+  const record: Record<string, T> = {};
+  for (const [name, value] of entries) Object.defineProperty(record, name, { value, enumerable: true, configurable: true, writable: true });
+  return record;
+};
+const mapOf = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> => fc.array(fc.tuple(key.filter(isUsers), value), { maxLength: 5 }).map(toRecord);
+const json = fc.oneof(fc.jsonValue({ maxDepth: 3 }), mapOf(fc.jsonValue({ maxDepth: 1 })));
+const toleration = fc.record({ key: fc.string(), operator: fc.constantFrom('Exists', 'Equal'), tolerationSeconds: fc.integer() }, { requiredKeys: [] });
+
+const pods: fc.Arbitrary<Pod> = fc
+  .record({
+    name: fc.constantFrom('web', ''),
+    labels: fc.option(mapOf(fc.string()), { nil: undefined }),
+    annotations: mapOf(fc.string()),
+    finalizers: fc.option(fc.array(fc.constantFrom('example.com/a', 'example.com/b', `${OWN_PREFIX}c2`, DELEGATE_FINALIZER), { maxLength: 3 }), { nil: undefined }),
+    spec: mapOf(json),
+    metadata: mapOf(json),
+    tolerations: fc.option(fc.array(toleration, { maxLength: 3 }), { nil: undefined }),
+    isElected: fc.boolean(),
+  })
+  .map(({ name, labels, annotations, finalizers, spec, metadata, tolerations, isElected }) => {
+    const { schedulerName: _scheduler, nodeName: _node, volumes: _volumes, initContainers: _init, nodeSelector: _selector, ...otherSpec } = spec;
+    const { ownerReferences: _owners, ...otherMetadata } = metadata;
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        ...otherMetadata,
+        namespace: 'default',
+        ...(name === '' ? { generateName: 'web-' } : { name, generateName: '' }),
+        ...(labels && { labels }),
+        ...(finalizers && { finalizers }),
+        annotations: isElected ? { ...annotations, [ELECT_ANNOTATION]: '' } : annotations,
+      },
+      spec: { ...otherSpec, containers: [{ name: 'c', image: 'i' }], ...(tolerations && { tolerations }) },
+    };
+    return JSON.parse(JSON.stringify(pod)) as Pod; // as it travels: no -0, no undefined
+  });
+
+const elected = pods.filter((pod) => Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION));
+const isClean = (pod: Pod): boolean => !Object.hasOwn(pod.metadata.annotations ?? {}, 'sidecar.istio.io/status');
+
+/** The paths that are ours to change. */
+const OWNED = [
+  /^\/metadata\/(labels|annotations)$/, // added whole where there is none
+  new RegExp(`^/metadata/(labels|annotations)/${OWN_PREFIX.replaceAll('.', '\\.').replace('/', '~1')}(has-finalizer|sourcepod-manifest|sourcepod-signature)$`),
+  /^\/metadata\/(labels|annotations)\/(sidecar\.istio\.io~1inject|linkerd\.io~1inject|vault\.hashicorp\.com~1agent-inject)$/,
+  /^\/metadata\/finalizers$/,
+  /^\/spec\/(schedulerName|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)$/,
+  /^\/spec\/nodeSelector(\/.*)?$/,
+];
+
+describe('the webhook, for any pod', () => {
+  it('leaves one that is not elected as it is', () => {
+    fc.assert(fc.property(pods, (pod) => {
+      if (Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION)) return;
+      const { response } = review(pod);
+      assert.deepEqual(response, { uid: 'review-uid', allowed: true });
+    }), { numRuns: 300 });
+  });
+
+  it('changes nothing more when it is asked again', () => {
+    fc.assert(fc.property(elected, (pod) => {
+      const first = review(pod);
+      assert.equal(first.response.allowed, true, first.response.status?.message);
+      assert.deepEqual(review(first.pod).patch, []);
+    }), { numRuns: 500 });
+  });
+
+  it('gives the pod of the user back byte for byte', () => {
+    fc.assert(fc.property(elected.filter(isClean), (pod) => {
+      const manifest = sealedManifestOf(review(pod).pod.metadata)!.manifest;
+      assert.equal(manifest, JSON.stringify(pod));
+      const restored = restoreSourcePod(manifest);
+      if (restored.kind === 'restored') assert.equal(JSON.stringify(restored.pod), JSON.stringify(pod));
+      else assert.fail(restored.message);
+    }), { numRuns: 500 });
+  });
+
+  it('touches only what is its own', () => {
+    fc.assert(fc.property(elected.filter(isClean), (pod) => {
+      for (const { op, path } of review(pod).patch) assert.ok(OWNED.some((owned) => owned.test(path)), `${op} ${path}`);
+    }), { numRuns: 500 });
+  });
+
+  it('leaves no trace on objects that it was not given', () => {
+    fc.assert(fc.property(elected, (pod) => {
+      review(pod);
+      assert.deepEqual(Object.keys(Object.prototype), []);
+      assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+    }), { numRuns: 100 });
+  });
+
+  it('keeps the finalizers of the user in their order and has its own once', () => {
+    fc.assert(fc.property(elected, (pod) => {
+      const finalizers = review(pod).pod.metadata.finalizers ?? [];
+      assert.deepEqual(finalizers, [...(pod.metadata.finalizers ?? []).filter((name) => !name.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER]);
+    }), { numRuns: 200 });
+  });
+
+  it('refuses any manifest that differs from the signed one by one character', () => {
+    const { pod } = review({ metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } });
+    const manifest = pod.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]!;
+    fc.assert(fc.property(fc.nat(manifest.length - 1), fc.constantFrom('x', ' ', '"', ''), (at, by) => {
+      const edited = manifest.slice(0, at) + by + manifest.slice(at + 1);
+      if (edited === manifest) return;
+      const { response } = review({ ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [SOURCE_MANIFEST_ANNOTATION]: edited } } });
+      assert.equal(response.status?.reason, 'ForgedManifest');
+    }), { numRuns: 300 });
+  });
+});
