@@ -6,7 +6,9 @@ import { Command } from 'commander';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycle.ts';
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
+import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
+import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
@@ -15,7 +17,7 @@ import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, COLD_SYNC, IDLE, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

@@ -20,6 +20,9 @@ async function execute(client: ClusterClient, command: Command, signal: AbortSig
     case 'bind':
       await client.post(PODS, { ...command.binding.metadata, name: command.binding.metadata.name ?? '', subresource: 'binding' }, command.binding, signal);
       return;
+    case 'apply':
+      await client.apply(command.type, command.object, command.fieldManager, signal);
+      return;
     case 'patch':
       await client.patch(command.type, command.at, command, signal);
       return;

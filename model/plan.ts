@@ -25,6 +25,8 @@ export type PatchType = 'merge' | 'strategic';
 export type Command =
   | { readonly kind: 'create'; readonly type: ResourceType; readonly object: KubernetesObject }
   | { readonly kind: 'bind'; readonly binding: Binding }
+  /** Server-side apply that takes over fields which others own. */
+  | { readonly kind: 'apply'; readonly type: ResourceType; readonly object: KubernetesObject; readonly fieldManager: string }
   | { readonly kind: 'patch'; readonly type: ResourceType; readonly at: ObjectRef; readonly patchType: PatchType; readonly patch: object }
   | {
       readonly kind: 'delete';

@@ -6,6 +6,9 @@ import { digestOfText, signClaims, verifyClaims, type ManifestClaims, type Signi
 import { controllerOf } from './pod.ts';
 import { restoreSourcePod } from './source-manifest.ts';
 
+/** The API server cuts a longer `generateName` to this before it appends its characters (apiserver `names.SimpleNameGenerator`). */
+const MAX_GENERATED_PREFIX = 58;
+
 /** A manifest as a proxy pod carries it. */
 export interface SealedManifest {
   readonly manifest: string;
@@ -65,8 +68,7 @@ function mismatchOf(claims: ManifestClaims, holder: ManifestHolder): string | un
 }
 
 function isGeneratedFrom(generateName: string, holder: ManifestHolder): boolean {
-  // The API server cuts a long prefix before it appends its five characters (apiserver `names.SimpleNameGenerator`).
-  return holder.generateName === generateName && (holder.name === '' || holder.name.slice(0, -5) === generateName.slice(0, holder.name.length - 5));
+  return holder.generateName === generateName && (holder.name === '' || holder.name.startsWith(generateName.slice(0, MAX_GENERATED_PREFIX)));
 }
 
 function invalid(what: string): OpenedManifest {

@@ -18,7 +18,7 @@ import type { ClusterConnection } from '../../kubernetes/kubeconfig.ts';
 import { Transport } from '../../kubernetes/transport.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import { readEnvironment } from '../../process/config.ts';
-import { CertificateAuthority, loadAuthority } from '../../process/certificate-authority.ts';
+import { loadAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';

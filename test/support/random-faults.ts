@@ -81,13 +81,15 @@ async function injectUntil(proxy: FaultProxy, until: number, random: () => numbe
     },
   };
   // What befalls single requests all the time: errors, lateness, cuts inside lines and characters, replays.
-  proxy.fate = () => {
+  proxy.fate = ({ url }) => {
     const dice = random();
     if (dice < 0.05) return answered([410, 500, 503, 504][Math.floor(random() * 4)] ?? 500);
     if (dice < 0.07) return answered(429, { 'retry-after': '1' });
     if (dice < 0.12) return { kind: 'delay', ms: random() * 1_000 };
     if (dice < 0.4) return { kind: 'cut-after', bytes: 1 + Math.floor(random() * 20_000) };
-    return dice < 0.7 ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...(old.push(line) > 20 ? old.splice(0, 10).filter(isEvent) : [])] } : undefined;
+    // A list holds what exists: only a watch may bring again what it brought before.
+    const isResumed = url.searchParams.has('resourceVersion');
+    return dice < 0.7 && isResumed ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...(old.push(line) > 20 ? old.splice(0, 10).filter(isEvent) : [])] } : undefined;
   };
   while (performance.now() < until) {
     const names = Object.keys(faults);

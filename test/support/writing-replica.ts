@@ -8,7 +8,7 @@ import { untilStopped } from '../../process/lifecycle.ts';
 import { SILENT } from './scripted-api-server.ts';
 
 const [kubeconfigPath = '', lease = '', identity = ''] = process.argv.slice(2);
-const CONFIG_MAPS: ResourceType = { ...LEASES, group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' } as ResourceType;
+const CONFIG_MAPS: ResourceType = { ...LEASES, group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 const TIMINGS = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200 };
 const BLOCK_MS = 6_000;
 

@@ -29,6 +29,11 @@ describe('executePlan', () => {
       method: 'POST', path: '/api/v1/namespaces/a/pods/b/binding', contentType: 'application/json',
       body: { metadata: { namespace: 'a', name: 'b', uid: 'u', annotations: { x: 'y' } }, target: { apiVersion: 'v1', kind: 'Node', name: 'n' } },
     },
+    'applies an object': {
+      command: { kind: 'apply', type: NODES, object: { metadata: { name: 'n' } }, fieldManager: 'm' },
+      method: 'PATCH', path: '/api/v1/nodes/n', contentType: 'application/apply-patch+yaml',
+      body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } },
+    },
     'patches an object by merge': {
       command: { kind: 'patch', type: CLUSTER_TARGETS, at: { name: 't', subresource: 'status' }, patchType: 'merge', patch: { status: { a: null } } },
       method: 'PATCH', path: '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/t/status', contentType: 'application/merge-patch+json',

@@ -1,0 +1,210 @@
+// The server as clients meet it that mean it well or ill. It runs in this process on a free port.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectPlain } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { connect } from 'node:tls';
+import * as fc from 'fast-check';
+import { Pool } from 'undici';
+import { pino } from 'pino';
+import { ELECT_ANNOTATION } from '../../../api/keys.ts';
+import { createAuthority, type CertificateAuthority, type KeyPair } from '../../../process/certificate-authority.ts';
+import { AdmissionMetrics } from '../../../webhook/admission-metrics-server.ts';
+import { startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../../webhook/admission-server.ts';
+import type { AdmissionResponse } from '../../../webhook/admission-review.ts';
+import { KEYS, reviewOf } from '../../support/admission.ts';
+
+const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const GOOD = JSON.stringify(reviewOf(POD));
+
+let authority: CertificateAuthority;
+let pair: KeyPair;
+let metrics: AdmissionMetrics;
+let server: AdmissionServer;
+let pool: Pool;
+
+const issue = (): Promise<KeyPair> => authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+const start = (options: Partial<AdmissionServerOptions> = {}): Promise<AdmissionServer> =>
+  startAdmissionServer({ host: '127.0.0.1', port: 0, certificate: pair, keys: () => KEYS, metrics, logger: pino({ level: 'silent' }), ...options });
+const poolTo = (port: number): Pool => new Pool(`https://127.0.0.1:${port}`, { connections: 8, connect: { ca: authority.keyPair.certificate } });
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly response?: AdmissionResponse;
+}
+
+async function post(to: Pool, body: string | Uint8Array, path = '/mutate--v1-pod', type = 'application/json'): Promise<Answer> {
+  const { statusCode, body: stream } = await to.request({ method: 'POST', path, headers: { 'content-type': type }, body });
+  const text = await stream.text();
+  const response = statusCode === 200 ? (JSON.parse(text) as { response: AdmissionResponse }).response : undefined;
+  return { status: statusCode, text, ...(response && { response }) };
+}
+
+before(async () => {
+  authority = await createAuthority('ca', 1, new Date());
+  pair = await issue();
+  metrics = new AdmissionMetrics();
+  server = await start();
+  pool = poolTo(server.port);
+});
+after(async () => {
+  await pool.close();
+  await server.close();
+});
+
+describe('the admission server', () => {
+  it('answers reviews with their uid, and counts them', async () => {
+    const { response } = await post(pool, GOOD);
+    assert.ok(response?.uid === 'review-uid' && response.allowed && response.patch !== undefined);
+    const denied = await post(pool, JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, nodeName: 'n' } })));
+    assert.equal(denied.response?.status?.reason, 'NodeNameSet');
+    const { body } = await pool.request({ method: 'GET', path: '/metrics' });
+    const text = await body.text();
+    assert.match(text, /isthmus_webhook_review_duration_seconds_count\{outcome="patched"\} [1-9]/);
+    assert.match(text, /isthmus_webhook_denied_total\{reason="NodeNameSet"\} 1/);
+    assert.match(text, /isthmus_webhook_certificate_expiry_timestamp_seconds \d/);
+  });
+
+  it('answers with the uid also when something of ours fails', async () => {
+    const { response } = await post(pool, JSON.stringify(reviewOf({ ...POD, metadata: { ...POD.metadata, finalizers: [7] } })));
+    assert.deepEqual([response?.uid, response?.allowed, response?.status?.code], ['review-uid', false, 500]);
+  });
+
+  it('reviews targets on their own path', async () => {
+    const target = { metadata: { name: 't' }, spec: { excludedLabelsRegexp: '(' } };
+    assert.equal((await post(pool, JSON.stringify(reviewOf(target)), '/validate--targets')).response?.status?.reason, 'BadLabelPattern');
+  });
+
+  it('looks at what came and not at what it is called, and knows no other paths', async () => {
+    assert.equal((await post(pool, GOOD, '/mutate--v1-pod', 'text/yaml')).response?.allowed, true);
+    assert.equal((await post(pool, GOOD, '/other')).status, 404);
+    assert.equal((await post(pool, '{')).status, 400);
+  });
+
+  it('takes 7 MB and turns 9 MB away', async () => {
+    const large = (bytes: number): string => JSON.stringify(reviewOf({ ...POD, spec: { ...POD.spec, filler: 'x'.repeat(bytes) } }));
+    assert.equal((await post(pool, large(7_000_000))).response?.allowed, true, 'seven megabytes of one letter do compress');
+    assert.equal((await post(pool, large(9_000_000))).status, 413);
+  });
+
+  it('is not ready, and reviews nothing, without keys', async () => {
+    const keyless = await start({ keys: () => undefined });
+    const to = poolTo(keyless.port);
+    assert.equal((await to.request({ method: 'GET', path: '/readyz' })).statusCode, 503);
+    assert.equal((await post(to, GOOD)).status, 503);
+    await to.close();
+    await keyless.close();
+  });
+
+  it('turns away what is too much, at once', async () => {
+    const small = await start({ limits: { requests: 1, bytes: 1_000_000 } });
+    const holder = connect({ port: small.port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(holder, 'secureConnect');
+    holder.write('POST /mutate--v1-pod HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{');
+    const to = poolTo(small.port);
+    let answer = await post(to, GOOD);
+    while (answer.status !== 503) answer = await post(to, GOOD); // until the server has seen the slow one
+    holder.destroy();
+    while (answer.status === 503) answer = await post(to, GOOD);
+    assert.equal(answer.status, 200, 'and takes on again what it has room for');
+    await to.close();
+    await small.close();
+  });
+
+  it('gives new connections the new certificate, refuses one that does not fit, and keeps open connections', async () => {
+    const swapped = await start();
+    const to = poolTo(swapped.port);
+    assert.equal((await post(to, GOOD)).status, 200);
+    const next = await issue();
+    assert.equal(swapped.useCertificate({ certificate: next.certificate, key: pair.key }), false);
+    assert.equal(swapped.useCertificate(next), true);
+    assert.equal((await post(to, GOOD)).status, 200);
+    const socket = connect({ port: swapped.port, host: '127.0.0.1', ca: authority.keyPair.certificate });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.getPeerX509Certificate()?.toString(), next.certificate.trimEnd().concat('\n'));
+    socket.destroy();
+    await to.close();
+    await swapped.close();
+  });
+
+  it('speaks TLS 1.2 and later alone', async () => {
+    const old = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+    const [error] = (await once(old, 'error')) as [Error];
+    assert.match(error.message, /protocol|alert|version|handshake/i);
+  });
+
+  it('goes on while it drains, calls itself not ready, answers what has begun, then ends', async () => {
+    const draining = await start({ drainMs: 300 });
+    const to = poolTo(draining.port);
+    assert.equal((await post(to, GOOD)).status, 200);
+    const closing = draining.close();
+    assert.equal((await to.request({ method: 'GET', path: '/readyz' })).statusCode, 503);
+    assert.equal((await post(to, GOOD)).status, 200);
+    await closing;
+    await assert.rejects(post(to, GOOD));
+    await to.destroy();
+  });
+
+  it('ends a connection that does not send what it announced', { timeout: 20_000 }, async () => {
+    const slow = connect({ port: server.port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(slow, 'secureConnect');
+    slow.write('POST /mutate--v1-pod HTTP/1.1\r\nhost: x\r\ncontent-len');
+    slow.resume();
+    const startedAt = performance.now();
+    await once(slow, 'close');
+    assert.ok(performance.now() - startedAt < 8_000);
+  });
+});
+
+describe('the admission server among 10,000 random and mutated bodies', { timeout: 120_000 }, () => {
+  const PARTS = ['"object":', '"oldObject":', '__proto__', 'constructor', '\ud800', '\u0000', '\ufeff', '[[[[', '}', '"', '1e309', '-1', 'null', '{"a":'.repeat(200), ELECT_ANNOTATION];
+  const mutated = fc
+    .array(fc.tuple(fc.nat(GOOD.length), fc.nat(12), fc.oneof(fc.constantFrom(...PARTS), fc.string())), { minLength: 1, maxLength: 4 })
+    .map((edits) => edits.reduce((text, [at, length, by]) => text.slice(0, at) + by + text.slice(at + length), GOOD));
+  const bodies = fc.oneof(
+    { weight: 40, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
+    { weight: 50, arbitrary: mutated.map((text) => Buffer.from(text)) },
+    { weight: 20, arbitrary: fc.jsonValue({ maxDepth: 4 }).map((object) => Buffer.from(JSON.stringify(reviewOf(object)))) },
+    { weight: 1, arbitrary: fc.constant(Buffer.from(JSON.stringify(reviewOf(POD)).replace('"containers"', `"x":${'['.repeat(50_000)}${']'.repeat(50_000)},"containers"`))) },
+  );
+
+  it('answers each of them, goes on answering good ones, and holds no memory', async () => {
+    const samples = fc.sample(bodies, { numRuns: 10_000, seed: 20_261_120 });
+    const median = async (count: number): Promise<number[]> => {
+      const times: number[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const startedAt = performance.now();
+        assert.equal((await post(pool, GOOD)).response?.allowed, true);
+        times.push(performance.now() - startedAt);
+      }
+      return times;
+    };
+    await median(300);
+    const before = process.memoryUsage().heapUsed;
+    const statuses = new Set<number>();
+    const flood = poolTo(server.port);
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let body = samples[next++]; body !== undefined; body = samples[next++]) {
+        const { status, response } = await post(flood, body);
+        statuses.add(status);
+        if (status === 200) assert.equal(typeof response?.uid, 'string');
+      }
+    };
+    await Promise.all([...Array.from({ length: 4 }, worker), median(500)]);
+    await flood.close();
+    assert.deepEqual([...statuses].filter((status) => ![200, 400].includes(status)), []);
+    const grown = process.memoryUsage().heapUsed - before;
+    assert.ok(grown < 150 * 1024 * 1024, `${grown} bytes`);
+    assert.equal((await post(pool, GOOD)).response?.allowed, true);
+  });
+
+  it('survives bytes that are not even TLS', async () => {
+    const socket = connectPlain(server.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.end(Buffer.from('GET / HTTP/1.0\r\n\r\n'));
+    await once(socket, 'close');
+    assert.equal((await post(pool, GOOD)).status, 200);
+  });
+});
