@@ -20,7 +20,7 @@ import { syntheticPod } from './synthetic-pods.ts';
 
 const TOTAL = 100_000;
 const EVENTS = 40_000;
-const PAGE = 250;
+const PAGE = 200;
 
 /** P6 and P7, and the CPU of an event. */
 export const COLD_SYNC: Benchmark = {

@@ -1,5 +1,5 @@
 // `isthmus install`: makes a cluster ready to be a source, a target, or both.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Condition, KubernetesObject } from '../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, type ResourceType } from '../api/resource-types.ts';
@@ -25,6 +25,7 @@ interface InstallFlags {
   readonly context?: string;
   readonly namespace: string;
   readonly webhookUrl?: string;
+  readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly dryRun?: boolean;
 }
 
@@ -36,6 +37,7 @@ export function installCommand(): Command {
     .option('--context <name>', "context within the kubeconfig; its current-context when left out")
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .option('--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`)
+    .addOption(new Option('--failure-policy <policy>', 'what becomes of elected pods while the webhook is away: refused, or run here like any other').choices(['Fail', 'Ignore']))
     .option('--dry-run', 'print the objects as YAML and change nothing')
     .action(runInstall);
 }
@@ -53,9 +55,9 @@ async function runInstall(flags: InstallFlags): Promise<void> {
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined }): InstallOptions {
+export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore' }): InstallOptions {
   requireLabel('--namespace', flags.namespace);
-  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl) };
+  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }) };
 }
 
 /** The URL for the API server; the webhook's path is added where none is given. Throws AppError `BadInput`. */

@@ -6,27 +6,36 @@ const NEWLINE = 0x0a;
 export const MAX_LINE_BYTES = 16 << 20;
 
 /**
- * Splits a byte stream into parsed lines, without managedFields. Bytes are decoded a whole line at a time, so a character that is cut by a chunk survives.
- * An unfinished last line is dropped: the stream broke there, and the watch is resumed from the version before it.
- * @throws SyntaxError when a finished line is no JSON, RangeError when a line is longer than {@link MAX_LINE_BYTES}.
+ * Splits bytes into parsed lines, without managedFields. Bytes are decoded a whole line at a time, so a character that is cut by a chunk
+ * survives. An unfinished last line is never given: the stream broke there, and the watch is resumed from the version before it.
  */
-export async function* parseJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
-  let pending: Uint8Array[] = [];
-  let pendingBytes = 0;
-  for await (const chunk of chunks) {
+export class JsonLines {
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+
+  /**
+   * The lines that end in this chunk. Take them all before the next chunk comes.
+   * @throws SyntaxError when a finished line is no JSON, RangeError when a line is longer than {@link MAX_LINE_BYTES}.
+   */
+  *push(chunk: Uint8Array): Generator {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
-      const line = decode(pending, chunk.subarray(start, end));
-      pending = [];
-      pendingBytes = 0;
+      const line = decode(this.#pending, chunk.subarray(start, end));
+      if (this.#pendingBytes > 0) [this.#pending, this.#pendingBytes] = [[], 0];
       start = end + 1;
-      if (line !== '' && line.trim() !== '') yield JSON.parse(withoutManagedFields(line)) as unknown;
+      if (line.trim() !== '') yield JSON.parse(withoutManagedFields(line)) as unknown;
     }
-    if (start === chunk.length) continue;
-    pending.push(chunk.subarray(start));
-    pendingBytes += chunk.length - start;
-    if (pendingBytes > MAX_LINE_BYTES) throw new RangeError(`a line is longer than ${MAX_LINE_BYTES} bytes`);
+    if (start === chunk.length) return;
+    this.#pending.push(chunk.subarray(start));
+    this.#pendingBytes += chunk.length - start;
+    if (this.#pendingBytes > MAX_LINE_BYTES) throw new RangeError(`a line is longer than ${MAX_LINE_BYTES} bytes`);
   }
+}
+
+/** The parsed lines of a whole stream; see {@link JsonLines}. */
+export async function* parseJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
+  const lines = new JsonLines();
+  for await (const chunk of chunks) yield* lines.push(chunk);
 }
 
 /** Most lines lie within one chunk and are decoded where they are. */

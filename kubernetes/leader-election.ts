@@ -52,7 +52,7 @@ export class LeaderElection implements Fence {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
-    this.#client = options.client.urgent(this.#options.timings.renewWithinMs / 4);
+    this.#client = options.client.urgent(this.#options.timings.callMs);
   }
 
   /** Adds a listener; call before {@link run}. */

@@ -11,10 +11,12 @@ export interface LeaseTimings {
   readonly renewEveryMs: number;
   /** Who failed, or does not hold it, tries again after this, a little longer by chance. */
   readonly retryMs: number;
+  /** Deadline of one request. */
+  readonly callMs: number;
 }
 
 /** client-go's durations, 15/10/2 s. Renewals are rarer than its, for each costs a write; one that fails is tried again in time. */
-export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000 };
+export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
 /** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */
 export interface ObservedLease {

@@ -2,6 +2,7 @@
 // the most to parse and that nobody here reads.
 
 const KEY = '"managedFields":[';
+const METADATA = '"metadata":{';
 const [QUOTE, BACKSLASH, OPEN, CLOSE, COMMA] = [0x22, 0x5c, 0x5b, 0x5d, 0x2c];
 
 /**
@@ -25,11 +26,12 @@ export function withoutManagedFields(text: string): string {
   return from === 0 ? text : kept + text.slice(from);
 }
 
+/** Searches forwards only: the engine does that many times as fast as backwards. */
 function isInMetadata(text: string, from: number, at: number): boolean {
-  const metadata = text.lastIndexOf('"metadata":{', at);
-  if (metadata < from) return false;
-  const spec = text.indexOf('"spec":', metadata);
-  return spec === -1 || spec > at;
+  let metadata = -1;
+  for (let next = text.indexOf(METADATA, from); next !== -1 && next < at; next = text.indexOf(METADATA, next + METADATA.length)) metadata = next;
+  if (metadata === -1) return false;
+  return !text.slice(metadata, at).includes('"spec":');
 }
 
 /** Index behind the bracket that closes an array whose elements begin at `at`; -1 when the text ends before. */

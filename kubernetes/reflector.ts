@@ -9,7 +9,7 @@ import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
 import { CredentialsChangedError } from './cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type Selection } from './cluster-client.ts';
-import { parseJsonLines } from './json-lines.ts';
+import { JsonLines } from './json-lines.ts';
 import type { WatchStream } from './transport.ts';
 
 /** What to keep a copy of, and how to reach it. */
@@ -45,7 +45,7 @@ interface WatchEvent<T> {
 }
 
 /** Small enough that reading a page of usual pods blocks the event loop for some 10 ms. */
-const PAGE_SIZE = 250;
+const PAGE_SIZE = 200;
 const RETRY = { firstMs: 200, maxMs: 5_000 };
 /** Rights that are missing come back by people's hands: asked for rarely, so that no server is bothered (in ms). */
 const RETRY_FORBIDDEN_MS = 30_000;
@@ -54,7 +54,7 @@ const PASSING_FAILURES = 6;
 /** A watch that stood for this long was a good one: what happens then counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
 /** Events are read for this long, in ms, before other work gets its turn. */
-const TURN_MS = 10;
+const TURN_MS = 5;
 /** Annotation of the bookmark after the last event of a streamed list. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 /** The server ends each watch after this long, in seconds; spread so that not all end at once. */
@@ -194,14 +194,17 @@ function openWatch<T extends KubernetesObject>(source: ReflectorSource<T>, from:
 /** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TURN_MS}. */
 async function readEvents<T extends KubernetesObject>(body: WatchStream['body'], silenceMs: number, take: (event: WatchEvent<T>) => void): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
+  const lines = new JsonLines();
   let turnBegan = performance.now();
   try {
-    for await (const event of parseJsonLines(body)) {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
       watchdog.refresh();
-      take(event as WatchEvent<T>);
-      if (performance.now() - turnBegan < TURN_MS) continue;
-      await nextTurn();
-      turnBegan = performance.now();
+      for (const event of lines.push(chunk)) {
+        take(event as WatchEvent<T>);
+        if (performance.now() - turnBegan < TURN_MS) continue;
+        await nextTurn();
+        turnBegan = performance.now();
+      }
     }
   } finally {
     clearTimeout(watchdog);

@@ -2,7 +2,9 @@
 // Intervals are shortened by options; production uses TRANSPORT_TIMINGS and the constants beside each class.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +18,7 @@ import { DONE, startController } from '../../kubernetes/controller.ts';
 import { connectionOf, openCluster } from '../../kubernetes/open-cluster.ts';
 import type { ClusterConnection } from '../../kubernetes/kubeconfig.ts';
 import { Transport } from '../../kubernetes/transport.ts';
+import { WorkQueue } from '../../kubernetes/work-queue.ts';
 import { aborted } from '../../process/lifecycle.ts';
 import { readEnvironment } from '../../process/config.ts';
 import { loadAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
@@ -455,18 +458,63 @@ describe('credentials that change while watching (39)', () => {
     });
   }
 
-  it('a token that the server no longer takes is read again at once; while there is none, the reason is Unauthorized', async (t) => {
+  it('a token that the server no longer takes is read again at once, long before it is due; while there is none, the reason is Unauthorized', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'isthmus-rotation-'));
     t.after(() => rm(folder, { recursive: true }));
     const path = join(folder, 'token');
-    await writeFile(path, 'expired');
     const client = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 });
+    await writeFile(path, 'expired');
     await assert.rejects(client.list(SERVICE_ACCOUNTS), (error) => error instanceof ApiError && error.status === 401);
-    const fresh = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 });
-    await fresh.list(SERVICE_ACCOUNTS).catch(() => undefined);
     await writeFile(path, await bearer('one'));
-    const third = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } });
-    assert.equal(await whoAmI(third), `system:serviceaccount:${NAMESPACE}:one`);
+    assert.equal(await whoAmI(client), `system:serviceaccount:${NAMESPACE}:one`);
+
+    const other = clientOf({ ...(await anonymous()), credentials: { kind: 'token-file', path } }, { ...QUICK, credentialsMaxAgeMs: 60_000 });
+    await writeFile(path, await bearer('one'));
+    assert.equal(await whoAmI(other), `system:serviceaccount:${NAMESPACE}:one`);
+    await admin.delete(SERVICE_ACCOUNTS, { namespace: NAMESPACE, name: 'one' }); // its tokens end with it
+    await writeFile(path, await bearer('two'));
+    while ((await whoAmI(other)) !== `system:serviceaccount:${NAMESPACE}:two`) await sleep(100); // the server may remember the old one for some seconds
+  });
+});
+
+describe('a consumer that is slow (58)', () => {
+  it('58: thousands of events a second merge per key: the queue stays as long as there are keys, memory stays, no key is told out of order', { timeout: 30_000 }, async () => {
+    const [keys, seconds, rate] = [500, 4, 5_000];
+    let version = 100;
+    const filler = 'x'.repeat(1_000);
+    const server = createServer((request, response) => {
+      if (!(request.url ?? '').includes('watch=true')) return void response.end(JSON.stringify({ metadata: { resourceVersion: '100' }, items: [] }));
+      response.flushHeaders();
+      const began = performance.now();
+      const timer = setInterval(() => {
+        const due = Math.min(((performance.now() - began) / 1_000) * rate, seconds * rate);
+        while (version - 100 < due) {
+          version += 1;
+          response.write(`${JSON.stringify({ type: 'MODIFIED', object: { metadata: { namespace: 'a', name: `k-${version % keys}`, resourceVersion: String(version) }, filler } })}\n`);
+        }
+        if (due < seconds * rate) return;
+        clearInterval(timer);
+      }, 10);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = clientOf({ server: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), insecure: false, credentials: { kind: 'none' } });
+    client.transport.offersStreamingLists = false;
+    const followed = new FollowedCollection(client, CONFIG_MAPS, {});
+    let deepest = 0;
+    const queue = new WorkQueue(() => sleep(5), 4, stop.signal);
+    followed.onChange((key) => {
+      queue.add(key);
+      deepest = Math.max(deepest, queue.depth);
+    });
+    await followed.start(stop.signal);
+    const before = process.memoryUsage().heapUsed;
+    while (followed.changes < seconds * rate) await sleep(50);
+    const grown = process.memoryUsage().heapUsed - before;
+    assert(deepest <= keys, `${deepest} keys in the queue`);
+    assert(grown < 60e6, `${Math.round(grown / 1e6)} MB more`);
+    followed.assertOrdered();
+    server.close();
+    server.closeAllConnections();
   });
 });
 

@@ -12,6 +12,9 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { LEASES } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
+import { EVENTS, EventRecorder } from '../../kubernetes/event-recorder.ts';
+import { Shards } from '../../kubernetes/shards.ts';
+import { SILENT } from '../support/scripted-api-server.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 
@@ -118,5 +121,60 @@ describe('two replicas under leader election', () => {
     await untilHeldBy('ended', 'two');
     assert(performance.now() - began < 1_500, 'less than a lease');
     second.kill('SIGTERM');
+  });
+});
+
+describe('shards over Leases', () => {
+  it('are split among the replicas, never held twice, and taken over when one leaves', { timeout: 40_000 }, async () => {
+    const timings = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200, callMs: 1_500 };
+    const gained = new Map<string, number[]>();
+    const stops = new Map(['one', 'two'].map((name) => [name, new AbortController()]));
+    const replicas = new Map([...stops].map(([identity]) => {
+      const onGained = (shard: number) => gained.set(identity, [...(gained.get(identity) ?? []), shard]);
+      return [identity, new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings, onGained })];
+    }));
+    const running = [...replicas].map(([name, shards]) => shards.run(stops.get(name)!.signal));
+    const held = () => [...replicas.values()].flatMap((shards) => shards.held);
+    const untilAllHeld = async () => {
+      const deadline = performance.now() + 15_000;
+      while (held().length < 6) {
+        assert.equal(new Set(held()).size, held().length, 'no shard is held twice');
+        assert(performance.now() < deadline, `${held().length} of 6 are held`);
+        await sleep(20);
+      }
+    };
+    await untilAllHeld();
+    const key = 'team-a/web';
+    assert.equal([...replicas.values()].filter((shards) => shards.owns(key)).length, 1, 'one replica works on a key');
+    stops.get('one')!.abort();
+    await running[0];
+    await untilAllHeld();
+    assert.deepEqual(replicas.get('two')!.held.toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
+    assert.equal(replicas.get('one')!.owns(key), false);
+    assert.deepEqual([...new Set(gained.get('two'))].toSorted((a, b) => a - b), [0, 1, 2, 3, 4, 5]);
+    stops.get('two')!.abort();
+    await Promise.all(running);
+  });
+});
+
+describe('an event recorder', () => {
+  it('writes events that the API server takes, and a series of repetitions', { timeout: 20_000 }, async () => {
+    const stop = new AbortController();
+    const recorder = new EventRecorder({ client, controller: 'isthmus.dev/test', logger: SILENT, limits: { seriesEveryMs: 100 } });
+    const running = recorder.run(stop.signal);
+    const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'recorded', uid: 'u' };
+    const event = { regarding, type: 'Normal', reason: 'Tested', action: 'Test', note: 'x'.repeat(3_000) } as const;
+    recorder.record(event);
+    const read = async () => (await client.list(EVENTS, { namespace: 'default' })).find(({ metadata }) => metadata.name?.startsWith('recorded.')) as { series?: { count: number } } | undefined;
+    const deadline = performance.now() + 10_000;
+    while ((await read()) === undefined) await sleep(20);
+    recorder.record(event);
+    recorder.record(event);
+    while ((await read())?.series?.count !== 3) {
+      assert(performance.now() < deadline && recorder.dropped === 0, JSON.stringify(await read()));
+      await sleep(50);
+    }
+    stop.abort();
+    await running;
   });
 });

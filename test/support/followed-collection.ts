@@ -33,6 +33,11 @@ export class FollowedCollection {
     });
   }
 
+  /** Adds a listener for every change. */
+  onChange(listener: (key: string) => void): void {
+    this.#informer.onChange(listener);
+  }
+
   async start(signal: AbortSignal): Promise<this> {
     void this.#informer.run(signal);
     await this.#informer.synced;

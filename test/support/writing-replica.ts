@@ -9,7 +9,7 @@ import { SILENT } from './scripted-api-server.ts';
 
 const [kubeconfigPath = '', lease = '', identity = ''] = process.argv.slice(2);
 const CONFIG_MAPS: ResourceType = { ...LEASES, group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
-const TIMINGS = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200 };
+const TIMINGS = { leaseMs: 3_000, renewWithinMs: 2_000, renewEveryMs: 500, retryMs: 200, callMs: 1_500 };
 const BLOCK_MS = 6_000;
 
 const signal = untilStopped();

@@ -58,24 +58,18 @@ class SimulatedServer {
   }
 
   async *#bytes(from: number | undefined, fault: Fault): AsyncGenerator<Buffer> {
-    const lines = this.#lines(from, fault);
-    const after = 'after' in fault ? fault.after : Number.POSITIVE_INFINITY;
     const sent: string[] = [];
-    for await (const line of lines) {
-      if (sent.length === after && fault.kind === 'cut') throw new Error('cut');
-      if (sent.length === after && fault.kind === 'end') return;
-      if (sent.length === after && fault.kind === 'expire') yield lineOf({ type: 'ERROR', object: { metadata: {}, code: 410 } });
-      if (sent.length === after && fault.kind === 'error') yield lineOf({ type: 'ERROR', object: { metadata: {}, code: 500 } });
-      if (sent.length === after && fault.kind === 'cut inside') {
-        yield Buffer.from(line).subarray(0, line.length / 2);
-        return;
+    for await (const line of this.#lines(from, fault)) {
+      if ('after' in fault && sent.length === fault.after) {
+        if (fault.kind === 'cut') throw new Error('cut');
+        if (fault.kind === 'end') return;
+        if (fault.kind === 'cut inside') return yield Buffer.from(line).subarray(0, line.length / 2);
+        if (fault.kind === 'expire' || fault.kind === 'error') yield lineOf({ type: 'ERROR', object: { metadata: {}, code: fault.kind === 'expire' ? 410 : 500 } });
       }
       // Cut into chunks anywhere, also inside a character.
-      const bytes = Buffer.from(line);
-      yield bytes.subarray(0, bytes.length - 3);
-      yield bytes.subarray(bytes.length - 3);
-      if (fault.kind === 'duplicate' && !line.includes('BOOKMARK')) yield Buffer.from(line);
-      if (fault.kind === 'replay') for (const old of sent.slice(-3)) if (!old.includes('BOOKMARK') && from !== undefined) yield Buffer.from(old);
+      yield Buffer.from(line).subarray(0, -3);
+      yield Buffer.from(line).subarray(-3);
+      yield* repetitions(fault, line, from === undefined ? [] : sent).filter((old) => !old.includes('BOOKMARK')).map((old) => Buffer.from(old));
       sent.push(line);
     }
   }
@@ -93,9 +87,9 @@ class SimulatedServer {
         version = Number(next.object.metadata.resourceVersion);
         yield String(lineOf(next));
       } else if (!this.#moveOn()) {
-        if (this.#faults.length === 0 && !['cut', 'end', 'expire', 'error', 'cut inside'].includes(fault.kind)) setImmediate(() => this.stopped.abort());
+        const isLast = this.#faults.length === 0 && ['none', 'duplicate', 'replay', 'forget'].includes(fault.kind);
+        if (isLast) setImmediate(() => this.stopped.abort());
         yield String(lineOf({ type: 'BOOKMARK', object: { metadata: { resourceVersion: String(this.#version) } } }));
-        if (this.#faults.length === 0 && fault.kind === 'none') return new Promise((resolve) => this.stopped.signal.addEventListener('abort', () => resolve(undefined as never)));
         return;
       }
     }
@@ -127,6 +121,12 @@ class SimulatedServer {
     else this.objects.set(change.name, object);
     return true;
   }
+}
+
+/** What comes once more: the same line, or old ones of a watch (a list holds what exists). */
+function repetitions(fault: Fault, line: string, sent: readonly string[]): string[] {
+  if (fault.kind === 'duplicate') return [line];
+  return fault.kind === 'replay' ? sent.slice(-3) : [];
 }
 
 function lineOf(event: Event): Buffer {

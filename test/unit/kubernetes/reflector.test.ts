@@ -94,7 +94,7 @@ describe('reflect', () => {
     start({ namespace: 'a', labelSelector: 'l=1', fieldSelector: 'f=2' });
     const list = await server.list('10', pod('x', '5'), pod('y', '9'));
     assert.equal(list.path, '/api/v1/namespaces/a/pods');
-    assert.deepEqual([...list.query], [['labelSelector', 'l=1'], ['fieldSelector', 'f=2'], ['limit', '250']]);
+    assert.deepEqual([...list.query], [['labelSelector', 'l=1'], ['fieldSelector', 'f=2'], ['limit', '200']]);
     const watch = await server.watch('10');
     assert.equal(watch.path, '/api/v1/namespaces/a/pods');
     const { timeoutSeconds, ...query } = Object.fromEntries(watch.query);
@@ -416,7 +416,7 @@ describe('reflect', () => {
   for (const [what, fallSilent] of Object.entries(silences)) {
     it(`gives up a watch that ${what}, and resumes`, async (t) => {
       assert(TRANSPORT_TIMINGS.silenceMs <= 45_000);
-      const transport = new Transport(server.connection(), 'isthmus-test', { silenceMs: 50, callTimeoutMs: 50 });
+      const transport = new Transport(server.connection(), 'isthmus-test', { silenceMs: 500, callTimeoutMs: 500 });
       transport.offersStreamingLists = false;
       t.after(() => transport.close());
       running = reflect({ client: new ClusterClient(transport), type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
