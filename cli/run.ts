@@ -46,6 +46,7 @@ interface RunOptions extends CertificateFlags {
   readonly components: readonly Component[];
   readonly webhookHost: string;
   readonly webhookPort: number;
+  readonly target: boolean;
   readonly leaderElect: boolean;
   readonly healthHost: string;
   readonly healthPort?: number;
@@ -66,6 +67,7 @@ export function runCommand(): Command {
     .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
     .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
+    .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
     .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
@@ -142,7 +144,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
   if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, logger }, signal);
-  if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, logger }, signal);
+  if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, takesPods: options.target, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }

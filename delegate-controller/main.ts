@@ -17,13 +17,16 @@ export interface DelegateControllerOptions {
   readonly client: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
+  readonly takesPods: boolean;
   readonly logger: Logger;
 }
 
-/** Starts both roles. Proxies and targets are run by the caller, who may share them. */
-export function startDelegateController({ client, proxies, targets, logger }: DelegateControllerOptions, signal: AbortSignal): void {
+/** Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them. */
+export function startDelegateController({ client, proxies, targets, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): void {
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, logger: own }, signal);
+  if (!takesPods) return;
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord });
   startChaperons({ client, pods, logger: own }, signal);
   startSummary({ client, pods, logger: own }, signal);

@@ -96,10 +96,10 @@ interface RunCommand {
   readonly args: readonly string[];
 }
 
-/** A target admits no elected pods of its own, so it runs no webhook. */
+/** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
 function commandFor(cluster: Cluster, webhookPort: number | undefined): RunCommand {
   const components = webhookPort === undefined ? 'delegate-controller' : 'webhook,scheduler,delegate-controller,virtual-node';
-  const webhook = webhookPort === undefined ? [] : ['--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
+  const webhook = webhookPort === undefined ? [] : ['--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
   return { cluster, args: ['run', '--kubeconfig', ownKubeconfig(cluster), '--components', components, ...webhook] };
 }
 

@@ -100,7 +100,7 @@ async function churn(names = 10): Promise<void> {
 
 /** Resolves once the collection equals a fresh list; fails with the difference when it does not within `ms`. */
 function settled(followed: FollowedCollection, ms: number): Promise<void> {
-  return followed.untilEqual(async () => (await admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' })) as KubernetesObject[], ms);
+  return followed.untilEqual(() => admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' }), ms);
 }
 
 describe('a connection that fails', () => {
