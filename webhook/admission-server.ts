@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject, Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
-import { messageOf } from '../process/errors.ts';
+import { AppError, messageOf } from '../process/errors.ts';
 import type { Admission } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
@@ -108,7 +108,9 @@ class Admissions implements AdmissionServer {
 
   async listen(): Promise<void> {
     const { host, port, logger, metrics, certificate } = this.#options;
-    await this.#app.listen({ host, port });
+    await this.#app.listen({ host, port }).catch((error: unknown) => {
+      throw new AppError('StartFailed', `the webhook cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --webhook-port`, { cause: error });
+    });
     metrics.certificate('used', expiryOf(certificate));
     logger.info({ port: this.port }, 'admission webhook listens');
   }

@@ -54,6 +54,15 @@ after(async () => {
 });
 
 describe('the admission server', () => {
+  it('says which option to change when its port is taken', async () => {
+    const first = await start();
+    try {
+      await assert.rejects(start({ port: first.port }), /cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*choose another --webhook-port/);
+    } finally {
+      await first.close();
+    }
+  });
+
   it('answers reviews with their uid, and counts them', async () => {
     const { response } = await post(pool, GOOD);
     assert.ok(response?.uid === 'review-uid' && response.allowed && response.patch !== undefined);
