@@ -1,4 +1,4 @@
-// Shell that publishes the target's ClusterSummary: half a second after a change, and nothing when nothing changed.
+// Shell that publishes the target's ClusterSummary: a second after a change, and nothing when nothing changed.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
 import type { Node, Pod } from '../api/core.ts';
@@ -22,7 +22,7 @@ const FIELD_MANAGER = 'isthmus-summary';
  * How long changes are gathered before they are published, in ms. It also lets a source hear of a delegate's node before the figures
  * count it: the other way round, it would count the delegate twice for a moment.
  */
-const GATHER_MS = 500;
+const GATHER_MS = 1_000;
 
 /** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
