@@ -1,9 +1,12 @@
 // A process is named by its id and its start time, so that an id which the system gave to another process is never killed.
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
+/** The end of another's child is announced to nobody but its parent; so often, in ms, it is looked for. */
+const pollMs = 20;
 
 /** One process of this machine, for as long as it lives. */
 export interface ProcessIdentity {
@@ -40,6 +43,16 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
 /** Whether the very process that was identified still lives. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   return (await startTime(identity.pid)) === identity.startTime;
+}
+
+/** Waits until the identified process has ended; gives false when it still lives after `patienceMs`. Throws the signal's reason. */
+export async function waitForEnd(identity: ProcessIdentity, patienceMs: number, signal: AbortSignal): Promise<boolean> {
+  const deadline = performance.now() + patienceMs;
+  while (await isAlive(identity)) {
+    if (performance.now() > deadline) return false;
+    await delay(pollMs, undefined, { signal });
+  }
+  return true;
 }
 
 /** Sends a signal to a process's group, or to the process where it leads none; false when there is nothing to signal. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';
 import { clusterNames } from './cluster-plan.ts';
 import { acquireLock, createExclusively } from './file-lock.ts';
-import { identify, isAlive, signalGroup, type ProcessIdentity } from './process-identity.ts';
+import { identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity } from './process-identity.ts';
 
 /** One cluster, as scripts need to know it; all paths are absolute. */
 export interface ClusterRecord {
@@ -33,6 +33,8 @@ export interface SandboxRecord {
   readonly ownNames: readonly string[];
 }
 
+/** A killed process is gone when the kernel has given its memory back; after so long, in ms, something is wrong with the machine. */
+const killPatienceMs = 30_000;
 const recordName = 'sandbox.json';
 const lockName = '.sandbox.lock';
 
@@ -99,11 +101,19 @@ export async function removeFolders(record: SandboxRecord): Promise<void> {
   for (const folder of record.madeFolders) await rmdir(folder).catch(() => undefined);
 }
 
-/** Kills what is left of a sandbox whose supervisor is dead; a process id that now means another process is left alone. */
-export async function killLeftovers(record: SandboxRecord): Promise<void> {
+/**
+ * Kills what is left of a sandbox whose supervisor is dead, and waits until it has ended: a dying API server still writes its files.
+ * A process id that now means another process is left alone. Throws AppError `BadInput` when one cannot be ended.
+ */
+export async function killLeftovers(record: SandboxRecord, signal: AbortSignal): Promise<void> {
   for (const leftover of record.processes) {
     if (await isAlive(leftover)) signalGroup(leftover.pid, 'SIGKILL');
   }
+  const ended = await Promise.all(record.processes.map((leftover) => waitForEnd(leftover, killPatienceMs, signal)));
+  const alive = record.processes.filter((_leftover, index) => !ended[index]);
+  if (alive.length === 0) return;
+  const names = alive.map(({ cluster, component, pid }) => `${cluster}/${component} (process ${pid})`);
+  throw new AppError('BadInput', `These processes of the sandbox do not end: ${names.join(', ')}. End them by hand and run the command again.`);
 }
 
 async function refuseForeignNames(directory: string, names: readonly string[]): Promise<void> {
@@ -114,7 +124,7 @@ async function refuseForeignNames(directory: string, names: readonly string[]): 
   }
 }
 
-async function clearDeadSandbox(directory: string): Promise<readonly string[]> {
+async function clearDeadSandbox(directory: string, signal: AbortSignal): Promise<readonly string[]> {
   const previous = await readRecord(directory);
   if (previous === undefined) return [];
   if (await isAlive(previous.supervisor)) {
@@ -123,7 +133,7 @@ async function clearDeadSandbox(directory: string): Promise<readonly string[]> {
       `A sandbox already runs in ${directory} (process ${previous.supervisor.pid}). Stop it with \`isthmus sandbox down --dir ${directory}\`, or choose another --dir.`,
     );
   }
-  await killLeftovers(previous);
+  await killLeftovers(previous, signal);
   await removeFiles(directory, previous);
   return previous.madeFolders;
 }
@@ -136,7 +146,7 @@ export async function claimDirectory(directory: string, targets: number, signal:
   const firstMade = await mkdir(directory, { recursive: true, mode: 0o700 });
   const lock = await acquireLock(join(directory, lockName), {}, signal);
   try {
-    const inherited = await clearDeadSandbox(directory);
+    const inherited = await clearDeadSandbox(directory, signal);
     await refuseForeignNames(directory, ownNames(targets));
     const record: SandboxRecord = {
       state: 'starting',

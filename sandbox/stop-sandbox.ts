@@ -1,8 +1,7 @@
 // Ends the sandbox of a folder from another process: by asking its supervisor, or, when that is dead, by clearing away
 // what it left.
-import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../process/errors.ts';
-import { isAlive, type ProcessIdentity } from './process-identity.ts';
+import { isAlive, waitForEnd, type ProcessIdentity } from './process-identity.ts';
 import { killLeftovers, readRecord, removeFiles, removeFolders, type SandboxRecord } from './sandbox-record.ts';
 
 /** What was found and done. */
@@ -10,7 +9,6 @@ export type StopOutcome = 'stopped' | 'cleared' | 'nothing-there';
 
 /** A supervisor stops its programs within seconds; after so long, in ms, it hangs. */
 const supervisorPatienceMs = 60_000;
-const pollMs = 50;
 
 /** Signals the supervisor alone, not its group: a shell or npm may be in it. */
 function signalSupervisor(supervisor: ProcessIdentity, name: NodeJS.Signals): void {
@@ -22,17 +20,8 @@ function signalSupervisor(supervisor: ProcessIdentity, name: NodeJS.Signals): vo
   }
 }
 
-async function ended(supervisor: ProcessIdentity, patienceMs: number, signal: AbortSignal): Promise<boolean> {
-  const deadline = performance.now() + patienceMs;
-  while (await isAlive(supervisor)) {
-    if (performance.now() > deadline) return false;
-    await delay(pollMs, undefined, { signal });
-  }
-  return true;
-}
-
-async function clear(directory: string, record: SandboxRecord): Promise<void> {
-  await killLeftovers(record);
+async function clear(directory: string, record: SandboxRecord, signal: AbortSignal): Promise<void> {
+  await killLeftovers(record, signal);
   await removeFiles(directory, record);
   await removeFolders(record);
 }
@@ -47,9 +36,9 @@ export async function stopSandbox(directory: string, signal: AbortSignal): Promi
   const wasAlive = await isAlive(record.supervisor);
   if (wasAlive) {
     signalSupervisor(record.supervisor, 'SIGTERM');
-    if (!(await ended(record.supervisor, supervisorPatienceMs, signal))) signalSupervisor(record.supervisor, 'SIGKILL');
+    if (!(await waitForEnd(record.supervisor, supervisorPatienceMs, signal))) signalSupervisor(record.supervisor, 'SIGKILL');
   }
   const left = await readRecord(directory); // a supervisor that ended well took its record along
-  if (left !== undefined) await clear(directory, left);
+  if (left !== undefined) await clear(directory, left, signal);
   return wasAlive ? 'stopped' : 'cleared';
 }

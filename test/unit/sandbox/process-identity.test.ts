@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { identify, isAlive, signalGroup, startTimeOfStat, stateOfStat } from '../../../sandbox/process-identity.ts';
+import { identify, isAlive, signalGroup, startTimeOfStat, stateOfStat, waitForEnd } from '../../../sandbox/process-identity.ts';
 
 describe('the text of /proc/PID/stat', () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 4)).join(' ');
@@ -33,6 +33,18 @@ describe('identify', () => {
     await once(child, 'exit');
     assert.equal(await isAlive(identity), false);
     assert.equal(signalGroup(identity.pid, 'SIGKILL'), false);
+  });
+
+  it('waits for the end of a process that was told to end, and no longer than it was asked to', async () => {
+    const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+    await once(child, 'spawn');
+    const identity = (await identify(child.pid!))!;
+    const never = new AbortController().signal;
+    assert.equal(await waitForEnd(identity, 0, never), false);
+    const ended = waitForEnd(identity, 30_000, never);
+    signalGroup(identity.pid, 'SIGKILL');
+    assert.equal(await ended, true);
+    await assert.rejects(waitForEnd((await identify(process.pid))!, 30_000, AbortSignal.abort(new Error('changed my mind'))));
   });
 
   it('does not take another process with the same id for it', async () => {
