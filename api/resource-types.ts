@@ -41,6 +41,7 @@ export const SECRETS = core<Secret>('secrets', 'Secret', true);
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
 export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
 export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
+export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
 
 export const ROLES = rbac('roles', 'Role', true);

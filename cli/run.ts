@@ -8,6 +8,7 @@ import { startDelegateController } from '../delegate-controller/main.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import { onAbort } from '../kubernetes/abort.ts';
 import { delay } from '../kubernetes/backoff.ts';
+import { EventRecorder } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
@@ -139,11 +140,12 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
     project: toProxyPodRecord,
   });
-  following.push(targets.run(signal), proxies.run(signal));
+  const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
+  following.push(targets.run(signal), proxies.run(signal), events.run(signal));
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, logger }, signal);
+  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, takesPods: options.target, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');

@@ -1,32 +1,15 @@
 // Events (events.k8s.io/v1) for users to read. They are written behind the back of the work that they tell of: recording never
-// waits and never fails, repetitions become a series, and what is too much is dropped and counted.
+// waits and never fails, repetitions become a series (of the first note, as client-go `tools/events` has it), and what is too much is
+// dropped and counted.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import { EVENTS } from '../api/resource-types.ts';
+import type { EventRecord } from '../model/event-record.ts';
 import { messageOf } from '../process/errors.ts';
 import { forwardAbort } from './abort.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
-
-/** What an event is about (`core/v1` ObjectReference). */
-export interface Regarding {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
-/** Something that happened. `reason` and `action` are CamelCase. */
-export interface EventRecord {
-  readonly regarding: Regarding;
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly action: string;
-  /** For people; cut to 1,024 bytes as the API server demands. */
-  readonly note: string;
-}
 
 /** What a recorder works with. */
 export interface RecorderOptions {
@@ -54,8 +37,11 @@ const MAX_NOTE = 1_024;
 /** How often it is looked whether a series is due, in ms. */
 const SERIES_LOOK_MS = 1_000;
 
-/** Events of the new API group. */
-export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
+/** Where controllers put events. */
+export interface EventSink {
+  /** Takes an event; returns at once and never throws. */
+  record(event: EventRecord): void;
+}
 
 interface Remembered {
   readonly event: EventRecord;
@@ -70,7 +56,7 @@ interface Remembered {
 }
 
 /** Writes events one after another until its signal aborts. */
-export class EventRecorder {
+export class EventRecorder implements EventSink {
   /** Events that were not written: too many waited, or the server refused them. */
   dropped = 0;
   readonly #options: RecorderOptions;
@@ -88,7 +74,7 @@ export class EventRecorder {
   /** Takes an event; returns at once and never throws. */
   record(event: EventRecord): void {
     const now = Date.now();
-    const key = JSON.stringify([event.regarding.uid, event.type, event.reason, event.action, event.note]);
+    const key = JSON.stringify([event.regarding.uid, event.type, event.reason, event.action]);
     const known = this.#remembered.get(key);
     if (known !== undefined && now - known.lastAt < this.#limits.seriesEndsMs) {
       known.count += 1;

@@ -53,6 +53,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['pods'], ['patch']), // takes the finalizer off
     rule('', ['pods/binding'], ['create']),
     rule('', ['pods/status'], ['patch']),
+    rule('events.k8s.io', ['events'], ['create', 'patch']),
     rule(ADMIRALTY_GROUP, ['podchaperons'], ['create', 'patch', 'delete']), // the candidate in a target that is this cluster
   ],
   // In the source: feedback. In the target: chaperons and the summary.

@@ -10,6 +10,7 @@ import type { OpenedManifest } from '../model/sealed-manifest.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
@@ -17,6 +18,7 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { createCandidate } from './candidate-client.ts';
 import { ObservedState } from './observed-state-client.ts';
+import { failedScheduling } from './placement-event.ts';
 import { planPlacement, planUnschedulable } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import { schedulePod, type RejectedTarget } from './schedule-pod.ts';
@@ -32,6 +34,8 @@ export interface SchedulingOptions {
   readonly targets: TargetClusters;
   /** The webhook's keys; a manifest is used only when one of them has signed it. */
   readonly signingKeys: SigningKeyStore;
+  /** Where users read what became of their pods. */
+  readonly events: EventSink;
   readonly logger: Logger;
 }
 
@@ -171,6 +175,7 @@ class Scheduling {
 
   async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {
     const plan = planUnschedulable(proxy, rejected, new Date().toISOString());
+    if (plan.length > 0) this.#options.events.record(failedScheduling(proxy, rejected));
     await executePlan(this.#options.source, plan, signal).catch(ignore(isNotFound));
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { EventRecorder, type EventRecord, type RecorderLimits } from '../../../kubernetes/event-recorder.ts';
+import { EventRecorder, type RecorderLimits } from '../../../kubernetes/event-recorder.ts';
+import type { EventRecord } from '../../../model/event-record.ts';
 import { ScriptedApiServer, SILENT, status } from '../../support/scripted-api-server.ts';
 
 const EVENT: EventRecord = { regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'p', uid: 'u' }, type: 'Warning', reason: 'NoRoom', action: 'Schedule', note: 'no target has room' };
@@ -41,7 +42,7 @@ describe('EventRecorder', () => {
     recorder.record(EVENT);
     const created = await server.next();
     created.answer(201, {});
-    for (let i = 0; i < 5; i += 1) recorder.record(EVENT);
+    for (let i = 0; i < 5; i += 1) recorder.record({ ...EVENT, note: `no target has room, look ${i}` });
     const patched = await server.next();
     assert.deepEqual([patched.method, (JSON.parse(patched.body) as { series: { count: number } }).series.count], ['PATCH', 6]);
     patched.answer(200, {});
@@ -62,7 +63,7 @@ describe('EventRecorder', () => {
 
   it('drops what is too much, and never throws or waits', async () => {
     const recorder = start({ waiting: 2 });
-    for (let i = 0; i < 10; i += 1) recorder.record({ ...EVENT, note: String(i) });
+    for (let i = 0; i < 10; i += 1) recorder.record({ ...EVENT, reason: `Reason${i}` });
     assert.equal(recorder.dropped, 8);
     for (let i = 0; i < 2; i += 1) (await server.next()).answer(201, {});
   });
