@@ -1,81 +1,92 @@
 // Decisions in flight: capacity that a target's summary does not show as taken yet (kube-scheduler's "assumed pods").
 // An entry leaves when the summary has seen the delegate on its node, or when the candidate is gone; at rest the ledger is empty.
-import type { NodeRequirements } from './target-capacity.ts';
+import type { NodeRequirements, Taken } from './target-capacity.ts';
 
-interface Assumed {
+/** One assumed pod on one target. */
+export interface Assumed {
   readonly requirements: NodeRequirements;
   /** resourceVersion of the delegate at which it had its node, once it has. */
-  readonly scheduledAt?: number;
+  scheduledAt?: number;
+  /** What the target's capacity was lowered by; kept by who owns the capacity. */
+  taken?: Taken;
 }
 
 /** Assumed pods by target key and proxy UID. */
 export class AssumedLedger {
   readonly #byTarget = new Map<string, Map<string, Assumed>>();
+  readonly #targetsOf = new Map<string, Set<string>>();
   /** Up to which resourceVersion of pods the last summary of a target is complete. */
   readonly #observedUpTo = new Map<string, number>();
+  #size = 0;
 
-  /** Notes that a candidate of the proxy pod was sent to a target. Gives false when that was noted already. */
-  assume(target: string, uid: string, requirements: NodeRequirements): boolean {
+  /** Notes that a candidate of the proxy pod was sent to a target. Gives the new entry, or undefined when that was noted already. */
+  assume(target: string, uid: string, requirements: NodeRequirements): Assumed | undefined {
     let entries = this.#byTarget.get(target);
     if (entries === undefined) this.#byTarget.set(target, (entries = new Map()));
-    if (entries.has(uid)) return false;
-    entries.set(uid, { requirements });
-    return true;
+    if (entries.has(uid)) return undefined;
+    const entry: Assumed = { requirements };
+    entries.set(uid, entry);
+    this.#targetsOf.set(uid, (this.#targetsOf.get(uid) ?? new Set()).add(target));
+    this.#size += 1;
+    return entry;
   }
 
   /**
    * Notes at which resourceVersion of pods the delegate had its node. Pods and summaries come over two watches: where the last
-   * summary shows the delegate already, the entry is dropped at once. Gives whether it was.
+   * summary shows the delegate already, the entry is dropped at once. Gives the entry if it was.
    */
-  scheduled(target: string, uid: string, resourceVersion: string): boolean {
-    const entries = this.#byTarget.get(target);
-    const entry = entries?.get(uid);
-    if (entries === undefined || entry === undefined || entry.scheduledAt !== undefined) return false;
-    const scheduledAt = Number(resourceVersion);
-    if (scheduledAt <= (this.#observedUpTo.get(target) ?? -Infinity)) return this.release(target, uid);
-    entries.set(uid, { ...entry, scheduledAt });
-    return false;
+  scheduled(target: string, uid: string, resourceVersion: string): Assumed | undefined {
+    const entry = this.#byTarget.get(target)?.get(uid);
+    if (entry === undefined || entry.scheduledAt !== undefined) return undefined;
+    entry.scheduledAt = Number(resourceVersion);
+    return entry.scheduledAt <= (this.#observedUpTo.get(target) ?? -Infinity) ? this.release(target, uid) : undefined;
   }
 
-  /** Drops what a summary shows that is complete up to this resourceVersion of pods. Gives whether anything was dropped. */
-  observed(target: string, resourceVersion: string): boolean {
+  /** Drops what a summary shows that is complete up to this resourceVersion of pods. Gives how many were dropped. */
+  observed(target: string, resourceVersion: string): number {
     const upTo = Number(resourceVersion);
     this.#observedUpTo.set(target, upTo);
-    let dropped = false;
+    let dropped = 0;
     for (const [uid, { scheduledAt }] of this.#byTarget.get(target) ?? []) {
-      if (scheduledAt !== undefined && scheduledAt <= upTo) dropped = this.release(target, uid) || dropped;
+      if (scheduledAt === undefined || scheduledAt > upTo) continue;
+      this.release(target, uid);
+      dropped += 1;
     }
     return dropped;
   }
 
-  /** Drops one entry: its candidate is gone. Gives whether there was one. */
-  release(target: string, uid: string): boolean {
+  /** Drops one entry: its candidate is gone. Gives it, or undefined when there was none. */
+  release(target: string, uid: string): Assumed | undefined {
     const entries = this.#byTarget.get(target);
-    const released = entries?.delete(uid) ?? false;
-    if (entries?.size === 0) this.#byTarget.delete(target);
-    return released;
+    const entry = entries?.get(uid);
+    if (entries === undefined || entry === undefined) return undefined;
+    entries.delete(uid);
+    if (entries.size === 0) this.#byTarget.delete(target);
+    const targets = this.#targetsOf.get(uid);
+    targets?.delete(target);
+    if (targets?.size === 0) this.#targetsOf.delete(uid);
+    this.#size -= 1;
+    return entry;
   }
 
-  /** Drops the entries of a pod on all targets: it has gone or ended. Gives the targets that had one. */
-  releaseEverywhere(uid: string): string[] {
-    return [...this.#byTarget.keys()].filter((target) => this.release(target, uid));
+  /** Targets on which something is assumed for a pod. */
+  targetsOf(uid: string): string[] {
+    return [...(this.#targetsOf.get(uid) ?? [])];
   }
 
   /** Drops all entries of a target that was removed. */
   forget(target: string): void {
-    this.#byTarget.delete(target);
+    for (const uid of this.#byTarget.get(target)?.keys() ?? []) this.release(target, uid);
     this.#observedUpTo.delete(target);
   }
 
   /** What is assumed on a target, oldest first. */
-  *on(target: string): Generator<NodeRequirements> {
-    for (const { requirements } of this.#byTarget.get(target)?.values() ?? []) yield requirements;
+  on(target: string): Iterable<Assumed> {
+    return this.#byTarget.get(target)?.values() ?? [];
   }
 
   /** Entries over all targets. */
   get size(): number {
-    let size = 0;
-    for (const entries of this.#byTarget.values()) size += entries.size;
-    return size;
+    return this.#size;
   }
 }

@@ -13,6 +13,9 @@ export const FILTERS: readonly Filter[] = [
   hasRoom, // one of its nodes can take the pod now
 ];
 
+/** Checks whose answer differs between pods that are otherwise alike; the answers of all others are remembered until the target changes. */
+export const PER_POD: ReadonlySet<Filter> = new Set([hasNotRefused]);
+
 /** Whether a target is one for pods of this namespace at all: a Target only serves its own namespace. */
 export function concerns(target: TargetSnapshot, namespace: string): boolean {
   return target.ref.kind === 'ClusterTarget' || target.ref.namespace === namespace;

@@ -24,7 +24,7 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
       rejected.push({ target: target.key, ...rejection });
       continue;
     }
-    const score = target.capacity === undefined ? 0 : leastAllocated(target.capacity, pod.requirements.requests);
+    const score = scoreOf(pod, target);
     if (best === undefined || isBetter({ target, score }, best)) best = { target, score };
   }
   rejected.sort((a, b) => (a.target < b.target ? -1 : 1));
@@ -40,6 +40,11 @@ export function explainRejections(rejected: readonly RejectedTarget[]): string {
   const each = rejected.slice(0, NAMED_TARGETS).map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
   const more = rejected.length > NAMED_TARGETS ? ` And ${rejected.length - NAMED_TARGETS} more.` : '';
   return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.${more}`;
+}
+
+/** How good a target is for a pod, in [0,1]. Depends on this target alone, and not on the pod's refusals. */
+export function scoreOf(pod: PodToSchedule, target: TargetSnapshot): number {
+  return target.capacity === undefined ? 0 : leastAllocated(target.capacity, pod.requirements.requests);
 }
 
 function firstRejection(pod: PodToSchedule, target: TargetSnapshot): Rejection | undefined {

@@ -17,11 +17,12 @@ import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { createCandidate } from './candidate-client.ts';
+import { DecisionCache } from './decision-cache.ts';
 import { ObservedState } from './observed-state-client.ts';
 import { failedScheduling } from './placement-event.ts';
 import { planPlacement, planUnschedulable } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
-import { schedulePod, type RejectedTarget } from './schedule-pod.ts';
+import type { RejectedTarget } from './schedule-pod.ts';
 import { toRequirements } from './target-capacity.ts';
 
 /** What the scheduler works with. */
@@ -62,6 +63,7 @@ interface Sending {
 class Scheduling {
   readonly #options: SchedulingOptions;
   readonly #state: ObservedState;
+  readonly #decisions = new DecisionCache();
 
   constructor(options: SchedulingOptions) {
     this.#options = options;
@@ -126,8 +128,8 @@ class Scheduling {
     const now = performance.now();
     const { byTarget: refusals, nextEnd } = memory.refusals(now);
     const chaperon = this.#toChaperon(proxy, restored.pod);
-    const requirements = toRequirements(chaperon.spec);
-    const decision = schedulePod({ namespace: proxy.namespace, requirements, refusals }, this.#state.views.snapshots());
+    const requirements = this.#decisions.share(toRequirements(chaperon.spec));
+    const decision = this.#decisions.decide({ namespace: proxy.namespace, requirements, refusals }, this.#state.views.snapshots());
     if (decision.kind === 'none') {
       this.#state.waiting.add(proxy.key);
       await this.#tellUnschedulable(proxy, decision.rejected, signal);

@@ -8,7 +8,7 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** A target as a decision sees it. */
+/** A target as a decision sees it. Every change of the target makes another object. */
 export interface TargetSnapshot {
   readonly ref: TargetRef;
   /** Text form of `ref`. */
@@ -17,11 +17,11 @@ export interface TargetSnapshot {
   readonly nodeName: string;
   /** Why no new pod may go there now: it cannot be reached, say. */
   readonly unavailable?: Rejection;
-  /** Missing until the target has published a summary. */
+  /** Missing until the target has published a summary. Shared between the snapshots of a target: it holds until the next change. */
   readonly capacity?: TargetCapacity;
 }
 
-/** A pod that looks for a target. */
+/** A pod that looks for a target. All fields but `refusals` are equal for pods of one class: see DecisionCache. */
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;

@@ -1,9 +1,11 @@
 // What the scheduler knows of each target's capacity: the last summary less what is assumed since, kept up to date step by step.
+// A step costs what it changes: one row of one target. Every change of a target gives it a new TargetSnapshot object, so that what
+// was concluded from the old one is known to be stale; its capacity is shared and changes in place.
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { TargetRef } from '../model/target-ref.ts';
-import { AssumedLedger } from './assumed-ledger.ts';
+import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
 import type { Rejection, TargetSnapshot } from './snapshot.ts';
-import { takeFrom, toTargetCapacity, type NodeRequirements, type TargetCapacity } from './target-capacity.ts';
+import { toTargetCapacity, type NodeRequirements, type TargetCapacity } from './target-capacity.ts';
 
 /** A target as it is told to {@link TargetViews.update}. */
 export interface TargetIdentity {
@@ -12,86 +14,96 @@ export interface TargetIdentity {
   readonly nodeName: string;
 }
 
-interface View {
-  readonly identity: TargetIdentity;
-  readonly unavailable: Rejection | undefined;
-  /** As the summary states it. */
-  readonly published: TargetCapacity | undefined;
-  /** Less what is assumed; undefined when it must be computed anew. */
-  readonly current: TargetCapacity | undefined;
-}
-
 /** The capacity of all targets. */
 export class TargetViews {
   readonly ledger = new AssumedLedger();
-  readonly #views = new Map<string, View>();
+  /** In the order of keys. */
+  #targets: TargetSnapshot[] = [];
+  readonly #indexes = new Map<string, number>();
 
   /** Takes over who the target is and whether it may get pods. */
-  update(identity: TargetIdentity, unavailable: Rejection | undefined): void {
-    const view = this.#views.get(identity.key);
-    this.#views.set(identity.key, { identity, unavailable, published: view?.published, current: view?.current });
+  update({ ref, key, nodeName }: TargetIdentity, unavailable: Rejection | undefined): void {
+    const capacity = this.#get(key)?.capacity;
+    this.#put({ ref, key, nodeName, ...(unavailable !== undefined && { unavailable }), ...(capacity !== undefined && { capacity }) });
   }
 
-  /** Takes over a new summary. */
+  /** Takes over a new summary; what remains assumed is placed in it anew. */
   publish(key: string, summary: ClusterSummary | undefined): void {
-    const view = this.#views.get(key);
-    if (view === undefined) return;
+    const target = this.#get(key);
+    if (target === undefined) return;
     if (summary?.observed !== undefined) this.ledger.observed(key, summary.observed.podsResourceVersion);
-    this.#views.set(key, { ...view, published: summary === undefined ? undefined : toTargetCapacity(summary), current: undefined });
+    const { capacity: _before, ...rest } = target;
+    if (summary === undefined) {
+      this.#put(rest);
+      return;
+    }
+    const capacity = toTargetCapacity(summary);
+    for (const entry of this.ledger.on(key)) entry.taken = capacity.take(entry.requirements);
+    this.#put({ ...rest, capacity });
   }
 
   /** Forgets a target that was removed. */
   remove(key: string): void {
-    this.#views.delete(key);
     this.ledger.forget(key);
+    if (!this.#indexes.has(key)) return;
+    this.#reorder(this.#targets.filter((target) => target.key !== key));
   }
 
   /** Holds capacity for a candidate until the summary shows its delegate. */
   assume(key: string, uid: string, requirements: NodeRequirements): void {
-    if (!this.ledger.assume(key, uid, requirements)) return;
-    const view = this.#views.get(key);
-    if (view?.current !== undefined) this.#views.set(key, { ...view, current: takeFrom(view.current, requirements) });
+    const entry = this.ledger.assume(key, uid, requirements);
+    if (entry !== undefined) this.#changeCapacity(key, (capacity) => (entry.taken = capacity.take(requirements)));
   }
 
   /** Notes at which resourceVersion of the target its delegate had its node: a summary that is complete up to there shows it. */
   scheduled(key: string, uid: string, resourceVersion: string): void {
-    if (this.ledger.scheduled(key, uid, resourceVersion)) this.#recompute(key);
+    this.#giveBack(key, this.ledger.scheduled(key, uid, resourceVersion));
   }
 
   /** Gives back what was held for a candidate that is gone. Gives whether anything was held. */
   release(key: string, uid: string): boolean {
-    const released = this.ledger.release(key, uid);
-    if (released) this.#recompute(key);
-    return released;
+    return this.#giveBack(key, this.ledger.release(key, uid));
   }
 
   /** Gives back whatever is held for a pod that has gone or ended. */
   releaseEverywhere(uid: string): void {
-    for (const key of this.ledger.releaseEverywhere(uid)) this.#recompute(key);
+    for (const key of this.ledger.targetsOf(uid)) this.release(key, uid);
   }
 
-  #recompute(key: string): void {
-    const view = this.#views.get(key);
-    if (view !== undefined) this.#views.set(key, { ...view, current: undefined });
+  /** All targets as the next decision is to see them, in the order of their keys. Their capacity holds until the next change. */
+  snapshots(): readonly TargetSnapshot[] {
+    return this.#targets;
   }
 
-  /** All targets as the next decision is to see them. */
-  *snapshots(): Generator<TargetSnapshot> {
-    for (const [key, view] of this.#views) {
-      const capacity = this.#currentCapacity(key, view);
-      yield {
-        ...view.identity,
-        ...(view.unavailable !== undefined && { unavailable: view.unavailable }),
-        ...(capacity !== undefined && { capacity }),
-      };
-    }
+  #giveBack(key: string, entry: Assumed | undefined): boolean {
+    if (entry === undefined) return false;
+    const { taken } = entry;
+    if (taken !== undefined) this.#changeCapacity(key, (capacity) => capacity.giveBack(taken));
+    return true;
   }
 
-  #currentCapacity(key: string, view: View): TargetCapacity | undefined {
-    if (view.current !== undefined || view.published === undefined) return view.current;
-    let current = view.published;
-    for (const requirements of this.ledger.on(key)) current = takeFrom(current, requirements);
-    this.#views.set(key, { ...view, current });
-    return current;
+  #changeCapacity(key: string, change: (capacity: TargetCapacity) => void): void {
+    const target = this.#get(key);
+    if (target?.capacity === undefined) return;
+    change(target.capacity);
+    this.#put({ ...target });
+  }
+
+  #get(key: string): TargetSnapshot | undefined {
+    const index = this.#indexes.get(key);
+    return index === undefined ? undefined : this.#targets[index];
+  }
+
+  #put(target: TargetSnapshot): void {
+    const index = this.#indexes.get(target.key);
+    if (index !== undefined) this.#targets[index] = target;
+    else this.#reorder([...this.#targets, target].toSorted((a, b) => (a.key < b.key ? -1 : 1)));
+  }
+
+  /** Another array, not the same one changed: who remembers things by place in it sees that places have moved. */
+  #reorder(targets: TargetSnapshot[]): void {
+    this.#targets = targets;
+    this.#indexes.clear();
+    for (const [index, { key }] of targets.entries()) this.#indexes.set(key, index);
   }
 }

@@ -7,31 +7,39 @@ import type { NodeRequirements } from '../../../scheduler/target-capacity.ts';
 const one: NodeRequirements = { requests: new Map([['cpu', 1000]]) };
 const two: NodeRequirements = { requests: new Map([['cpu', 2000]]) };
 
+function requirementsOn(ledger: AssumedLedger, target: string): NodeRequirements[] {
+  return [...ledger.on(target)].map(({ requirements }) => requirements);
+}
+
+function releaseEverywhere(ledger: AssumedLedger, uid: string): void {
+  for (const target of ledger.targetsOf(uid)) ledger.release(target, uid);
+}
+
 describe('AssumedLedger', () => {
   it('holds what was assumed, oldest first, by target', () => {
     const ledger = new AssumedLedger();
     ledger.assume('a', 'pod-1', two);
     ledger.assume('a', 'pod-2', one);
     ledger.assume('b', 'pod-3', one);
-    assert.deepEqual([...ledger.on('a')], [two, one]);
+    assert.deepEqual(requirementsOn(ledger, 'a'), [two, one]);
     assert.deepEqual([...ledger.on('c')], []);
     assert.equal(ledger.size, 3);
   });
 
   it('notes a pod once', () => {
     const ledger = new AssumedLedger();
-    assert.equal(ledger.assume('a', 'pod', one), true);
-    assert.equal(ledger.assume('a', 'pod', two), false);
-    assert.deepEqual([...ledger.on('a')], [one]);
+    assert.notEqual(ledger.assume('a', 'pod', one), undefined);
+    assert.equal(ledger.assume('a', 'pod', two), undefined);
+    assert.deepEqual(requirementsOn(ledger, 'a'), [one]);
   });
 
   it('drops an entry once the summary has seen its delegate on a node', () => {
     const ledger = new AssumedLedger();
     ledger.assume('a', 'pod', one);
     ledger.scheduled('a', 'pod', '100');
-    assert.equal(ledger.observed('a', '99'), false);
+    assert.equal(ledger.observed('a', '99'), 0);
     assert.equal(ledger.size, 1);
-    assert.equal(ledger.observed('a', '100'), true);
+    assert.equal(ledger.observed('a', '100'), 1);
     assert.equal(ledger.size, 0);
   });
 
@@ -40,7 +48,7 @@ describe('AssumedLedger', () => {
     const ledger = new AssumedLedger();
     ledger.assume('a', 'pod', one);
     ledger.observed('a', '120');
-    assert.equal(ledger.scheduled('a', 'pod', '100'), true);
+    assert.equal(ledger.scheduled('a', 'pod', '100')?.requirements, one);
     assert.equal(ledger.size, 0);
   });
 
@@ -73,18 +81,20 @@ describe('AssumedLedger', () => {
     ledger.assume('a', 'pod', one);
     ledger.scheduled('b', 'pod', '1');
     ledger.observed('b', '9');
-    assert.equal(ledger.release('b', 'pod'), false);
+    assert.equal(ledger.release('b', 'pod'), undefined);
     assert.equal(ledger.size, 1);
   });
 
-  it('drops a pod on all targets and says on which', () => {
+  it('knows on which targets a pod is held', () => {
     const ledger = new AssumedLedger();
     ledger.assume('a', 'pod', one);
     ledger.assume('b', 'pod', one);
     ledger.assume('b', 'other', one);
-    assert.deepEqual(ledger.releaseEverywhere('pod'), ['a', 'b']);
-    assert.deepEqual(ledger.releaseEverywhere('pod'), []);
-    assert.equal(ledger.size, 1);
+    assert.deepEqual(ledger.targetsOf('pod'), ['a', 'b']);
+    ledger.release('a', 'pod');
+    assert.deepEqual(ledger.targetsOf('pod'), ['b']);
+    ledger.forget('b');
+    assert.deepEqual([ledger.targetsOf('pod'), ledger.targetsOf('other'), ledger.size], [[], [], 0]);
   });
 
   it('forgets a target with all that was seen of it', () => {
@@ -113,7 +123,7 @@ function perform(ledger: AssumedLedger, { kind, target, uid, version }: Step): v
     case 'scheduled': ledger.scheduled(target, uid, `${version}`); break;
     case 'observed': ledger.observed(target, `${version}`); break;
     case 'release': ledger.release(target, uid); break;
-    case 'everywhere': ledger.releaseEverywhere(uid); break;
+    case 'everywhere': releaseEverywhere(ledger, uid); break;
   }
 }
 
@@ -142,7 +152,7 @@ describe('laws of the ledger', () => {
       fc.property(fc.array(step), fc.shuffledSubarray(['1', '2', '3'], { minLength: 3 }), (steps, uids) => {
         const ledger = new AssumedLedger();
         for (const step of steps) perform(ledger, step);
-        for (const uid of uids) ledger.releaseEverywhere(uid);
+        for (const uid of uids) releaseEverywhere(ledger, uid);
         assert.equal(ledger.size, 0);
       }),
     );

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ResourceList } from '../../../api/core.ts';
-import { addAmounts, parseResourceList } from '../../../model/resources.ts';
+import { addAmounts, formatResourceList, parseResourceList } from '../../../model/resources.ts';
 import { explainRejections, schedulePod } from '../../../scheduler/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../scheduler/snapshot.ts';
+import { toTargetCapacity, type TargetCapacity } from '../../../scheduler/target-capacity.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../support/builders.ts';
 
 function aPodFor(requests: ResourceList, refusals: PodToSchedule['refusals'] = new Map()): PodToSchedule {
@@ -61,6 +62,12 @@ const targets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLe
     aTarget(name, withNodes(...nodes), luck === 0 ? unavailable('Unreachable', 'm') : luck === 1 ? withoutSummary() : (target) => target)
   )))),
 );
+function withAnotherNode(capacity: TargetCapacity, room: ResourceList): TargetCapacity {
+  const { nodeGroups = [], ...sums } = capacity.toSummary();
+  const free = formatResourceList(addAmounts(capacity.free, parseResourceList(room).amounts));
+  return toTargetCapacity({ ...sums, free, nodeGroups: nodeGroups.map((group) => ({ ...group, holes: [...group.holes, { count: 1, free: room }] })) });
+}
+
 const pod = fc.record({ cpu: fc.nat(6).map(String), memory: fc.nat(6).map((gib) => `${gib}Gi`) }).map((requests) => aPodFor(requests));
 
 describe('laws of scheduling', () => {
@@ -91,10 +98,7 @@ describe('laws of scheduling', () => {
         const decision = schedulePod(pod, targets);
         fc.pre(decision.kind === 'chosen');
         const chosen = decision.kind === 'chosen' ? decision.target : undefined;
-        const extra = parseResourceList(more).amounts;
-        const larger = targets.map((target) => (target !== chosen || target.capacity === undefined ? target : {
-          ...target, capacity: { ...target.capacity, free: addAmounts(target.capacity.free, extra), groups: target.capacity.groups.map((group) => ({ ...group, holes: [...group.holes, { count: 1, free: extra }] })) },
-        }));
+        const larger = targets.map((target) => (target === chosen ? { ...target, capacity: withAnotherNode(target.capacity!, more) } : target));
         const again = schedulePod(pod, larger);
         assert.equal(again.kind === 'chosen' && again.target.key, chosen?.key);
       }),

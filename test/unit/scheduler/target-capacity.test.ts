@@ -4,11 +4,10 @@ import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../api/cluster-summary.ts';
 import type { ResourceList } from '../../../api/core.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../../model/resources.ts';
-import { fitsOnNode, takeFrom, toRequirements, toTargetCapacity, type NodeRequirements, type TargetCapacity } from '../../../scheduler/target-capacity.ts';
+import { fitsOnNode, toRequirements, toTargetCapacity, type NodeRequirements, type TargetCapacity } from '../../../scheduler/target-capacity.ts';
 import { aPod, frozen, withRequests, withSpec } from '../../support/builders.ts';
 
 const GPU = 'nvidia.com/gpu';
-const GIB = 2 ** 30;
 
 function needs(requests: ResourceList, rest: Omit<NodeRequirements, 'requests'> = {}): NodeRequirements {
   return { requests: parseResourceList({ pods: '1', ...requests }).amounts, ...rest };
@@ -24,13 +23,18 @@ function holesOf(...free: ResourceList[]): NodeGroup {
   return { holes: free.map((room) => ({ count: 1, free: room })) };
 }
 
+/** What is free on the nodes themselves. */
 function freeOf(capacity: TargetCapacity): ResourceAmounts {
-  const holes = capacity.groups.flatMap((group) => group.holes.flatMap(({ count, free }) => Array.from({ length: count }, () => free)));
+  const holes = groupsOf(capacity).flatMap((group) => group.holes.flatMap(({ count, free }) => Array.from({ length: count }, () => parseResourceList(free).amounts)));
   return holes.reduce(addAmounts, NO_AMOUNTS);
 }
 
-function nodesOf({ groups }: TargetCapacity): number {
-  return groups.flatMap(({ holes }) => holes).reduce((sum, { count }) => sum + count, 0);
+function groupsOf(capacity: TargetCapacity): readonly NodeGroup[] {
+  return capacity.toSummary().nodeGroups ?? [];
+}
+
+function nodesOf(capacity: TargetCapacity): number {
+  return groupsOf(capacity).flatMap(({ holes }) => holes).reduce((sum, { count }) => sum + count, 0);
 }
 
 describe('toRequirements', () => {
@@ -48,7 +52,7 @@ describe('toTargetCapacity', () => {
   it('reads groups of nodes', () => {
     const taints = [{ key: 'k', effect: 'NoSchedule' }];
     const group = { labels: { zone: 'a' }, taints, holes: [{ count: 2, free: { cpu: '1500m', memory: '1Gi' } }] };
-    assert.deepEqual(capacityOf(group).groups, [{ labels: { zone: 'a' }, taints, holes: [{ count: 2, free: new Map([['cpu', 1500], ['memory', GIB]]) }] }]);
+    assert.deepEqual(groupsOf(capacityOf(group)), [group]);
   });
 
   it("takes Admiralty's summary, which has totals only, for one large node", () => {
@@ -59,7 +63,7 @@ describe('toTargetCapacity', () => {
   });
 
   it('knows a cluster without nodes from one that did not say', () => {
-    assert.deepEqual(toTargetCapacity({ metadata: {}, allocatable: {}, nodeGroups: [] }).groups, []);
+    assert.deepEqual(toTargetCapacity({ metadata: {}, allocatable: {}, nodeGroups: [] }).toSummary().nodeGroups, []);
   });
 
   it('counts no node where a target says there is none, or less than none', () => {
@@ -125,8 +129,9 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(capacity, requirements, room, (before, pod, more) => {
         const extra = parseResourceList(more).amounts;
-        const groups = before.groups.map((group) => ({ ...group, holes: group.holes.map((hole) => ({ ...hole, free: addAmounts(hole.free, extra) })) }));
-        if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode({ ...before, groups }, pod).kind, 'fits');
+        const add = (free: ResourceList) => formatResourceList(addAmounts(parseResourceList(free).amounts, extra));
+        const groups = groupsOf(before).map((group) => ({ ...group, holes: group.holes.map((hole) => ({ ...hole, free: add(hole.free) })) }));
+        if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(capacityOf(...groups), pod).kind, 'fits');
       }),
     );
   });
@@ -134,7 +139,7 @@ describe('laws of capacity', () => {
   it('more nodes never turn a fit into none', () => {
     fc.assert(
       fc.property(capacity, capacity, requirements, (before, more, pod) => {
-        const both = { ...before, groups: [...more.groups, ...before.groups] };
+        const both = capacityOf(...groupsOf(more), ...groupsOf(before));
         if (fitsOnNode(before, pod).kind === 'fits') assert.equal(fitsOnNode(both, pod).kind, 'fits');
       }),
     );
@@ -151,33 +156,70 @@ describe('laws of capacity', () => {
 
   it('taking a pod that fits lowers what is free, in sum and on the nodes, by exactly its requests', () => {
     fc.assert(
-      fc.property(capacity, requirements, (before, pod) => {
-        fc.pre(fitsOnNode(before, pod).kind === 'fits');
-        const after = takeFrom(frozen(before), frozen(pod));
-        const left = [...subtractAmounts(before.free, pod.requests)];
-        assert.deepEqual(new Map(left), after.free);
-        const [sumBefore, sumAfter] = [freeOf(before), freeOf(after)];
-        for (const [resource, amount] of pod.requests) assert.equal(sumAfter.get(resource) ?? 0, (sumBefore.get(resource) ?? 0) - amount, resource);
+      fc.property(capacity, requirements, (capacity, pod) => {
+        fc.pre(fitsOnNode(capacity, pod).kind === 'fits');
+        const [sumBefore, nodesBefore] = [new Map(capacity.free), freeOf(capacity)];
+        frozen(capacity).take(frozen(pod));
+        assert.deepEqual(capacity.free, subtractAmounts(sumBefore, pod.requests));
+        const nodesAfter = freeOf(capacity);
+        for (const [resource, amount] of pod.requests) assert.equal(nodesAfter.get(resource) ?? 0, (nodesBefore.get(resource) ?? 0) - amount, resource);
       }),
     );
   });
 
   it('taking leaves as many nodes as there were, and the totals', () => {
     fc.assert(
-      fc.property(capacity, requirements, (before, pod) => {
-        const after = takeFrom(before, pod);
-        assert.equal(nodesOf(after), nodesOf(before));
-        assert.deepEqual(after.allocatable, before.allocatable);
+      fc.property(capacity, requirements, (capacity, pod) => {
+        const [nodes, total] = [nodesOf(capacity), new Map(capacity.allocatable)];
+        capacity.take(pod);
+        assert.equal(nodesOf(capacity), nodes);
+        assert.deepEqual(capacity.allocatable, total);
       }),
     );
   });
 
-  it('nothing is ever less than nothing, whether pods fit or not', () => {
+  it('what was taken comes back exactly, in whatever order it is given back', () => {
+    const pods = fc.array(requirements, { maxLength: 12 }).chain((pods) => fc.tuple(fc.constant(pods), fc.shuffledSubarray(pods.map((_, i) => i), { minLength: pods.length })));
     fc.assert(
-      fc.property(capacity, fc.array(requirements, { maxLength: 12 }), (before, pods) => {
-        const after = pods.reduce((capacity, pod) => takeFrom(capacity, pod), before);
-        const amounts = [after.free, ...after.groups.flatMap(({ holes }) => holes.map(({ free }) => free))].flatMap((free) => [...free.values()]);
+      fc.property(capacity, pods, (capacity, [pods, order]) => {
+        const before = capacity.toSummary();
+        const taken = pods.map((pod) => capacity.take(pod));
+        for (const i of order) capacity.giveBack(taken[i]!);
+        assert.deepEqual(capacity.toSummary(), before);
+      }),
+    );
+  });
+
+  it('what was taken last and given back leaves what was before, also among others', () => {
+    fc.assert(
+      fc.property(capacity, fc.array(requirements, { maxLength: 8 }), requirements, (capacity, others, pod) => {
+        for (const other of others) capacity.take(other);
+        const before = capacity.toSummary();
+        capacity.giveBack(capacity.take(pod));
+        assert.deepEqual(capacity.toSummary(), before);
+      }),
+    );
+  });
+
+  it('no node ever has less than nothing, whether pods fit or not, and pods come and go', () => {
+    fc.assert(
+      fc.property(capacity, fc.array(fc.tuple(requirements, fc.boolean()), { maxLength: 12 }), (capacity, steps) => {
+        const held = [];
+        for (const [pod, gives] of steps) {
+          held.push(capacity.take(pod));
+          if (gives) capacity.giveBack(held.shift()!);
+        }
+        const amounts = groupsOf(capacity).flatMap(({ holes }) => holes.flatMap(({ free }) => [...parseResourceList(free).amounts.values()]));
         assert.ok(amounts.every((amount) => amount >= 0));
+      }),
+    );
+  });
+
+  it('is read back from its own plain form', () => {
+    fc.assert(
+      fc.property(capacity, fc.array(requirements, { maxLength: 4 }), (capacity, pods) => {
+        for (const pod of pods) capacity.take(pod);
+        assert.deepEqual(toTargetCapacity(capacity.toSummary()).toSummary(), capacity.toSummary());
       }),
     );
   });
@@ -186,16 +228,25 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 5 }), (slots) => {
         const pod = needs({ cpu: '1' });
-        let capacity = capacityOf(holesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
+        const capacity = capacityOf(holesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
         let taken = 0;
-        for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity = takeFrom(capacity, pod);
+        for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity.take(pod);
         assert.equal(taken, slots.reduce((sum, count) => sum + count, 0));
       }),
     );
   });
 
-  it('a pod goes to the fitting node with the most CPU', () => {
-    const capacity = takeFrom(capacityOf(holesOf({ cpu: '2', pods: '9' }, { cpu: '8', pods: '0' }, { cpu: '4', pods: '9' })), needs({ cpu: '1' }));
-    assert.deepEqual(capacity.groups[0]?.holes.map(({ free }) => free.get('cpu')), [2000, 8000, 3000]);
+  it('a pod goes to the fitting node with the most of itself free', () => {
+    const capacity = capacityOf(holesOf({ cpu: '2', pods: '9' }, { cpu: '8', pods: '0' }, { cpu: '4', pods: '9' }));
+    capacity.take(needs({ cpu: '1' }));
+    assert.deepEqual(groupsOf(capacity)[0]?.holes.map(({ free }) => free['cpu']), ['2', '3', '8']);
+  });
+
+  it('a share of a small node counts like the same share of a large one', () => {
+    const small = { holes: [{ count: 1, free: { cpu: '4', pods: '9' } }, { count: 1, free: { cpu: '3', pods: '9' } }] };
+    const large = { labels: { size: 'l' }, holes: [{ count: 1, free: { cpu: '64', pods: '0' } }, { count: 1, free: { cpu: '32', pods: '9' } }] };
+    const capacity = capacityOf(large, small);
+    capacity.take(needs({ cpu: '1' }));
+    assert.deepEqual(groupsOf(capacity)[1]?.holes.map(({ free }) => free['cpu']), ['3', '3']);
   });
 });

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../api/cluster-summary.ts';
 import { parseResourceList } from '../../../model/resources.ts';
 import { targetKey } from '../../../model/target-ref.ts';
-import { takeFrom, toTargetCapacity, type NodeRequirements, type TargetCapacity } from '../../../scheduler/target-capacity.ts';
+import { toTargetCapacity, type NodeRequirements } from '../../../scheduler/target-capacity.ts';
 import { TargetViews, type TargetIdentity } from '../../../scheduler/target-views.ts';
 import { frozen } from '../../support/builders.ts';
 
@@ -132,7 +132,7 @@ describe('TargetViews', () => {
 describe('laws of views', () => {
   const event = fc.record({ kind: fc.constantFrom('assume', 'release', 'look', 'publish'), uid: fc.constantFrom('1', '2', '3'), cpu: fc.nat(4).map(String) });
 
-  it('a view kept up step by step is the one computed anew, whenever it is looked at', () => {
+  it('a view kept up step by step has the sums of one computed anew, and is the published one once nothing is held', () => {
     fc.assert(
       fc.property(fc.array(event), (events) => {
         const views = viewsOfC1();
@@ -143,9 +143,43 @@ describe('laws of views', () => {
           if (kind === 'look') freeCpu(views);
           if (kind === 'publish') views.publish(C1.key, (published = aSummary('11', cpu)));
         }
-        let expected: TargetCapacity = toTargetCapacity(published);
-        for (const requirements of views.ledger.on(C1.key)) expected = takeFrom(expected, requirements);
-        assert.deepEqual([...views.snapshots()][0]?.capacity, expected);
+        const anew = toTargetCapacity(published);
+        for (const { requirements } of views.ledger.on(C1.key)) anew.take(requirements);
+        assert.deepEqual(views.snapshots()[0]?.capacity?.free, anew.free);
+        for (const uid of ['1', '2', '3']) views.releaseEverywhere(uid);
+        assert.equal(views.ledger.size, 0);
+        assert.deepEqual(views.snapshots()[0]?.capacity?.toSummary(), toTargetCapacity(published).toSummary());
+      }),
+    );
+  });
+
+  it('every change of a target, and no other, makes another snapshot of it', () => {
+    const views = viewsOfC1();
+    views.update(identityOf('c2'), undefined);
+    const [other] = views.snapshots().slice(1);
+    let last = views.snapshots()[0];
+    const changes = [
+      () => views.assume(C1.key, 'pod', aPodOf('1')), () => views.release(C1.key, 'pod'), () => views.publish(C1.key, aSummary('12')),
+      () => views.update(C1, { reason: 'Unreachable', message: 'm' }), () => views.publish(C1.key, undefined),
+    ];
+    for (const change of changes) {
+      change();
+      assert.notEqual(views.snapshots()[0], last);
+      last = views.snapshots()[0];
+    }
+    views.release(C1.key, 'never held');
+    assert.equal(views.snapshots()[0], last);
+    assert.equal(views.snapshots()[1], other);
+  });
+
+  it('shows targets in the order of their keys, whenever they came', () => {
+    const names = fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 2 });
+    fc.assert(
+      fc.property(names, (names) => {
+        const views = new TargetViews();
+        for (const name of names) views.update(identityOf(name), undefined);
+        views.remove(identityOf(names[0] ?? '').key);
+        assert.deepEqual(views.snapshots().map(({ nodeName }) => nodeName), names.slice(1).toSorted().map((name) => `admiralty-${name}`));
       }),
     );
   });

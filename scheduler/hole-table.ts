@@ -1,0 +1,213 @@
+// The holes of one target in typed arrays: a row for each distinct free vector of a group of nodes, a column for each resource.
+// A published row's vector never changes, only how many nodes still have it: a pod taken from it gets a row of its own, which
+// returns into its origin when its last pod is given back. So giving back everything restores exactly what was published.
+
+/** A request as columns of one table; amounts of 0 are left out. */
+export interface RowRequest {
+  /** Resources asked for that no node of the table has: nothing fits. */
+  readonly unknown: readonly string[];
+  readonly columns: readonly number[];
+  readonly amounts: readonly number[];
+}
+
+/** Equal nodes, as they are put into a table. */
+export interface TableRow {
+  readonly group: number;
+  readonly count: number;
+  readonly free: ReadonlyMap<string, number>;
+}
+
+/** Weights by which the roomiest node is found: 1 ÷ allocatable of the group's nodes, 0 for a resource that does not count. */
+export interface RoomWeights {
+  readonly column: number;
+  /** By group. */
+  readonly perUnit: Float64Array;
+}
+
+/** No row. */
+export const NO_ROW = -1;
+
+/** Rows of free vectors. */
+export class HoleTable {
+  /** Resource of each column. */
+  readonly resources: readonly string[];
+  readonly #columns: ReadonlyMap<string, number>;
+  readonly #published: number;
+  #rows: number;
+  #free: Float64Array;
+  #count: Int32Array;
+  #group: Int32Array;
+  #origin: Int32Array;
+  #users: Int32Array;
+  readonly #spare: number[] = [];
+
+  constructor(rows: readonly TableRow[]) {
+    this.resources = [...new Set(rows.flatMap(({ free }) => [...free.keys()]))];
+    this.#columns = new Map(this.resources.map((resource, column) => [resource, column]));
+    this.#published = this.#rows = rows.length;
+    this.#free = new Float64Array(rows.length * this.resources.length);
+    this.#count = Int32Array.from(rows, ({ count }) => count);
+    this.#group = Int32Array.from(rows, ({ group }) => group);
+    this.#origin = new Int32Array(rows.length).fill(NO_ROW);
+    this.#users = new Int32Array(rows.length);
+    for (const [row, { free }] of rows.entries()) {
+      for (const [resource, amount] of free) this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] = amount;
+    }
+  }
+
+  /** Column of a resource; undefined when no node has it. */
+  columnOf(resource: string): number | undefined {
+    return this.#columns.get(resource);
+  }
+
+  /** The request in this table's columns. */
+  toRowRequest(requests: ReadonlyMap<string, number>): RowRequest {
+    const unknown: string[] = [];
+    const columns: number[] = [];
+    const amounts: number[] = [];
+    for (const [resource, amount] of requests) {
+      if (amount <= 0) continue;
+      const column = this.#columns.get(resource);
+      if (column === undefined) {
+        unknown.push(resource);
+        continue;
+      }
+      columns.push(column);
+      amounts.push(amount);
+    }
+    return { unknown, columns, amounts };
+  }
+
+  /** The first row of an open group that has room, or {@link NO_ROW}. `open` has 1 for each group that counts. */
+  firstFit(request: RowRequest, open: Uint8Array): number {
+    if (request.unknown.length > 0) return NO_ROW;
+    for (let row = 0; row < this.#rows; row += 1) {
+      if (this.#isOpen(row, open) && this.#hasRoom(row, request)) return row;
+    }
+    return NO_ROW;
+  }
+
+  /** The row with room where most of the node is free, by the mean of the weighted resources, or {@link NO_ROW}. */
+  roomiest(request: RowRequest, open: Uint8Array, weights: readonly RoomWeights[]): number {
+    if (request.unknown.length > 0) return NO_ROW;
+    let best = NO_ROW;
+    let most = -1;
+    for (let row = 0; row < this.#rows; row += 1) {
+      if (!this.#isOpen(row, open) || !this.#hasRoom(row, request)) continue;
+      const share = this.#shareFree(row, weights);
+      if (share > most) {
+        most = share;
+        best = row;
+      }
+    }
+    return best;
+  }
+
+  /** Of the rows in open groups, what is missing on the one where fewest resources are; undefined when no row is open. */
+  fewestMissing(request: RowRequest, open: Uint8Array): readonly string[] | undefined {
+    let fewest = Infinity;
+    let nearest = NO_ROW;
+    for (let row = 0; row < this.#rows && fewest > 1; row += 1) {
+      if (!this.#isOpen(row, open)) continue;
+      const missing = this.#missingColumns(row, request).length;
+      if (missing < fewest) [fewest, nearest] = [missing, row];
+    }
+    if (nearest === NO_ROW) return undefined;
+    return [...request.unknown, ...this.#missingColumns(nearest, request).map((column) => this.resources[column] ?? '')];
+  }
+
+  #missingColumns(row: number, { columns, amounts }: RowRequest): number[] {
+    return columns.filter((column, i) => (this.#free[row * this.resources.length + column] ?? 0) < (amounts[i] ?? 0));
+  }
+
+  #isOpen(row: number, open: Uint8Array): boolean {
+    return (this.#count[row] ?? 0) > 0 && open[this.#group[row] ?? 0] === 1;
+  }
+
+  #hasRoom(row: number, { columns, amounts }: RowRequest): boolean {
+    const start = row * this.resources.length;
+    for (let i = 0; i < columns.length; i += 1) {
+      if ((this.#free[start + (columns[i] ?? 0)] ?? 0) < (amounts[i] ?? 0)) return false;
+    }
+    return true;
+  }
+
+  #shareFree(row: number, weights: readonly RoomWeights[]): number {
+    const group = this.#group[row] ?? 0;
+    let share = 0;
+    for (const { column, perUnit } of weights) share += (this.#free[row * this.resources.length + column] ?? 0) * (perUnit[group] ?? 0);
+    return share;
+  }
+
+  /** Takes a node of the row for a pod. Gives the row that this node is now: the argument of {@link giveBack}. */
+  take(row: number, request: RowRequest): number {
+    const taken = row < this.#published ? this.#split(row) : row;
+    this.#users[taken] = (this.#users[taken] ?? 0) + 1;
+    this.#add(taken, request, -1);
+    return taken;
+  }
+
+  /** Undoes one {@link take}. */
+  giveBack(taken: number, request: RowRequest): void {
+    this.#add(taken, request, 1);
+    const users = (this.#users[taken] ?? 0) - 1;
+    this.#users[taken] = users;
+    if (users > 0) return;
+    const origin = this.#origin[taken] ?? 0;
+    this.#count[origin] = (this.#count[origin] ?? 0) + 1;
+    this.#count[taken] = 0;
+    this.#spare.push(taken);
+  }
+
+  #add(row: number, { columns, amounts }: RowRequest, sign: 1 | -1): void {
+    const start = row * this.resources.length;
+    for (let i = 0; i < columns.length; i += 1) {
+      const at = start + (columns[i] ?? 0);
+      this.#free[at] = (this.#free[at] ?? 0) + sign * (amounts[i] ?? 0);
+    }
+  }
+
+  #split(origin: number): number {
+    const row = this.#spare.pop() ?? this.#newRow();
+    const width = this.resources.length;
+    this.#count[origin] = (this.#count[origin] ?? 0) - 1;
+    this.#count[row] = 1;
+    this.#group[row] = this.#group[origin] ?? 0;
+    this.#origin[row] = origin;
+    this.#users[row] = 0;
+    this.#free.copyWithin(row * width, origin * width, (origin + 1) * width);
+    return row;
+  }
+
+  #newRow(): number {
+    if (this.#rows === this.#count.length) this.#grow();
+    this.#rows += 1;
+    return this.#rows - 1;
+  }
+
+  #grow(): void {
+    const size = this.#rows * 2 + 8;
+    const larger = (array: Int32Array) => {
+      const grown = new Int32Array(size);
+      grown.set(array);
+      return grown;
+    };
+    [this.#count, this.#group, this.#origin, this.#users] = [larger(this.#count), larger(this.#group), larger(this.#origin), larger(this.#users)];
+    const free = new Float64Array(size * this.resources.length);
+    free.set(this.#free);
+    this.#free = free;
+  }
+
+  /** All rows that still have nodes, as plain data, in the order of the table. */
+  *rows(): Generator<TableRow> {
+    for (let row = 0; row < this.#rows; row += 1) {
+      const count = this.#count[row] ?? 0;
+      if (count > 0) yield { group: this.#group[row] ?? 0, count, free: this.#freeOf(row) };
+    }
+  }
+
+  #freeOf(row: number): ReadonlyMap<string, number> {
+    const start = row * this.resources.length;
+    return new Map(this.resources.map((resource, column) => [resource, this.#free[start + column] ?? 0]));
+  }
+}
