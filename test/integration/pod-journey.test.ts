@@ -10,6 +10,7 @@ import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS 
 import { applyObjects } from '../../cli/apply-objects.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { assertInvariants } from '../support/world-invariants.ts';
 
 const MANAGER = 'isthmus-test';
 let world: IsthmusWorld;
@@ -19,7 +20,10 @@ before(async () => {
   world = await startWorld({ nodes: 2, gpus: 2 });
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
-after(() => world?.stop());
+after(async () => {
+  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-1' } });
+  await world?.stop();
+});
 
 function electedPod(namespace: string, name: string, requests: Readonly<Record<string, string>> = {}): Pod {
   const limits = Object.fromEntries(Object.entries(requests).filter(([resource]) => resource.includes('/')));

@@ -7,8 +7,8 @@ import { createLogger } from '../../process/logger.ts';
 
 /** All objects of a kind, followed until the test ends. */
 export class WatchedCollection<T extends KubernetesObject> {
-  /** Every version of every object, in the order seen; deletions have `after` undefined. */
-  readonly history: { readonly key: string; readonly after: T | undefined }[] = [];
+  /** Every version of every object, in the order seen, with the time in ms; deletions have `after` undefined. */
+  readonly history: { readonly at: number; readonly key: string; readonly after: T | undefined }[] = [];
   readonly #informer: Informer<T, T>;
   readonly #name: string;
   readonly #changed = new Set<() => void>();
@@ -17,7 +17,7 @@ export class WatchedCollection<T extends KubernetesObject> {
     this.#name = type.plural;
     this.#informer = new Informer<T, T>({ client, type, selection, logger: createLogger('silent'), project: (object) => object });
     this.#informer.onChange((key, _before, after) => {
-      this.history.push({ key, after });
+      this.history.push({ at: performance.now(), key, after });
       for (const changed of this.#changed) changed();
     });
   }

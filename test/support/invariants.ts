@@ -1,0 +1,207 @@
+// The invariants of design §10 that can be read off a history: one checker, used by every test that injects faults. It is given what the
+// watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
+// looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
+import type { Pod, PodPhase } from '../../api/core.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import { findCondition } from '../../model/conditions.ts';
+import { isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
+
+/** One version of a pod as a watch told it; `object` is undefined once it is gone. */
+export interface HistoryEvent {
+  /** When it arrived, in ms. */
+  readonly at: number;
+  readonly cluster: string;
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly object: Pod | undefined;
+}
+
+/** What the checker cannot see in the history. */
+export interface HistoryContext {
+  /** Name of the source cluster; all others are targets. */
+  readonly source: string;
+  /** The target that a virtual node stands for. */
+  readonly targetOfNode: (nodeName: string) => string | undefined;
+  readonly toleranceMs: number;
+  /** When the test ended, on the clock of the events. */
+  readonly endedAt: number;
+  /** When a target, or the path to it, or the process that acts on it, was away. */
+  readonly outages?: readonly { readonly from: number; readonly until: number }[];
+  /** UIDs of proxies whose finalizers the test took away by force. */
+  readonly forced?: ReadonlySet<string>;
+  /** When everything had come to rest: later versions are writes for nothing. */
+  readonly quietSince?: number;
+}
+
+/** What an invariant says about a history; nothing when it holds. */
+type Invariant = (lives: Lives, context: HistoryContext) => string[];
+
+/** How long a delegate may outlive its proxy, and a pod may be without a word, in ms. */
+const OUTLIVE_MS = 60_000;
+const REASON_MS = 30_000;
+
+/** Checks all invariants. Gives one sentence for each breach, with the number of the invariant. */
+export function breachesOf(history: readonly HistoryEvent[], context: HistoryContext): string[] {
+  const lives = toLives(history, context);
+  return Object.entries(INVARIANTS).flatMap(([number, invariant]) => invariant(lives, context).map((breach) => `invariant ${number}: ${breach}`));
+}
+
+const INVARIANTS: Readonly<Record<string, Invariant>> = {
+  '1': oneDelegateAtATime,
+  '2': noDelegateOutlivesItsProxy,
+  '3': everyPodRunsOrSaysWhy,
+  '4, 13': theFinalizerStaysAsLongAsTheDelegate,
+  '5': noDelegateOutsideTheBoundTarget,
+  '7': annotationsReachTheDelegate,
+  '9': statusIsMonotonic,
+  '11': quietMeansNoWrites,
+  '12': delegatesKeepTheirNamespace,
+};
+
+/** One object from its first version to its last. */
+interface Life {
+  readonly cluster: string;
+  readonly uid: string;
+  readonly key: string;
+  readonly versions: { readonly at: number; readonly object: Pod }[];
+  /** When it was gone; undefined while it is there. */
+  goneAt: number | undefined;
+}
+
+interface Lives {
+  readonly proxies: readonly Life[];
+  /** By UID of the proxy. */
+  readonly delegates: ReadonlyMap<string, readonly Life[]>;
+}
+
+function toLives(history: readonly HistoryEvent[], { source }: HistoryContext): Lives {
+  const lives: Life[] = [];
+  const current = new Map<string, Life>();
+  for (const { at, cluster, key, object } of history) {
+    const place = `${cluster} ${key}`;
+    let life = current.get(place);
+    if (life !== undefined && object?.metadata.uid !== life.uid) {
+      life.goneAt = at;
+      current.delete(place);
+      life = undefined;
+    }
+    if (object === undefined) continue;
+    if (life === undefined) {
+      life = { cluster, uid: object.metadata.uid ?? '', key, versions: [], goneAt: undefined };
+      lives.push(life);
+      current.set(place, life);
+    }
+    life.versions.push({ at, object });
+  }
+  const delegates = new Map<string, Life[]>();
+  for (const life of lives) {
+    const parent = life.versions[0]?.object.metadata.labels?.[PARENT_UID_LABEL];
+    if (life.cluster === source || parent === undefined) continue;
+    delegates.set(parent, [...(delegates.get(parent) ?? []), life]);
+  }
+  return { proxies: lives.filter((life) => life.cluster === source && isProxyPod(life.versions[0]!.object)), delegates };
+}
+
+/** From when until when a delegate could run: it has not ended, and is still there. */
+function livingSpan({ versions, goneAt }: Life): { readonly from: number; readonly until: number } {
+  const ended = versions.find(({ object }) => isTerminal(object.status?.phase));
+  return { from: versions[0]!.at, until: Math.min(ended?.at ?? Infinity, goneAt ?? Infinity) };
+}
+
+function oneDelegateAtATime({ delegates }: Lives, { toleranceMs }: HistoryContext): string[] {
+  return [...delegates].flatMap(([uid, lives]) => pairsOf(lives).flatMap(([one, other]) => {
+    const [a, b] = [livingSpan(one), livingSpan(other)];
+    const together = Math.min(a.until, b.until) - Math.max(a.from, b.from);
+    return together > toleranceMs ? [`${uid} had two delegates for ${together} ms: ${one.cluster}/${one.key} and ${other.cluster}/${other.key}`] : [];
+  }));
+}
+
+function pairsOf<T>(items: readonly T[]): [T, T][] {
+  return items.flatMap((one, index) => items.slice(index + 1).map((other): [T, T] => [one, other]));
+}
+
+function noDelegateOutlivesItsProxy({ proxies, delegates }: Lives, context: HistoryContext): string[] {
+  const goneAt = new Map(proxies.map((proxy) => [proxy.uid, proxy.goneAt]));
+  return [...delegates].flatMap(([uid, lives]) => lives.flatMap((delegate) => {
+    const from = goneAt.get(uid);
+    if (from === undefined) return [];
+    const left = (delegate.goneAt ?? context.endedAt) - from - outageWithin(context, from, delegate.goneAt ?? context.endedAt);
+    return left > OUTLIVE_MS ? [`${delegate.cluster}/${delegate.key} outlived its proxy by ${left} ms`] : [];
+  }));
+}
+
+function outageWithin({ outages = [] }: HistoryContext, from: number, until: number): number {
+  return outages.reduce((sum, outage) => sum + Math.max(0, Math.min(until, outage.until) - Math.max(from, outage.from)), 0);
+}
+
+function everyPodRunsOrSaysWhy({ proxies }: Lives, context: HistoryContext): string[] {
+  return proxies.flatMap(({ key, versions, goneAt }) => {
+    const from = versions.find(({ object }) => (object.spec.schedulingGates ?? []).length === 0)?.at;
+    const spoken = versions.find(({ object }) => hasWord(object))?.at ?? goneAt ?? context.endedAt;
+    const silent = from === undefined ? 0 : spoken - from - outageWithin(context, from, spoken);
+    return silent > REASON_MS ? [`${key} was silent for ${silent} ms`] : [];
+  });
+}
+
+function hasWord({ metadata, spec, status }: Pod): boolean {
+  const condition = findCondition(status?.conditions, 'PodScheduled');
+  return metadata.deletionTimestamp !== undefined || (spec.nodeName ?? '') !== '' || (condition?.status === 'False' && condition.reason !== undefined);
+}
+
+function theFinalizerStaysAsLongAsTheDelegate({ proxies, delegates }: Lives, { toleranceMs, forced, endedAt }: HistoryContext): string[] {
+  return proxies.flatMap((proxy) => {
+    if (forced?.has(proxy.uid)) return [];
+    const released = proxy.versions.find(({ object }) => !object.metadata.finalizers?.includes(DELEGATE_FINALIZER))?.at ?? proxy.goneAt ?? Infinity;
+    return (delegates.get(proxy.uid) ?? []).flatMap((delegate) => {
+      const late = (delegate.goneAt ?? endedAt) - released;
+      return late > toleranceMs ? [`${proxy.key} was let go ${late} ms before its delegate ${delegate.cluster}/${delegate.key} had gone`] : [];
+    });
+  });
+}
+
+function noDelegateOutsideTheBoundTarget({ proxies, delegates }: Lives, { targetOfNode, toleranceMs, endedAt }: HistoryContext): string[] {
+  return proxies.flatMap((proxy) => {
+    const bound = proxy.versions.find(({ object }) => (object.spec.nodeName ?? '') !== '');
+    if (bound === undefined) return [];
+    const target = targetOfNode(bound.object.spec.nodeName ?? '');
+    const strays = (delegates.get(proxy.uid) ?? []).filter(({ cluster, goneAt }) => cluster !== target && (goneAt ?? endedAt) - bound.at > toleranceMs);
+    return strays.map(({ cluster, key }) => `${cluster}/${key} is outside of ${target}, which ${proxy.key} is bound to`);
+  });
+}
+
+function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
+  return proxies.flatMap(({ uid, key, versions }) => {
+    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION);
+    return (delegates.get(uid) ?? []).flatMap((delegate) => {
+      const carried = delegate.versions[0]!.object.metadata.annotations ?? {};
+      // What opts proxies out of meshes is the webhook's, not the user's.
+      return user.filter(([name]) => !/(istio|linkerd)/.test(name) && carried[name] === undefined).map(([name]) => `annotation ${name} of ${key} did not reach its delegate`);
+    });
+  });
+}
+
+function statusIsMonotonic({ proxies }: Lives): string[] {
+  return proxies.flatMap(({ key, versions }) => {
+    let ended: PodPhase | undefined;
+    return versions.flatMap(({ object: { status } }) => {
+      const before = ended;
+      if (isTerminal(status?.phase)) ended = status?.phase;
+      return before !== undefined && status?.phase !== before ? [`${key} was ${before} and then ${status?.phase}`] : [];
+    });
+  });
+}
+
+function quietMeansNoWrites({ proxies, delegates }: Lives, { quietSince = Infinity }: HistoryContext): string[] {
+  return [...proxies, ...[...delegates.values()].flat()].flatMap(({ cluster, key, versions }) => {
+    const writes = versions.filter(({ at, object }) => at > quietSince && !isTerminating(object)).length;
+    return writes > 0 ? [`${cluster}/${key} was written ${writes} times at rest`] : [];
+  });
+}
+
+function delegatesKeepTheirNamespace({ delegates }: Lives): string[] {
+  return [...delegates.values()].flat().flatMap(({ cluster, key, versions }) => {
+    const { annotations = {}, namespace } = versions[0]!.object.metadata;
+    const isHome = annotations[PARENT_NAMESPACE_ANNOTATION] === namespace && annotations[PARENT_NAME_ANNOTATION] !== undefined;
+    return isHome ? [] : [`${cluster}/${key} is not in the namespace of its proxy`];
+  });
+}

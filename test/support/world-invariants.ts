@@ -1,0 +1,27 @@
+// The invariants over what a test's world has seen: every integration test ends with this check, whatever it was about.
+import assert from 'node:assert/strict';
+import { virtualNodeName } from '../../model/names.ts';
+import { breachesOf, type HistoryContext, type HistoryEvent } from './invariants.ts';
+import type { IsthmusWorld } from './isthmus-world.ts';
+
+/** Two watches of one loaded machine are this far out of step at most, in ms. */
+const WATCH_LAG_MS = 2_000;
+
+/** Fails with a sentence for each breach. `context` says what the test did that the watches cannot tell. */
+export function assertInvariants(world: IsthmusWorld, context: Partial<HistoryContext> & { readonly aliases?: Readonly<Record<string, string>> } = {}): void {
+  const { aliases = {}, ...rest } = context;
+  const clusterOf = new Map(
+    [...world.targets.map(({ cluster }) => [cluster.name, cluster.name] as const), ...Object.entries(aliases)].map(([target, cluster]) => [
+      virtualNodeName({ kind: 'ClusterTarget', name: target }), cluster,
+    ]),
+  );
+  const breaches = breachesOf(historyOf(world), {
+    source: world.source.cluster.name, targetOfNode: (node) => clusterOf.get(node), toleranceMs: WATCH_LAG_MS, endedAt: performance.now(), ...rest,
+  });
+  assert.deepEqual(breaches, []);
+}
+
+function historyOf({ source, targets }: IsthmusWorld): HistoryEvent[] {
+  const events = [source, ...targets].flatMap(({ cluster, pods }) => pods.history.map(({ at, key, after }) => ({ at, cluster: cluster.name, key, object: after })));
+  return events.toSorted((one, other) => one.at - other.at);
+}
