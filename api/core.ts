@@ -122,6 +122,7 @@ export interface Affinity {
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
+  readonly ephemeralContainers?: readonly Container[];
   readonly volumes?: readonly Volume[];
   readonly nodeName?: string;
   readonly nodeSelector?: StringMap;

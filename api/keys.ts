@@ -40,6 +40,16 @@ export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
 export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
 /** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod was found gone (RFC 3339). */
 export const POD_MISSING_SINCE_ANNOTATION = `${OWN_PREFIX}pod-missing-since`;
+/**
+ * Annotation on PodChaperons, set by the feedback controller before it takes one back, read by the chaperon controller: seconds that the
+ * delegate's containers get to stop, where whoever deleted the proxy pod said so.
+ */
+export const GRACE_PERIOD_ANNOTATION = `${OWN_PREFIX}deletion-grace-period-seconds`;
+/**
+ * Finalizer on delegate pods that must not run again (restart policy Never and OnFailure), set and removed by the chaperon controller: such a
+ * pod cannot vanish before it is written down how it ended, also while that controller is away.
+ */
+export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
 /** Annotation on PodChaperons, set by the chaperon controller for tools that show it: the delegate has its node. Value {@link TRUE}. */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
 /** Annotation on PodChaperons, set by the scheduler for tools that show it: the target's scheduler may bind. Value {@link TRUE}. */

@@ -1,5 +1,5 @@
 // Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
-import { POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Condition, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
@@ -41,10 +41,17 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon, pod } = state;
   if (chaperon.metadata.deletionTimestamp !== undefined) return planDeletion(chaperon, pod);
   const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
-  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate?.phase)) return { kind: 'settled' }; // ended is final
-  if (delegate !== undefined) return planStatus(state, delegate, now);
+  if (delegate !== undefined) return planLiving(state, delegate, now);
+  if (isTerminal(chaperon.status?.phase)) return { kind: 'settled' }; // ended is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
   return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
+}
+
+function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
+  const { chaperon } = state;
+  if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
+  return planStatus(state, delegate, now);
 }
 
 /**
@@ -53,29 +60,79 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
  */
 function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): ChaperonStep {
   const { metadata } = chaperon;
-  if (pod !== undefined && pod.chaperonUid === metadata.uid) {
-    if (pod.terminating) return { kind: 'settled' };
-    return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background' }] };
-  }
+  if (pod !== undefined && pod.chaperonUid === metadata.uid) return planDelegateDeletion(chaperon, pod);
   const { finalizers = [] } = metadata;
   if (!finalizers.includes(FOREGROUND_FINALIZER)) return { kind: 'settled' };
   const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER);
   return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest }, metadata.resourceVersion)] };
 }
 
+/** Asks for less time than before is another delete, as `kubectl delete --force` on a pod that is going already. */
+function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
+  if (pod.held !== undefined && hasStopped(pod)) return { kind: 'write', plan: planLettingGo(pod) };
+  const seconds = graceOf(chaperon);
+  if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'settled' };
+  const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
+  return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background', ...grace }] };
+}
+
+/** What whoever deleted the proxy pod asked for; anything but a whole number of seconds asks for nothing. */
+function graceOf({ metadata }: PodChaperon): number | undefined {
+  const text = metadata.annotations?.[GRACE_PERIOD_ANNOTATION] ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A kubelet deletes a pod with a grace period of 0 when its containers have stopped; finalizers keep the object. */
+function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
+  return terminating && graceSeconds === 0;
+}
+
+/** Writes down how a delegate ended that must not run again, and only then lets it vanish. */
+function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
+  const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
+  if (isKnown) return planLettingGo(pod);
+  const end = isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
+  return [end, ...planLettingGo(pod)];
+}
+
+function planLettingGo({ key, uid, held }: TargetPod): Plan {
+  if (held === undefined) return [];
+  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
+  const patch = { metadata: { uid, resourceVersion: held.resourceVersion, finalizers } };
+  return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
+}
+
+function nameOf(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}
+
 function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon } = state;
   const since = missingSince(chaperon);
   if (since === undefined) {
-    if (!wasThere(state)) return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [] };
-    const mark = patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() } });
-    return { kind: 'confirm-gone', plan: [mark], thenWait: MISSING_PATIENCE_MS };
+    if (!wasThere(state)) return { kind: 'create', pod: toHeldDelegate(chaperon), thenClear: [] };
+    return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
   }
-  if ((chaperon.spec.restartPolicy ?? 'Always') !== 'Always') return { kind: 'settled' };
+  if (runsOnce(chaperon)) return { kind: 'settled' };
   const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   const clear = patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null } });
   return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [clear] };
+}
+
+function runsOnce({ spec }: PodChaperon): boolean {
+  return (spec.restartPolicy ?? 'Always') !== 'Always';
+}
+
+/** One that must not run again is held, so that its end is seen even by a controller that was away when it ended. */
+function toHeldDelegate(chaperon: PodChaperon): Pod {
+  const pod = toDelegatePod(chaperon);
+  return runsOnce(chaperon) ? { ...pod, metadata: { ...pod.metadata, finalizers: [RUN_ONCE_FINALIZER] } } : pod;
+}
+
+function markMissing(chaperon: PodChaperon, now: number): Plan[number] {
+  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() } });
 }
 
 function missingSince({ metadata }: PodChaperon): string | undefined {
@@ -126,7 +183,7 @@ function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly nam
  * kinds only every 30 s and works at a few objects per second, while the source waits to let its pod go.
  */
 export function planOrphanedDelegate(pod: TargetPod): Plan {
-  if (pod.chaperonUid === undefined || pod.terminating) return [];
-  const [namespace = '', name = ''] = pod.key.split('/');
-  return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid: pod.uid }, propagation: 'Background' }];
+  if (pod.chaperonUid === undefined) return [];
+  if (pod.terminating) return hasStopped(pod) ? planLettingGo(pod) : [];
+  return [{ kind: 'delete', type: PODS, at: nameOf(pod.key), preconditions: { uid: pod.uid }, propagation: 'Background' }];
 }

@@ -2,9 +2,10 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import { toChaperonRecord, type Chaperon } from '../model/delegate-pod.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../model/delegate-pod.ts';
 import { delegateName } from '../model/names.ts';
 import type { Plan } from '../model/plan.ts';
+import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
@@ -14,7 +15,7 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { isLost, planFeedback, planWithdrawal, type BoundTarget } from './feedback-plan.ts';
+import { isLost, planFeedback, planWithdrawal, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -42,6 +43,8 @@ class Feedback {
   readonly #options: FeedbackOptions;
   /** Targets where a chaperon of the pod of this key has been seen. */
   readonly #seenIn = new Map<string, Set<string>>();
+  /** By UID of the proxy: the last status that its API server did not keep as it was sent. */
+  readonly #mirrored = new Map<string, Mirrored>();
 
   constructor(options: FeedbackOptions) {
     this.#options = options;
@@ -54,6 +57,7 @@ class Feedback {
       for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
     };
     proxies.onChange((key, before, after) => {
+      if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
     targets.listen({
@@ -90,12 +94,14 @@ class Feedback {
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
     const target = this.#options.targets.byNode(proxy.nodeName);
     const client = target?.session?.client;
-    const step = planFeedback(proxy, this.#gather(proxy, target));
+    const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
     switch (step.kind) {
       case 'settled':
         return DONE;
       case 'write':
         return this.#write(this.#options.source, step.plan, signal);
+      case 'mirror':
+        return this.#mirror(proxy, step, signal);
       case 'withdraw':
         return this.#write(client, step.plan, signal);
       case 'confirm-gone':
@@ -108,6 +114,18 @@ class Feedback {
   /** Without a client the target is not connected now; its return brings the pod back here. */
   async #write(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     if (client !== undefined) await executePlan(client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async #mirror({ uid }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    try {
+      const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
+      const kept = digestOf(mirroredStatus(written?.status ?? {}));
+      if (kept === digest) this.#mirrored.delete(uid);
+      else this.#mirrored.set(uid, { sent: digest, kept });
+    } catch (error) {
+      ignoreStale(error);
+    }
     return DONE;
   }
 
@@ -176,7 +194,18 @@ async function isConfirmed(
 ): Promise<boolean> {
   if (target === undefined) return false;
   const chaperon = await readChaperon(target, proxy, signal);
-  return claim === 'confirm-gone' ? chaperon === undefined : isLost(chaperon);
+  if (claim === 'confirm-lost') return isLost(chaperon);
+  return chaperon === undefined && !(await hasDelegate(target, proxy, signal));
+}
+
+/** A chaperon that somebody deleted in the background goes before its delegate. */
+async function hasDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<boolean> {
+  try {
+    return toDelegatePodRecord(await client.get(PODS, chaperonOf(proxy), signal))?.parentUid === proxy.uid;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
 }
 
 /** The live word of the target on the chaperon of a proxy; undefined when it has none. */

@@ -1,4 +1,5 @@
 // A pod of the target as its own controllers remember it: enough for capacity, and the status of delegates.
+import { RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { Pod, PodPhase, PodStatus } from '../api/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../model/pod.ts';
 import { podRequests } from '../model/pod-requests.ts';
@@ -15,6 +16,10 @@ export interface TargetPod {
   readonly occupies?: { readonly nodeName: string; readonly requests: ResourceAmounts };
   /** UID of the chaperon it was made from. */
   readonly chaperonUid?: string;
+  /** Of delegates that go: seconds that their containers have to stop; 0 once they have stopped, or nobody waits for them. */
+  readonly graceSeconds?: number;
+  /** Of delegates that must not run again, while they are held: all finalizers, in this version. */
+  readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Of delegates only: what the chaperon is to show. */
   readonly status?: PodStatus;
   readonly statusDigest?: string;
@@ -24,13 +29,24 @@ export interface TargetPod {
 export function toTargetPodRecord(pod: Pod): TargetPod {
   const phase = pod.status?.phase ?? 'Pending';
   const owner = controllerOf(pod.metadata);
-  const status = mirroredStatus(pod.status ?? {});
   return {
     key: objectKey(pod.metadata),
     uid: pod.metadata.uid ?? '',
     phase,
     terminating: isTerminating(pod),
     ...(isBound(pod) && !isTerminal(phase) && { occupies: { nodeName: pod.spec.nodeName ?? '', requests: podRequests(pod.spec) } }),
-    ...(owner?.kind === 'PodChaperon' && { chaperonUid: owner.uid, status, statusDigest: digestOf(status) }),
+    ...(owner?.kind === 'PodChaperon' && { chaperonUid: owner.uid, ...statusOf(pod), ...endOf(pod) }),
+  };
+}
+
+function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
+  const status = mirroredStatus(pod.status ?? {});
+  return { status, statusDigest: digestOf(status) };
+}
+
+function endOf({ metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds } }: Pod): Pick<TargetPod, 'graceSeconds' | 'held'> {
+  return {
+    ...(deletionGracePeriodSeconds !== undefined && { graceSeconds: deletionGracePeriodSeconds }),
+    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
   };
 }

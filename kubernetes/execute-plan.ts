@@ -1,34 +1,35 @@
 // The one place where commands become calls.
 import { PODS } from '../api/resource-types.ts';
+import type { KubernetesObject } from '../api/core.ts';
 import type { Command, Plan } from '../model/plan.ts';
 import { isNotFound } from './api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
 
 /**
- * Executes a plan in order. A delete of what is already gone counts as done.
+ * Executes a plan in order. A delete of what is already gone counts as done. Gives what the last command made, if that is an object.
  * @throws what the failing call threw; commands after it were not tried.
  */
-export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<void> {
-  for (const command of plan) await execute(client, command, signal);
+export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  let last: KubernetesObject | undefined;
+  for (const command of plan) last = await execute(client, command, signal);
+  return last;
 }
 
-async function execute(client: ClusterClient, command: Command, signal: AbortSignal): Promise<void> {
+async function execute(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject | undefined> {
   switch (command.kind) {
     case 'create':
-      await client.create(command.type, command.object, signal);
-      return;
+      return client.create(command.type, command.object, signal);
     case 'bind':
       await client.post(PODS, { ...command.binding.metadata, name: command.binding.metadata.name ?? '', subresource: 'binding' }, command.binding, signal);
-      return;
+      return undefined;
     case 'apply':
-      await client.apply(command.type, command.object, command.fieldManager, signal);
-      return;
+      return client.apply(command.type, command.object, command.fieldManager, signal);
     case 'patch':
-      await client.patch(command.type, command.at, command, signal);
-      return;
+      return client.patch(command.type, command.at, command, signal);
     case 'delete':
       await client.delete(command.type, command.at, command, signal).catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
+      return undefined;
   }
 }

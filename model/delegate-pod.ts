@@ -1,6 +1,6 @@
 // What a source remembers of a delegate pod and of its PodChaperon in a target.
 import {
-  PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+  GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
 } from '../api/keys.ts';
 import type { ObjectMeta, Pod, PodStatus } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
@@ -41,6 +41,8 @@ export interface Chaperon {
   /** When it was created by the target's clock, in ms since the epoch. */
   readonly createdAt: number;
   readonly terminating: boolean;
+  /** Seconds that its delegate was told to stop within, where not its own. */
+  readonly graceSeconds?: number;
   /** The delegate was there and has gone without us. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
@@ -67,6 +69,7 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const { metadata } = chaperon;
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
+  const grace = metadata.annotations?.[GRACE_PERIOD_ANNOTATION];
   return {
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
@@ -77,6 +80,7 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
     parentKey: parent.key,
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
+    ...(grace !== undefined && { graceSeconds: Number(grace) }),
     podMissing: metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
     verdict: verdictOf(chaperon.status ?? {}),
   };

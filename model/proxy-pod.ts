@@ -7,7 +7,7 @@ import type { SigningKeys } from './manifest-signature.ts';
 import { isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
-import { digestOf, mirroredStatus } from './pod-status.ts';
+import { digestOf, mirroredStatus, sourceConditions } from './pod-status.ts';
 
 /** What is remembered of a proxy pod. */
 export interface ProxyPod {
@@ -27,6 +27,8 @@ export interface ProxyPod {
   readonly terminating: boolean;
   /** Terminating with a grace period, so the API server waits for a kubelet that does not exist. */
   readonly awaitsKubelet: boolean;
+  /** Seconds that whoever deleted it gave its containers to stop; missing where the delegate's own apply. */
+  readonly graceSeconds?: number;
   /** Has a scheduling gate, so it may not be scheduled yet. */
   readonly gated: boolean;
   readonly finalizers: readonly string[];
@@ -36,6 +38,10 @@ export interface ProxyPod {
   readonly seal?: { readonly signature: string; readonly holder: ManifestHolder };
   /** Its PodScheduled condition, only until the pod is bound. */
   readonly podScheduled?: Condition;
+  /** Names of all its containers, only once it is bound. */
+  readonly containers?: readonly string[];
+  /** Conditions of the source's own, only once it is bound. */
+  readonly ownConditions?: readonly Condition[];
   /** Digest of the status that feedback mirrors; see {@link digestOf}. */
   readonly statusDigest: string;
 }
@@ -50,16 +56,31 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
     priority: spec.priority ?? 0,
     phase: status?.phase ?? 'Pending',
     terminating: isTerminating(pod),
-    awaitsKubelet: (metadata.deletionGracePeriodSeconds ?? 0) > 0,
+    ...graceFields(metadata),
     gated: isGated(pod),
     finalizers: metadata.finalizers ?? [],
-    ...(isBound(pod) ? { nodeName: spec.nodeName ?? '' } : waitingFields(pod)),
+    ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
     statusDigest: digestOf(mirroredStatus(status ?? {})),
   };
 }
 
 function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
   return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
+}
+
+/** Proxies have no grace period of their own, so one that is not 0 was asked for (`kubectl delete --grace-period`). */
+function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<ProxyPod, 'awaitsKubelet' | 'graceSeconds'> {
+  return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
+}
+
+function boundFields({ spec, status }: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions'> {
+  const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
+  const ownConditions = sourceConditions(status?.conditions);
+  return {
+    nodeName,
+    containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
+    ...(ownConditions.length > 0 && { ownConditions }),
+  };
 }
 
 function waitingFields({ metadata, status }: Pod): Pick<ProxyPod, 'manifest' | 'seal' | 'podScheduled'> {

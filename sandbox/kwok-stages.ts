@@ -190,7 +190,10 @@ export const nodeStages: readonly Stage[] = [
   }),
 ];
 
-/** Pending → Running → (Jobs and pods on request) Succeeded; deleted ones go once nothing holds them by a finalizer. */
+/**
+ * Pending → Running → (Jobs and pods on request) Succeeded; a deleted one has stopped at once, which a kubelet tells by a delete with a grace
+ * period of 0: finalizers may keep the object longer.
+ */
 export const podStages: readonly Stage[] = [
   stage('pod-ready', 'Pod', [living, where('.status.phase', 'In', 'Pending')], { next: { statusTemplate: podReady } }),
   stage('pod-complete', 'Pod', [living, running, where('.metadata.ownerReferences.[].kind', 'In', 'Job')], {
@@ -206,5 +209,5 @@ export const podStages: readonly Stage[] = [
       next: { statusTemplate: podComplete },
     },
   ),
-  stage('pod-delete', 'Pod', [present('.metadata.deletionTimestamp'), absent('.metadata.finalizers')], { next: { delete: true } }),
+  stage('pod-delete', 'Pod', [present('.metadata.deletionTimestamp'), where('.metadata.deletionGracePeriodSeconds | tostring', 'NotIn', '0')], { next: { delete: true } }),
 ];

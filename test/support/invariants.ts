@@ -75,24 +75,7 @@ interface Lives {
 }
 
 function toLives(history: readonly HistoryEvent[], { source }: HistoryContext): Lives {
-  const lives: Life[] = [];
-  const current = new Map<string, Life>();
-  for (const { at, cluster, key, object } of history) {
-    const place = `${cluster} ${key}`;
-    let life = current.get(place);
-    if (life !== undefined && object?.metadata.uid !== life.uid) {
-      life.goneAt = at;
-      current.delete(place);
-      life = undefined;
-    }
-    if (object === undefined) continue;
-    if (life === undefined) {
-      life = { cluster, uid: object.metadata.uid ?? '', key, versions: [], goneAt: undefined };
-      lives.push(life);
-      current.set(place, life);
-    }
-    life.versions.push({ at, object });
-  }
+  const lives = livesOf(history);
   const delegates = new Map<string, Life[]>();
   for (const life of lives) {
     const parent = life.versions[0]?.object.metadata.labels?.[PARENT_UID_LABEL];
@@ -100,6 +83,28 @@ function toLives(history: readonly HistoryEvent[], { source }: HistoryContext): 
     delegates.set(parent, [...(delegates.get(parent) ?? []), life]);
   }
   return { proxies: lives.filter((life) => life.cluster === source && isProxyPod(life.versions[0]!.object)), delegates };
+}
+
+/** Cuts the history into objects: one that has another UID than the last of its name is another one. */
+function livesOf(history: readonly HistoryEvent[]): Life[] {
+  const lives: Life[] = [];
+  const current = new Map<string, Life>();
+  for (const { at, cluster, key, object } of history) {
+    const place = `${cluster} ${key}`;
+    const before = current.get(place);
+    const isSame = before !== undefined && object?.metadata.uid === before.uid;
+    if (before !== undefined && !isSame) before.goneAt = at;
+    if (object === undefined) {
+      current.delete(place);
+    } else if (isSame) {
+      before.versions.push({ at, object });
+    } else {
+      const life: Life = { cluster, uid: object.metadata.uid ?? '', key, versions: [{ at, object }], goneAt: undefined };
+      lives.push(life);
+      current.set(place, life);
+    }
+  }
+  return lives;
 }
 
 /** From when until when a delegate could run: it has not ended, and is still there. */

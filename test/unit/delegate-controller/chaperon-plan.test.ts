@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod, PodStatus } from '../../../api/core.ts';
-import { POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
+import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
@@ -11,7 +11,7 @@ import { DELEGATE_REJECTED, toChaperonRecord } from '../../../model/delegate-pod
 import { isTerminal } from '../../../model/pod.ts';
 import {
   aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, frozen, inPhase, named, scheduled, terminating, unschedulable, withCondition, withFinalizers,
-  withoutAnnotation, withSpec, withStatus, withUid, type Change,
+  withMetadata, withoutAnnotation, withSpec, withStatus, withUid, type Change,
 } from '../../support/builders.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
@@ -20,6 +20,11 @@ const AT = { namespace: 'team-a', name: 'web-abc' };
 const missingFor = (ms: number) => annotated({ [POD_MISSING_SINCE_ANNOTATION]: new Date(NOW - ms).toISOString() });
 const eager = withoutAnnotation(SOURCE_WATCHES_PODS_ANNOTATION);
 const foreground = withFinalizers('foregroundDeletion');
+const once = withSpec({ restartPolicy: 'Never' });
+const held = withFinalizers('a.io/x', RUN_ONCE_FINALIZER);
+const stoppingWithin = (seconds: number) => withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: seconds });
+const stopped = stoppingWithin(0);
+const toStopWithin = (seconds: string) => annotated({ [GRACE_PERIOD_ANNOTATION]: seconds });
 const rejected = withCondition({ type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message: 'quota' });
 
 function delegate(...changes: Change<Pod>[]): TargetPod {
@@ -68,6 +73,13 @@ describe('planChaperon', () => {
     'and waits until it has stopped': [state(aChaperon(terminating(), foreground), delegate(terminating())), 'settled'],
     'then it may go, once that is sure': [state(aChaperon(terminating(), foreground), undefined), 'confirm-gone'],
     'a pod of another owner stays when the chaperon goes': [state(aChaperon(terminating(), foreground), foreignPod()), 'confirm-gone'],
+    'a delegate that has stopped and must not run again is let go with its end': [state(aChaperon(), delegate(held, stopped, inPhase('Failed'))), 'write'],
+    'and stays until it has stopped': [state(aChaperon(inPhase('Pending')), delegate(held, terminating(), inPhase('Pending'))), 'settled'],
+    'it is let go when its chaperon goes': [state(aChaperon(terminating(), foreground), delegate(held, stopped)), 'write'],
+    'a delegate that goes is told to hurry': [state(aChaperon(terminating(), toStopWithin('1')), delegate(stoppingWithin(30))), 'write'],
+    'but once': [state(aChaperon(terminating(), toStopWithin('1')), delegate(stoppingWithin(1))), 'settled'],
+    'and not to take more time than it has': [state(aChaperon(terminating(), toStopWithin('60')), delegate(stoppingWithin(30))), 'settled'],
+    'what is no number of seconds is not asked for': [state(aChaperon(terminating(), toStopWithin('-1')), delegate(stoppingWithin(30))), 'settled'],
     'finalizers of others are none of our business': [state(aChaperon(terminating(), withFinalizers('a.io/x'))), 'settled'],
   };
   for (const [sentence, [before, step]] of Object.entries(cases)) {
@@ -116,6 +128,49 @@ describe('planChaperon', () => {
   });
 });
 
+describe('a delegate that must not run again', () => {
+  const written = (chaperon: PodChaperon, pod: TargetPod) => {
+    const step = planChaperon(state(chaperon, pod), NOW);
+    return step.kind === 'write' ? step.plan : [];
+  };
+  const letGo = {
+    kind: 'patch', type: PODS, at: AT, patchType: 'merge', patch: { metadata: { uid: 'delegate-uid', resourceVersion: '1', finalizers: ['a.io/x'] } },
+  };
+
+  it('is held by a finalizer from the start, and one that may run again is not', () => {
+    const made = (...changes: Change<PodChaperon>[]) => {
+      const step = planChaperon(state(aChaperon(...changes)), NOW);
+      return step.kind === 'create' ? step.pod.metadata.finalizers : undefined;
+    };
+    assert.deepEqual(made(once), [RUN_ONCE_FINALIZER]);
+    assert.deepEqual(made(withSpec({ restartPolicy: 'OnFailure' })), [RUN_ONCE_FINALIZER]);
+    assert.equal(made(), undefined);
+  });
+
+  it('has its end written on the chaperon before it may vanish', () => {
+    const plan = written(aChaperon(once), delegate(held, stopped, inPhase('Succeeded')));
+    assert.equal(afterStatusPatches(aChaperon(), plan).status?.phase, 'Succeeded');
+    assert.deepEqual(plan.slice(1), [letGo]);
+  });
+
+  it('or that it is missing, when somebody took it away before its end', () => {
+    const [mark, ...rest] = written(aChaperon(once), delegate(held, stopped, inPhase('Running')));
+    const marked = afterMergePatch(aChaperon(once), mark?.kind === 'patch' && mark.patch) as PodChaperon;
+    assert.deepEqual(rest, [letGo]);
+    assert.deepEqual(planChaperon(state(marked), NOW + MISSING_PATIENCE_MS), { kind: 'settled' }, 'no process that starts later makes another one');
+  });
+
+  it('needs nothing but to be let go when its end is written already', () => {
+    assert.deepEqual(written(aChaperon(once, inPhase('Failed')), delegate(held, stopped, inPhase('Failed'))), [letGo]);
+    assert.deepEqual(written(aChaperon(once, terminating()), delegate(held, stopped)), [letGo]);
+  });
+
+  it('is let go by whoever finds that its chaperon has gone', () => {
+    assert.deepEqual(planOrphanedDelegate(delegate(held, stopped)), [letGo]);
+    assert.deepEqual(planOrphanedDelegate(delegate(held, stoppingWithin(5))), []);
+  });
+});
+
 describe('reportRejection', () => {
   it('says what the target said, as a no to the source', () => {
     const step = reportRejection(aChaperon(), 'exceeded quota', NOW);
@@ -132,7 +187,7 @@ describe('reportRejection', () => {
 
 const chaperonChange = fc.subarray<Change<PodChaperon>>([terminating(), foreground, eager, missingFor(1), missingFor(2 * MISSING_PATIENCE_MS), rejected, withSpec({ restartPolicy: 'Never' })]);
 const phase = fc.constantFrom<Change<PodChaperon & Pod> | undefined>(undefined, inPhase('Pending'), inPhase('Running'), inPhase('Succeeded'), inPhase('Failed'));
-const podChange = fc.tuple(phase, fc.constantFrom(undefined, terminating(), scheduled(), unschedulable())).map((changes) => changes.filter((change) => change !== undefined) as Change<Pod>[]);
+const podChange = fc.tuple(phase, fc.constantFrom(undefined, terminating(), scheduled(), unschedulable(), stopped, held)).map((changes) => changes.filter((change) => change !== undefined) as Change<Pod>[]);
 const anyState = fc
   .record({ changes: chaperonChange, phase, pod: fc.option(fc.oneof(podChange.map((changes) => delegate(...changes)), fc.constant(foreignPod())), { nil: undefined }), podSeen: fc.boolean(), statusChangedAt: fc.constantFrom(0, NOW) })
   .map(({ changes, phase, ...rest }): ChaperonState => frozen({ ...rest, chaperon: aChaperon(...changes, ...(phase === undefined ? [] : [phase])) }));
@@ -172,10 +227,10 @@ describe('laws of the chaperon', () => {
     });
   });
 
-  it('writes to this very chaperon', () => {
+  it('writes to this very chaperon and this very delegate', () => {
     law((_state, step) => {
       const patches = 'plan' in step ? step.plan.filter((command) => command.kind === 'patch') : [];
-      assert.ok(patches.every((command) => command.kind === 'patch' && (command.patch as PodChaperon).metadata.uid === 'chaperon-uid'));
+      assert.ok(patches.every((command) => command.kind === 'patch' && (command.patch as PodChaperon).metadata.uid === (command.type === PODS ? 'delegate-uid' : 'chaperon-uid')));
     });
   });
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Pod, PodStatus } from '../../../api/core.ts';
-import { POD_MISSING_SINCE_ANNOTATION } from '../../../api/keys.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../../api/core.ts';
+import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { planFeedback, planWithdrawal, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
@@ -10,14 +10,16 @@ import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
 import { isTerminal } from '../../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
-  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withFinalizers, withMetadata,
-  withStatus, type Change,
+  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
+  withMetadata, withStatus, type Change,
 } from '../../support/builders.ts';
 
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };
 const REMOVED: BoundTarget = { kind: 'removed' };
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
+const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
+const toStopWithin = (seconds: number) => annotated({ [GRACE_PERIOD_ANNOTATION]: String(seconds) });
 const inGracePeriod = withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 });
 
 function aBoundProxy(...changes: Change<Pod>[]): ProxyPod {
@@ -35,20 +37,20 @@ function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: read
 /** What a step does, in a few words. */
 function told(step: FeedbackStep): string {
   if (step.kind === 'settled') return 'settled';
-  const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? 'finalizers'}` : command.kind));
+  const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}` : command.kind));
   return `${step.kind}: ${verbs.join(', ')}`;
 }
 
 describe('planFeedback', () => {
   const containers = withStatus({ containerStatuses: [{ name: 'app' }] });
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
-    'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'write: patch status'],
+    'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'mirror: patch status'],
     'what is shown is not written again': [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'settled'],
     'a delegate that has its node and nothing else adds nothing to the bind': [aBoundProxy(), known([], [scheduled()]), 'settled'],
-    'a delegate whose containers are made is shown before it runs': [aBoundProxy(), known([], [containers]), 'write: patch status'],
-    'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'write: patch status'],
-    'even when the chaperon has gone': [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'write: patch status'],
-    'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'write: patch status'],
+    'a delegate whose containers are made is shown before it runs': [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
+    'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'mirror: patch status'],
+    'even when the chaperon has gone': [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
+    'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'mirror: patch status'],
     'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'settled'],
     'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'settled'],
     'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
@@ -58,6 +60,11 @@ describe('planFeedback', () => {
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
     'nor does one that was removed, until the pod is deleted': [aBoundProxy(), REMOVED, 'settled'],
     'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'withdraw: delete'],
+    'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'withdraw: patch annotations, delete'],
+    'it is told once': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'settled'],
+    'a shorter one may follow': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]), 'withdraw: patch annotations'],
+    'a container that the target has put in is not shown': [aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] })), known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }, { name: 'mesh' }], conditions: [] }), scheduled()]), 'settled'],
+    'a condition of the source stays': [aBoundProxy(inPhase('Running'), gateOpen), known([], [inPhase('Running'), scheduled()]), 'settled'],
     'even one that has ended': [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'withdraw: delete'],
     'and waits while that goes': [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'settled'],
     'and while the delegate stops': [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'settled'],
@@ -84,7 +91,7 @@ describe('planFeedback', () => {
 
   it('shows no address of the target itself', () => {
     const step = planFeedback(aBoundProxy(), known([], [withStatus({ phase: 'Running', hostIP: '192.168.0.1', podIP: '10.0.0.1' })]));
-    const { status } = afterStatusPatches(aProxy(), step.kind === 'write' ? step.plan : []);
+    const { status } = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
     assert.deepEqual([status?.phase, status?.podIP, status?.hostIP], ['Running', '10.0.0.1', undefined]);
   });
 });
@@ -107,6 +114,20 @@ function law(check: (pod: Pod, target: BoundTarget, step: FeedbackStep) => void)
   fc.assert(fc.property(proxy, target, (pod, target) => check(pod, target, planFeedback(frozen(toProxyPodRecord(pod)!), frozen(target)))), { numRuns: 1_000 });
 }
 
+describe('a source that is older than the target', () => {
+  it('is not written to again when it has dropped a field that it does not know', () => {
+    const target = known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app', newer: 1 } as ContainerStatus] }), scheduled()]);
+    const before = aBoundProxy();
+    const step = planFeedback(before, target);
+    const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
+    assert.equal(step.kind, 'mirror');
+    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest };
+    assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'settled' });
+    assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
+    assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');
+  });
+});
+
 describe('laws of feedback', () => {
   it('a pod that has ended is never shown as anything else, nor deleted', () => {
     law((pod, _target, step) => {
@@ -122,7 +143,7 @@ describe('laws of feedback', () => {
 
   it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed', () => {
     law((_pod, target, step) => {
-      const releases = 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
+      const releases = step.kind !== 'withdraw' && 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
       if (!releases || target.kind === 'removed') return;
       assert.equal(step.kind, 'confirm-gone');
       assert.deepEqual(target, { kind: 'known', chaperon: undefined, delegate: undefined });
@@ -144,7 +165,7 @@ describe('laws of feedback', () => {
         const pod = aProxy(onNode('admiralty-a'), withStatus(before));
         const target: BoundTarget = { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
         const step = planFeedback(toProxyPodRecord(pod)!, target);
-        const after = afterStatusPatches(pod, step.kind === 'write' ? step.plan : []);
+        const after = afterStatusPatches(pod, step.kind === 'mirror' ? step.plan : []);
         assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'settled' });
       }),
     );

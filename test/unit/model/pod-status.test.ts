@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Condition, PodStatus } from '../../../api/core.ts';
-import { digestOf, mirroredStatus, toStatusPatch } from '../../../model/pod-status.ts';
+import { digestOf, mirroredStatus, sourceConditions, statusOfContainers, toStatusPatch, withSourceConditions } from '../../../model/pod-status.ts';
 import { afterMergePatch, frozen } from '../../support/builders.ts';
 
 describe('mirroredStatus', () => {
@@ -26,6 +26,46 @@ describe('mirroredStatus', () => {
         assert.deepEqual(mirroredStatus(once), once);
       }),
     );
+  });
+});
+
+describe('a status that a target has blown up', () => {
+  const size = (status: unknown) => JSON.stringify(mirroredStatus(status as PodStatus)).length;
+  const deep = (depth: number): unknown => (depth === 0 ? 'x' : { deeper: deep(depth - 1) });
+  const cases: Record<string, readonly [status: unknown, most: number]> = {
+    'a text that is too long is cut': [{ message: 'x'.repeat(1e6) }, 4_200],
+    'so is a list': [{ podIPs: Array.from({ length: 1e5 }, () => ({ ip: '10.0.0.1' })) }, 256 * 20],
+    'so are fields without number': [{ containerStatuses: [Object.fromEntries(Array.from({ length: 1e4 }, (_, index) => [`f${index}`, 1]))] }, 256 * 12],
+    'so is nesting without end': [{ containerStatuses: [deep(1_000)] }, 400],
+    'so is the whole': [{ containerStatuses: Array.from({ length: 256 }, () => ({ name: 'a', state: Array.from({ length: 256 }, () => 'x'.repeat(4_000)) })) }, 1_000_000],
+  };
+  for (const [sentence, [status, most]] of Object.entries(cases)) {
+    it(sentence, () => assert.ok(size(status) <= most, String(size(status))));
+  }
+});
+
+describe('statusOfContainers', () => {
+  it('leaves out containers of each kind that the pod does not have', () => {
+    const all = [{ name: 'app' }, { name: 'mesh' }];
+    const mine = [{ name: 'app' }];
+    const status: PodStatus = { phase: 'Running', containerStatuses: all, initContainerStatuses: all, ephemeralContainerStatuses: all };
+    assert.deepEqual(statusOfContainers(status, ['app']), { phase: 'Running', containerStatuses: mine, initContainerStatuses: mine, ephemeralContainerStatuses: mine });
+  });
+});
+
+describe('conditions of the source', () => {
+  const gate: Condition = { type: 'a.io/gate', status: 'True' };
+  const ready: Condition = { type: 'Ready', status: 'True' };
+
+  it('are all but those of kubelets and schedulers', () => {
+    assert.deepEqual(sourceConditions([ready, gate, { type: 'PodScheduled', status: 'True' }, { type: 'DisruptionTarget', status: 'True' }]).map(({ type }) => type), ['a.io/gate', 'DisruptionTarget']);
+    assert.deepEqual(sourceConditions(undefined), []);
+  });
+
+  it('stay, unless the target has its own word on them', () => {
+    assert.deepEqual(withSourceConditions({ conditions: [ready] }, [gate]).conditions, [ready, gate]);
+    assert.deepEqual(withSourceConditions({ conditions: [{ ...gate, status: 'False' }] }, [gate]).conditions, [{ ...gate, status: 'False' }]);
+    assert.deepEqual(withSourceConditions({}, []), {});
   });
 });
 

@@ -6,8 +6,8 @@ import { DELEGATE_FINALIZER, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from
 import { PODS } from '../../../api/resource-types.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
-  aPod, aProxy, aProxyRecord, annotated, frozen, inPhase, onNode, terminating, unschedulable, withFinalizers, withMetadata, withoutAnnotation, withSpec, withStatus,
-  type Change,
+  aPod, aProxy, aProxyRecord, annotated, frozen, inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
+  withStatus, type Change,
 } from '../../support/builders.ts';
 
 describe('toProxyPodRecord', () => {
@@ -28,11 +28,13 @@ describe('toProxyPodRecord', () => {
     'a pod without a priority has 0': [withSpec({}), { priority: 0 }],
     'a priority is remembered': [withSpec({ priority: 100 }), { priority: 100 }],
     'a deleted pod is terminating': [terminating(), { terminating: true, awaitsKubelet: false }],
-    'a pod deleted with a grace period waits for a kubelet': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }), { terminating: true, awaitsKubelet: true }],
+    'a pod deleted with a grace period waits for a kubelet': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }), { terminating: true, awaitsKubelet: true, graceSeconds: 30 }],
     'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), { terminating: true, awaitsKubelet: false }],
     'a pod with a scheduling gate is gated': [withSpec({ schedulingGates: [{ name: 'quota' }] }), { gated: true }],
     'a pod whose gates were all opened is not': [withSpec({ schedulingGates: [] }), { gated: false }],
     'finalizers of others are remembered too': [withFinalizers('a.io/x', DELEGATE_FINALIZER), { finalizers: ['a.io/x', DELEGATE_FINALIZER] }],
+    'the containers of a bound pod are remembered': [(pod) => withSpec({ nodeName: 'n', initContainers: [{ name: 'init' }] })(pod), { containers: ['app', 'init'] }],
+    'so are conditions of the source': [(pod) => withCondition({ type: 'a.io/gate', status: 'True' })(onNode('n')(pod)), { ownConditions: [{ type: 'a.io/gate', status: 'True' }] }],
     'a pod with an empty node name is not bound': [onNode(''), { phase: 'Pending' }],
     'why it is not scheduled is remembered while it waits': [unschedulable('m'), { podScheduled: { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' } }],
   };

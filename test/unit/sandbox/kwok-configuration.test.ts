@@ -65,8 +65,9 @@ describe('the stages of a pod', () => {
     }
   });
 
-  it('never delete a pod that a finalizer holds', () => {
-    assert.ok(podStage('pod-delete').spec.selector.matchExpressions.some(({ jq }) => jq.key === '.metadata.finalizers' && jq.operator === 'DoesNotExist'));
+  it('tell once that a deleted pod has stopped, whoever holds it by a finalizer', () => {
+    const [, stopped] = podStage('pod-delete').spec.selector.matchExpressions;
+    assert.deepEqual(stopped, { jq: { key: '.metadata.deletionGracePeriodSeconds | tostring', operator: 'NotIn', values: ['0'] } });
   });
 });
 
