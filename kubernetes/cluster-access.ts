@@ -1,6 +1,7 @@
 // The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
 import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import type { ClusterConnection, ResolvedCredentials } from './kubeconfig.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type TlsOptions } from './watch-session.ts';
 
@@ -27,8 +28,8 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   guardedSilenceMs: 150_000,
 };
 
-/** Calls in flight to one API server; more wait for a place. */
-const CALLS_IN_FLIGHT = 32;
+/** Connections beyond those for the calls of the gate: renewals of leases find one at once. */
+const URGENT_CONNECTIONS = 2;
 
 /** The watch was ended by us, because the credentials it was opened with have been replaced. */
 export class CredentialsChangedError extends Error {
@@ -60,7 +61,7 @@ export class ClusterAccess {
     this.#tls = tlsOptions(connection, credentials);
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
-    this.calls = this.#pool(CALLS_IN_FLIGHT);
+    this.calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
   }
 
   /** The pool for watches where there is no HTTP/2. */

@@ -146,8 +146,7 @@ export class ClusterClient {
   #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
     const { fence, ...manner } = this.#manner;
     if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...manner, ...call }, signal);
-    const msLeft = fence.msLeft();
-    const timeoutMs = Math.max(1, Math.min(msLeft, manner.timeoutMs ?? msLeft, MAX_WRITE_MS));
+    const timeoutMs = Math.min(manner.timeoutMs ?? MAX_WRITE_MS, MAX_WRITE_MS);
     return this.transport.call<T>({ ...manner, ...call, fence, timeoutMs }, signal);
   }
 }

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { forwardAbort, onAbort } from './abort.ts';
 import { toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
+import { CallGate } from './call-gate.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CredentialSource } from './credential-source.ts';
 import { NotLeaderError, type Fence } from './fence.ts';
@@ -26,11 +27,11 @@ export interface Call {
   readonly contentType?: string;
   /** Asked right before the call is written; {@link NotLeaderError} when it does not hold. */
   readonly fence?: Fence | undefined;
-  /** Neither waits for, nor counts in, the rate: leases must be renewed when the rest is throttled. */
+  /** Neither waits for, nor counts in, the rate and the places: leases must be renewed when the rest is throttled. */
   readonly urgent?: boolean;
   /** Whether the answer is to be parsed without managedFields. */
   readonly slim?: boolean;
-  /** Deadline of this call in ms, where it is not the transport's. */
+  /** Deadline of this call in ms, from when it has a place; the transport's when missing. That of the fence counts as well. */
   readonly timeoutMs?: number;
 }
 
@@ -53,6 +54,7 @@ export class Transport {
   readonly #userAgent: string;
   readonly #timings: TransportTimings;
   readonly #limiter = new RateLimiter();
+  readonly #gate = new CallGate();
   readonly #credentials: CredentialSource;
   #connection: ClusterConnection;
   #access: ClusterAccess | undefined;
@@ -117,9 +119,20 @@ export class Transport {
     await this.#access?.destroy();
   }
 
-  async #answer(call: Call, signal: AbortSignal | undefined): Promise<Answer> {
-    const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
-    if (call.urgent !== true) await this.#admit(deadline, signal);
+  /** Waiting does not count in the deadline: a call that was not sent is never one of which nobody knows whether it was done. */
+  async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
+    if (call.urgent === true) return this.#answerNow(call, signal);
+    await this.#limiter.admit(this.#timings.callTimeoutMs, signal);
+    await this.#gate.enter(namespaceOfPath(call.path), signal);
+    try {
+      return await this.#answerNow(call, signal);
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
+    const deadline = performance.now() + Math.min(call.timeoutMs ?? this.#timings.callTimeoutMs, call.fence?.msLeft() ?? Infinity);
     const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
       if (call.method !== 'GET' || !isBrokenConnection(error) || this.#closed) throw error;
       return this.#sendOnce(call, deadline, signal);
@@ -129,12 +142,10 @@ export class Transport {
     return this.#sendOnce(call, deadline, signal);
   }
 
-  #admit(deadline: number, signal: AbortSignal | undefined): Promise<void> | undefined {
-    return this.#limiter.admit(deadline - performance.now(), signal ?? NEVER);
-  }
-
-  async #sendOnce(call: Call, deadline: number, signal: AbortSignal | undefined): Promise<Answer> {
+  async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
     const access = await this.#current();
+    signal.throwIfAborted();
+    if (call.fence?.holds() === false) throw new NotLeaderError();
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
     const bounds = { maxBytes: MAX_ANSWER_BYTES, timeoutMs, fence: call.fence };
     return sendCall(access.calls, this.#toRequest(access, call), bounds, signal);
@@ -256,6 +267,12 @@ interface OpenStream extends WatchStream {
 }
 
 const NEVER = new AbortController().signal;
+
+/** The namespace in a path, the empty text where it has none. */
+function namespaceOfPath(path: string): string {
+  const at = path.indexOf('/namespaces/');
+  return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');
+}
 
 async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number): Promise<OpenStream> {
   onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
