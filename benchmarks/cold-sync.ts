@@ -10,7 +10,7 @@ import { pino } from 'pino';
 import { Pool } from 'undici';
 import type { Pod } from '../api/core.ts';
 import { PODS } from '../api/resource-types.ts';
-import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-pod.ts';
+import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from '../delegate-controller/target-pod.ts';
 import { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { Transport } from '../kubernetes/transport.ts';
@@ -93,7 +93,7 @@ function follow(server: URL, selector: string, streaming: boolean): Following {
   const transport = new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-bench');
   transport.offersStreamingLists = streaming;
   const informer = new Informer<Pod, TargetPod>({
-    client: new ClusterClient(transport), logger: pino({ level: 'silent' }), type: PODS, selection: { labelSelector: selector }, project: toTargetPodRecord,
+    client: new ClusterClient(transport), logger: pino({ level: 'silent' }), type: PODS, selection: { labelSelector: selector }, project: toTargetPodRecord, fields: TARGET_POD_FIELDS,
   });
   const stop = new AbortController();
   const running = informer.run(stop.signal);

@@ -10,7 +10,7 @@ import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { startChaperons } from './chaperon-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startSummary } from './summary-controller.ts';
-import { toTargetPodRecord, type TargetPod } from './target-pod.ts';
+import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
 
 /** What the delegate controller needs. */
 export interface DelegateControllerOptions {
@@ -27,7 +27,7 @@ export function startDelegateController({ client, proxies, targets, takesPods, l
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, logger: own }, signal);
   if (!takesPods) return;
-  const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord });
+  const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   startChaperons({ client, pods, logger: own }, signal);
   startSummary({ client, pods, logger: own }, signal);
   void pods.run(signal);

@@ -1,8 +1,9 @@
 // A pod of the target as its own controllers remember it: enough for capacity, and the status of delegates.
 import { RUN_ONCE_FINALIZER } from '../api/keys.ts';
-import type { Pod, PodPhase, PodStatus } from '../api/core.ts';
+import type { OwnerReference, Pod, PodPhase, PodStatus } from '../api/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../model/pod.ts';
 import { podRequests } from '../model/pod-requests.ts';
+import type { FieldsOf } from '../model/fields.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import type { ResourceAmounts } from '../model/resources.ts';
 
@@ -25,17 +26,35 @@ export interface TargetPod {
   readonly statusDigest?: string;
 }
 
+const WHOLE_STATUS = true;
+const ONLY_PHASE = { phase: true } as const;
+
+/** What {@link toTargetPodRecord} reads: of a cluster's own pods hardly anything. */
+export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
+  metadata: {
+    namespace: true, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: true, uid: true, controller: true },
+    deletionGracePeriodSeconds: true, finalizers: true,
+  },
+  spec: { nodeName: true, overhead: true, resources: true, initContainers: { resources: true, restartPolicy: true }, containers: { resources: true } },
+  status: (others) => (chaperonOf(others as Pick<Pod, 'metadata'>) === undefined ? ONLY_PHASE : WHOLE_STATUS),
+};
+
+function chaperonOf({ metadata }: Pick<Pod, 'metadata'>): OwnerReference | undefined {
+  const owner = controllerOf(metadata);
+  return owner?.kind === 'PodChaperon' ? owner : undefined;
+}
+
 /** The record of a pod. */
 export function toTargetPodRecord(pod: Pod): TargetPod {
   const phase = pod.status?.phase ?? 'Pending';
-  const owner = controllerOf(pod.metadata);
+  const chaperon = chaperonOf(pod);
   return {
     key: objectKey(pod.metadata),
     uid: pod.metadata.uid ?? '',
     phase,
     terminating: isTerminating(pod),
     ...(isBound(pod) && !isTerminal(phase) && { occupies: { nodeName: pod.spec.nodeName ?? '', requests: podRequests(pod.spec) } }),
-    ...(owner?.kind === 'PodChaperon' && { chaperonUid: owner.uid, ...statusOf(pod), ...endOf(pod) }),
+    ...(chaperon !== undefined && { chaperonUid: chaperon.uid, ...statusOf(pod), ...endOf(pod) }),
   };
 }
 

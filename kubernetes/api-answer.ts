@@ -6,7 +6,7 @@ export interface Answer {
   readonly status: number;
   /** The Retry-After header, if there was one. */
   readonly retryAfter: string | undefined;
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 const MAX_ERROR_CHARACTERS = 4_096;
@@ -28,8 +28,9 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 export function toApiError({ status, retryAfter, body }: Answer): ApiError {
   const seconds = Number(retryAfter);
   const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
-  const { reason, message } = parseStatus(body);
-  const words = typeof message === 'string' ? message : body;
+  const text = body.toString('utf8');
+  const { reason, message } = parseStatus(text);
+  const words = typeof message === 'string' ? message : text;
   return new ApiError(status, typeof reason === 'string' ? reason : '', words.slice(0, MAX_ERROR_CHARACTERS), retryAfterMs);
 }
 

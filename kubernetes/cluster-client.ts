@@ -3,6 +3,7 @@ import { apiVersionOf, type ResourceType } from '../api/resource-types.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../model/plan.ts';
 import type { Fence } from './fence.ts';
+import { readSlim } from './managed-fields.ts';
 import type { Call, Transport } from './transport.ts';
 
 /** Where an object, or a subresource of it, is; `namespace` is missing for cluster-scoped ones. */
@@ -23,6 +24,15 @@ export interface Selection {
 export interface ListPage<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
   readonly items: readonly T[];
+}
+
+/** Which page of a list. */
+export interface PageRequest {
+  readonly limit: number;
+  /** From the page before; the first page when missing. */
+  readonly continue?: string | undefined;
+  /** Gives the page of an answer; the whole of it without managedFields when missing. */
+  readonly read?: (answer: Buffer) => unknown;
 }
 
 /** How to delete (`meta/v1` DeleteOptions). */
@@ -83,12 +93,10 @@ export class ClusterClient {
     return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
 
-  /** Reads one page of at most `limit` objects, without their managedFields; pass `continue` of the page before to go on. */
-  listPage<T extends KubernetesObject>(
-    type: ResourceType<T>, selection: Selection, page: { readonly limit: number; readonly continue?: string | undefined }, signal?: AbortSignal,
-  ): Promise<ListPage<T>> {
+  /** Reads one page. */
+  listPage<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<ListPage<T>> {
     const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
-    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, slim: true }, signal);
+    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read: page.read ?? readSlim }, signal);
   }
 
   /** Reads all objects, page by page. */

@@ -26,6 +26,11 @@ export function withoutManagedFields(text: string): string {
   return from === 0 ? text : kept + text.slice(from);
 }
 
+/** Parses JSON without its managedFields; see {@link withoutManagedFields}. Throws SyntaxError. */
+export function readSlim(json: Buffer, start = 0, end = json.length): unknown {
+  return JSON.parse(withoutManagedFields(json.toString('utf8', start, end)));
+}
+
 /** Searches forwards only: the engine does that many times as fast as backwards. */
 function isInMetadata(text: string, from: number, at: number): boolean {
   let metadata = -1;

@@ -81,7 +81,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
     this.#settle();
     const [only] = this.#chunks;
     const whole = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body: whole.toString('utf8') });
+    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body: whole });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

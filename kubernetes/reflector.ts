@@ -4,13 +4,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
 import type { ResourceType } from '../api/resource-types.ts';
+import type { FieldsOf } from '../model/fields.ts';
 import { messageOf } from '../process/errors.ts';
 import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
 import { CredentialsChangedError } from './cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type Selection } from './cluster-client.ts';
-import { JsonLines } from './json-lines.ts';
+import { JsonLines, type ReadDocument } from './json-lines.ts';
 import type { WatchStream } from './transport.ts';
+import { INITIAL_EVENTS_END, readersOf, type CollectionReaders } from './watched-fields.ts';
 
 /** What to keep a copy of, and how to reach it. */
 export interface ReflectorSource<T extends KubernetesObject> {
@@ -18,6 +20,13 @@ export interface ReflectorSource<T extends KubernetesObject> {
   readonly type: ResourceType<T>;
   readonly selection: Selection;
   readonly logger: Logger;
+  /** The fields that are read of each object, besides what identifies it; all but managedFields when missing. For large collections. */
+  readonly fields?: FieldsOf<T>;
+}
+
+/** A source with the means to read it. */
+interface OpenedSource<T extends KubernetesObject> extends ReflectorSource<T> {
+  readonly read: CollectionReaders;
 }
 
 /** Receives the collection. Calls come in the order of the versions, never two at once. */
@@ -55,17 +64,16 @@ const PASSING_FAILURES = 6;
 const STABLE_MS = 1_000;
 /** Events are read for this long, in ms, before other work gets its turn. */
 const TURN_MS = 5;
-/** Annotation of the bookmark after the last event of a streamed list. */
-const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 /** The server ends each watch after this long, in seconds; spread so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
 export async function reflect<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
   const progress: Progress = { version: undefined, openedAt: undefined };
+  const opened = { ...source, read: readersOf(source.fields) };
   let failures = 0;
   while (!signal.aborted) {
-    const ending = await listAndWatch(source, sink, progress, signal);
+    const ending = await listAndWatch(opened, sink, progress, signal);
     if (ending.kind === 'rotated') continue;
     // A clean end counts as a failure and events do not clear the count: a server that ends each watch at once,
     // or answers each with an error event, must not be asked in a tight loop.
@@ -91,7 +99,7 @@ interface Progress {
 type Ending = { readonly kind: 'rotated' } | { readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number };
 
 async function listAndWatch<T extends KubernetesObject>(
-  source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
+  source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal,
 ): Promise<Ending> {
   progress.openedAt = undefined;
   try {
@@ -109,17 +117,17 @@ async function listAndWatch<T extends KubernetesObject>(
   }
 }
 
-async function watchFrom<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
   opened(sink, progress);
-  await readEvents<T>(body, silenceMs, (event) => {
+  await readEvents<T>({ body, silenceMs, read: source.read.event }, (event) => {
     progress.version = deliver(event, progress.version ?? '', sink);
   });
 }
 
 /** One stream that lists first and then watches (KEP-3157). Falls back to pages where the server does not offer it. */
-async function listThenWatch<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
+async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
   const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
   const stream = await openWatch(source, query, signal).catch((error: unknown) => {
     if (!(error instanceof ApiError) || ![400, 405, 422].includes(error.status)) throw error;
@@ -131,7 +139,7 @@ async function listThenWatch<T extends KubernetesObject>(source: ReflectorSource
   }
   sink.listing();
   const initial = new InitialList<T>(sink);
-  await readEvents<T>(stream.body, stream.silenceMs, (event) => {
+  await readEvents<T>({ ...stream, read: source.read.event }, (event) => {
     if (progress.version !== undefined) {
       progress.version = deliver(event, progress.version, sink);
       return;
@@ -170,11 +178,11 @@ class InitialList<T extends KubernetesObject> {
   }
 }
 
-async function listPages<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
+async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
   sink.listing();
   let next: string | undefined;
   for (;;) {
-    const page = await source.client.listPage(source.type, source.selection, { limit: PAGE_SIZE, continue: next }, signal);
+    const page = await source.client.listPage(source.type, source.selection, { limit: PAGE_SIZE, continue: next, read: source.read.page }, signal);
     sink.listed(page.items);
     next = page.metadata.continue === '' ? undefined : page.metadata.continue;
     if (next !== undefined) continue;
@@ -184,7 +192,7 @@ async function listPages<T extends KubernetesObject>(source: ReflectorSource<T>,
   }
 }
 
-function openWatch<T extends KubernetesObject>(source: ReflectorSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WatchStream> {
+function openWatch<T extends KubernetesObject>(source: OpenedSource<T>, from: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WatchStream> {
   const { client, type, selection } = source;
   const seconds = WATCH_SECONDS.least + Math.floor(Math.random() * WATCH_SECONDS.spread);
   const query = { ...selectors(selection), watch: 'true', allowWatchBookmarks: 'true', ...from, timeoutSeconds: String(seconds) };
@@ -192,9 +200,9 @@ function openWatch<T extends KubernetesObject>(source: ReflectorSource<T>, from:
 }
 
 /** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TURN_MS}. */
-async function readEvents<T extends KubernetesObject>(body: WatchStream['body'], silenceMs: number, take: (event: WatchEvent<T>) => void): Promise<void> {
+async function readEvents<T extends KubernetesObject>({ body, silenceMs, read }: WatchStream & { readonly read: ReadDocument }, take: (event: WatchEvent<T>) => void): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
-  const lines = new JsonLines();
+  const lines = new JsonLines(read);
   let turnBegan = performance.now();
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {

@@ -2,7 +2,7 @@
 // Every call has a deadline, redirects are never followed, and credentials may change while calls and watches go on.
 import { errors, type Dispatcher } from 'undici';
 import { finished, type Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { forwardAbort, onAbort } from './abort.ts';
 import { toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
@@ -11,7 +11,6 @@ import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type Transpo
 import { CredentialSource } from './credential-source.ts';
 import { NotLeaderError, type Fence } from './fence.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
-import { withoutManagedFields } from './managed-fields.ts';
 import { DeadlineError, sendCall } from './pending-call.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { responseOf } from './watch-session.ts';
@@ -29,8 +28,8 @@ export interface Call {
   readonly fence?: Fence | undefined;
   /** Neither waits for, nor counts in, the rate and the places: leases must be renewed when the rest is throttled. */
   readonly urgent?: boolean;
-  /** Whether the answer is to be parsed without managedFields. */
-  readonly slim?: boolean;
+  /** How the answer is read; JSON.parse when missing. */
+  readonly read?: (answer: Buffer) => unknown;
   /** Deadline of this call in ms, from when it has a place; the transport's when missing. That of the fence counts as well. */
   readonly timeoutMs?: number;
 }
@@ -79,7 +78,7 @@ export class Transport {
       signal?.throwIfAborted();
       const answer = await this.#answer(call, signal);
       if (answer.status >= 300) throw this.#toApiError(answer);
-      return JSON.parse(call.slim === true ? withoutManagedFields(answer.body) : answer.body) as T;
+      return (call.read === undefined ? JSON.parse(answer.body.toString('utf8')) : call.read(answer.body)) as T;
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
@@ -99,7 +98,7 @@ export class Transport {
         opened = await this.#openStream(await this.#current(), call, signal);
       }
       if (opened.status < 300) return opened;
-      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await this.#errorText(opened.body) });
+      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await this.#errorBody(opened.body) });
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
@@ -182,14 +181,14 @@ export class Transport {
   }
 
   /** An error answer may stall in its body as well. */
-  async #errorText(body: Readable): Promise<string> {
+  async #errorBody(body: Readable): Promise<Buffer> {
     const timer = setTimeout(() => body.destroy(new DeadlineError(this.#timings.callTimeoutMs)), this.#timings.callTimeoutMs);
     let bytes = 0;
     body.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) body.destroy(new Error('the answer is too long'));
     });
-    return text(body).finally(() => clearTimeout(timer));
+    return buffer(body).finally(() => clearTimeout(timer));
   }
 
   // --- credentials

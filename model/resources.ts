@@ -12,6 +12,7 @@ import {
   toWhole,
   type Amount,
   type Bytes,
+  type InvalidQuantity,
   type MilliCpu,
   type Quantity,
 } from './quantity.ts';
@@ -61,15 +62,32 @@ export function parseResourceList(list: ResourceList | undefined): ParsedResourc
   const amounts = new Map<string, number>();
   const invalid: InvalidResource[] = [];
   for (const [resource, value] of Object.entries(list ?? {})) {
-    const parsed = parseQuantity(value);
-    if (parsed.kind === 'quantity') amounts.set(resource, toAmount(resource, parsed));
-    else invalid.push({ resource, text: typeof value === 'string' ? value : JSON.stringify(value), message: parsed.message });
+    const amount = readAmount(resource === CPU ? MILLIS : WHOLES, value);
+    if (typeof amount === 'number') amounts.set(resource, amount);
+    else invalid.push({ resource, text: typeof value === 'string' ? value : JSON.stringify(value), message: amount.message });
   }
   return { amounts, invalid };
 }
 
-function toAmount(resource: string, quantity: Quantity): number {
-  return resource === CPU ? toMilli(quantity) : toWhole(quantity);
+/** Amounts of one unit that were read before, by their text: a cluster's pods are all made of the same few. */
+interface KnownAmounts {
+  readonly toAmount: (quantity: Quantity) => number;
+  readonly byText: Map<string, number>;
+}
+
+const MILLIS: KnownAmounts = { toAmount: toMilli, byText: new Map() };
+const WHOLES: KnownAmounts = { toAmount: toWhole, byText: new Map() };
+/** So many texts are remembered at most, each of a length that is usual. */
+const REMEMBERED = { texts: 10_000, length: 32 };
+
+function readAmount({ toAmount, byText }: KnownAmounts, value: string | number): number | InvalidQuantity {
+  const known = typeof value === 'string' ? byText.get(value) : undefined;
+  if (known !== undefined) return known;
+  const parsed = parseQuantity(value);
+  if (parsed.kind === 'invalid') return parsed;
+  const amount = toAmount(parsed);
+  if (typeof value === 'string' && value.length <= REMEMBERED.length && byText.size < REMEMBERED.texts) byText.set(value, amount);
+  return amount;
 }
 
 /** Sum of both. */
@@ -94,12 +112,16 @@ export function maxAmounts(left: ResourceAmounts, right: ResourceAmounts): Resou
 
 // Saturates as parsing does, so that sums of absurd amounts stay comparable.
 function combine(left: ResourceAmounts, right: ResourceAmounts, operation: (a: number, b: number) => number): ResourceAmounts {
-  const result = new Map(left);
-  for (const resource of new Set([...left.keys(), ...right.keys()])) {
-    const value = operation(left.get(resource) ?? 0, right.get(resource) ?? 0);
-    result.set(resource, Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER));
+  const result = new Map<string, number>();
+  for (const [resource, amount] of left) result.set(resource, saturated(operation(amount, right.get(resource) ?? 0)));
+  for (const [resource, amount] of right) {
+    if (!left.has(resource)) result.set(resource, saturated(operation(0, amount)));
   }
   return result;
+}
+
+function saturated(amount: number): number {
+  return Math.min(Math.max(amount, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
 /**

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { PodPhase } from '../../../api/core.ts';
-import { toTargetPodRecord } from '../../../delegate-controller/target-pod.ts';
+import type { Pod, PodPhase } from '../../../api/core.ts';
+import { RUN_ONCE_FINALIZER } from '../../../api/keys.ts';
+import { TARGET_POD_FIELDS, toTargetPodRecord } from '../../../delegate-controller/target-pod.ts';
+import { FieldReader } from '../../../kubernetes/json-fields.ts';
+import type { SelectedFields } from '../../../model/fields.ts';
 import { digestOf } from '../../../model/pod-status.ts';
 import { aDelegate, aPod, frozen, inPhase, onNode, terminating, withMetadata, withoutOwner, withRequests, withStatus } from '../../support/builders.ts';
+import { unselectedReads } from '../../support/recorded-reads.ts';
 
 describe('toTargetPodRecord', () => {
   it('remembers little of a pod of the target itself', () => {
@@ -41,5 +45,29 @@ describe('toTargetPodRecord', () => {
   it('takes no pod for a delegate that a chaperon owns but does not control', () => {
     const ownerReferences = [{ apiVersion: 'x/v1', kind: 'PodChaperon', name: 'x', uid: 'u' }];
     assert.equal(toTargetPodRecord(aDelegate(withMetadata({ ownerReferences }))).chaperonUid, undefined);
+  });
+});
+
+describe('TARGET_POD_FIELDS', () => {
+  const fields = TARGET_POD_FIELDS as SelectedFields;
+  const reader = new FieldReader(fields);
+  const resources = fc.record({ requests: fc.dictionary(fc.constantFrom('cpu', 'memory', 'x.io/gpu'), fc.constantFrom('1', '250m', '1Gi')), limits: fc.constant({ cpu: '2' }) }, { requiredKeys: [] });
+  const containers = fc.array(fc.record({ name: fc.string(), image: fc.string(), resources, restartPolicy: fc.constant('Always') }, { requiredKeys: ['name'] }), { maxLength: 3 });
+  const aPodOfAnyKind = fc
+    .record({
+      base: fc.constantFrom(aPod(), aDelegate(), aDelegate(withoutOwner())),
+      metadata: fc.record({ deletionTimestamp: fc.constant('2026-01-01T00:00:00Z'), labels: fc.constant({ a: 'b' }), deletionGracePeriodSeconds: fc.nat(60), finalizers: fc.constant(['x/y', RUN_ONCE_FINALIZER]) }, { requiredKeys: [] }),
+      spec: fc.record({ nodeName: fc.constantFrom('', 'node-1'), containers, initContainers: containers, overhead: fc.constant({ cpu: '1m' }), resources }, { requiredKeys: ['containers'] }),
+      status: fc.record({ phase: fc.constantFrom('Pending', 'Running', 'Failed'), podIP: fc.ipV4(), conditions: fc.constant([{ type: 'Ready', status: 'True' }]) }, { requiredKeys: [] }),
+    })
+    .map(({ base, metadata, spec, status }) => ({ ...base, metadata: { ...base.metadata, ...metadata }, spec: { ...base.spec, ...spec }, status }));
+
+  it('are all that the record is made of: it is the same with and without the other fields', () => {
+    fc.assert(fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(toTargetPodRecord(reader.read(Buffer.from(JSON.stringify(pod))) as Pod), toTargetPodRecord(pod))));
+  });
+
+  it('name every field that is read, also one that no pod here has', () => {
+    fc.assert(fc.property(aPodOfAnyKind, (pod) => assert.deepEqual(unselectedReads(pod, fields, toTargetPodRecord), [])));
+    assert.deepEqual(unselectedReads(aPod(), fields, (pod) => pod.spec.containers.map(({ name }) => `${name}${pod.spec.schedulerName ?? ''}`)), ['spec.containers[].name', 'spec.schedulerName']);
   });
 });

@@ -84,6 +84,36 @@ describe('Informer', () => {
     assert.equal(informer.get('a/y'), undefined);
   });
 
+  for (const how of ['pages', 'a stream']) {
+    it(`reads only the fields that are selected, from ${how}`, async () => {
+      server.transport.offersStreamingLists = how === 'a stream';
+      const seen: unknown[] = [];
+      informer = new Informer({
+        client: server.client, type: PODS, selection: {}, logger: SILENT, fields: { metadata: { labels: { group: true } } },
+        project: (object) => {
+          seen.push(object);
+          return project(object);
+        },
+      });
+      informer.onChange(() => void changed.emit('change'));
+      start();
+      const full = (name: string, version: string) => ({ ...pod(name, version, { group: 'g', keep: 'no' }), kind: 'Pod', spec: { nodeName: 'n' } });
+      const slim = (name: string, version: string) => ({ metadata: { namespace: 'a', name, resourceVersion: version, labels: { group: 'g' } } });
+      const request = await server.next();
+      if (how === 'a stream') {
+        request.open();
+        request.send('ADDED', full('x', '5'));
+        request.send('BOOKMARK', { metadata: { resourceVersion: '10', annotations: { 'k8s.io/initial-events-end': 'true' } } });
+      } else request.answerPage('10', '', full('x', '5'));
+      await informer.synced;
+      const watch = how === 'a stream' ? request : await server.watch('10');
+      watch.send('MODIFIED', full('x', '11'));
+      await once(changed, 'change', { signal: AbortSignal.timeout(5_000) });
+      assert.deepEqual(seen, [slim('x', '5'), slim('x', '11')]);
+      assert.equal(informer.resourceVersion, '11');
+    });
+  }
+
   it('has synced when all pages of a list have come, not before', async () => {
     let synced = false;
     void informer.synced.then(() => (synced = true));

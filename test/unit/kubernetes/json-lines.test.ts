@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { parseJsonLines } from '../../../kubernetes/json-lines.ts';
+import { readJsonLines, type ReadDocument } from '../../../kubernetes/json-lines.ts';
+
+const asJson: ReadDocument = (bytes, start, end) => JSON.parse(bytes.toString('utf8', start, end));
 
 async function parse(chunks: readonly Uint8Array[]): Promise<unknown[]> {
   async function* stream(): AsyncGenerator<Uint8Array> {
     yield* chunks;
   }
   const values: unknown[] = [];
-  for await (const value of parseJsonLines(stream())) values.push(value);
+  for await (const value of readJsonLines(stream(), asJson)) values.push(value);
   return values;
 }
 
@@ -26,7 +28,7 @@ const value = fc.jsonValue({ stringUnit: 'binary' }).map((any) => JSON.parse(JSO
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 const blank = fc.constantFrom('', ' ', '\t', '\r');
 
-describe('parseJsonLines', () => {
+describe('readJsonLines', () => {
   it('gives the same values however the bytes are cut', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(value), cuts, async (values, places) => {
@@ -72,7 +74,7 @@ describe('parseJsonLines', () => {
         yield Buffer.from(line);
       }
     }
-    const values = parseJsonLines(stream());
+    const values = readJsonLines(stream(), asJson);
     assert.equal((await values.next()).value, 1);
     assert.equal(asked, 1);
   });
@@ -82,7 +84,7 @@ describe('parseJsonLines', () => {
   });
 
   it('throws what the stream throws', async () => {
-    const values = parseJsonLines(brokenStream());
+    const values = readJsonLines(brokenStream(), asJson);
     assert.equal((await values.next()).value, 1);
     await assert.rejects(values.next(), /reset/);
   });
