@@ -1,121 +1,165 @@
-// What a target publishes: totals, free sums, and the holes on its nodes. Cordoned, NotReady and virtual nodes do not count.
-import type { ClusterSummary, NodeGroup } from '../api/cluster-summary.ts';
-import type { Node, StringMap, Taint } from '../api/core.ts';
-import { CLUSTER_SUMMARY_NAME, PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
+// What a target publishes: totals, free sums, and the holes on its nodes, in at most 100 kB.
+// Cordoned, NotReady and virtual nodes do not count, nor do pods that have ended. The order of events leaves no trace.
+import type { ClusterSummary, GpuTotal, NodeGroup, ReducedDetail } from '../api/cluster-summary.ts';
+import type { StringMap } from '../api/core.ts';
+import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
-import { findCondition } from '../model/conditions.ts';
-import {
-  addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmountsNotBelowZero, type ResourceAmounts,
-} from '../model/resources.ts';
-import type { TargetPod } from './target-pod.ts';
+import { formatResourceList, type ResourceAmounts } from '../model/resources.ts';
+import { freeOn, GroupHoles } from './group-holes.ts';
+import type { Grouping, NodeGrouper } from './node-groups.ts';
+import type { NodeLedger, NodeState } from './node-ledger.ts';
 
-/** A node that may take pods, as it is remembered. */
-export interface TargetNode {
-  readonly name: string;
-  readonly labels: StringMap;
-  readonly taints: readonly Taint[];
-  readonly capacity: ResourceAmounts;
-  readonly allocatable: ResourceAmounts;
+/** What the figures hold for. */
+export interface Observation {
+  /** Up to which resourceVersion of pods the ledger is complete. */
+  readonly podsResourceVersion: string;
+  /** RFC 3339. */
+  readonly time?: string;
 }
 
-/** The record of a node, or undefined when it may not take pods now. */
-export function toTargetNodeRecord(node: Node): TargetNode | undefined {
-  if (!mayTakePods(node)) return undefined;
-  const { labels = {}, name = '' } = node.metadata;
-  return {
-    name,
-    labels,
-    taints: (node.spec?.taints ?? []).map(toPublishedTaint),
-    capacity: parseResourceList(node.status?.capacity).amounts,
-    allocatable: parseResourceList(node.status?.allocatable).amounts,
-  };
-}
+/** Bytes of JSON that the node groups may take; with sums and labels a summary stays below 100 kB. */
+const GROUP_BYTES = 90_000;
+/** Exact amounts first, then ever coarser ones. */
+const STEPS = [Infinity, 128, 64, 32, 16, 8, 4, 2, 1];
+/** More digests of node names than this would leave too little for holes. */
+const MOST_NODE_NAMES = 10_000;
 
-function mayTakePods({ metadata, spec, status }: Node): boolean {
-  const isReady = findCondition(status?.conditions, 'Ready')?.status === 'True';
-  return isReady && spec?.unschedulable !== true && metadata.labels?.[PROVIDER_KEY] !== PROVIDER_VALUE;
-}
-
-/** Node controllers note when they added a taint; with that, every node would be a group of its own, and the CRD does not know the field. */
-function toPublishedTaint({ key, value, effect }: Taint): Taint {
-  return value === undefined ? { key, effect } : { key, value, effect };
-}
-
-/** Requests of the pods on each node, by node name. */
-export type NodeUsage = ReadonlyMap<string, ResourceAmounts>;
-
-/** Sums the requests of all pods that hold capacity. */
-export function nodeUsage(pods: Iterable<TargetPod>): NodeUsage {
-  const usage = new Map<string, ResourceAmounts>();
-  for (const { occupies } of pods) {
-    if (occupies === undefined) continue;
-    usage.set(occupies.nodeName, addAmounts(usage.get(occupies.nodeName) ?? NO_AMOUNTS, occupies.requests));
-  }
-  return usage;
-}
-
-/** The summary of a cluster at a resourceVersion of its pods. */
-export function toClusterSummary(nodes: Iterable<TargetNode>, usage: NodeUsage, podsResourceVersion: string): ClusterSummary {
-  const all = [...nodes].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  let capacity = NO_AMOUNTS;
-  let allocatable = NO_AMOUNTS;
-  let free = NO_AMOUNTS;
-  for (const node of all) {
-    capacity = addAmounts(capacity, node.capacity);
-    allocatable = addAmounts(allocatable, node.allocatable);
-    free = addAmounts(free, freeOn(node, usage));
-  }
+/** The summary of the nodes and pods in the ledger. */
+export function toClusterSummary(ledger: NodeLedger, grouper: NodeGrouper, observed: Observation): ClusterSummary {
+  const states = [...ledger.states()];
+  const common = commonLabels(ledger);
+  const grouping = grouper.group(ledger);
+  const { nodeGroups, reduced } = boundedGroups(grouping, new Set(Object.keys(common)), ledger.size);
+  const gpus = gpuTotals(states);
   return {
     apiVersion: ADMIRALTY_API_VERSION,
     kind: 'ClusterSummary',
-    metadata: { name: CLUSTER_SUMMARY_NAME, labels: sharedLabels(all) },
-    capacity: formatResourceList(capacity),
-    allocatable: formatResourceList(allocatable),
-    free: formatResourceList(free),
-    nodeGroups: toNodeGroups(all, usage),
-    observed: { podsResourceVersion },
+    metadata: { name: CLUSTER_SUMMARY_NAME, labels: agreedLabels(ledger) },
+    capacity: formatResourceList(total(states, ({ node }) => node.capacity)),
+    allocatable: formatResourceList(total(states, ({ node }) => node.allocatable)),
+    free: formatResourceList(total(states, freeAmounts)),
+    largestFree: formatResourceList(largest(states)),
+    ...(gpus.length > 0 && { gpus }),
+    commonLabels: common,
+    nodeGroups,
+    ...(reduced !== undefined && { reduced }),
+    observed,
   };
 }
 
-function freeOn(node: TargetNode, usage: NodeUsage): ResourceAmounts {
-  return subtractAmountsNotBelowZero(node.allocatable, usage.get(node.name) ?? NO_AMOUNTS);
+// --- sums
+
+function freeAmounts(state: NodeState): ResourceAmounts {
+  return new Map([...state.node.allocatable.keys()].map((resource) => [resource, freeOn(state, resource)]));
 }
+
+/** Sums in order of resource names; they saturate as single amounts do. */
+function total(states: readonly NodeState[], amountsOf: (state: NodeState) => ResourceAmounts): ResourceAmounts {
+  const sums = new Map<string, number>();
+  for (const state of states) {
+    for (const [resource, amount] of amountsOf(state)) sums.set(resource, Math.min((sums.get(resource) ?? 0) + amount, Number.MAX_SAFE_INTEGER));
+  }
+  return inOrder(sums);
+}
+
+function largest(states: readonly NodeState[]): ResourceAmounts {
+  const most = new Map<string, number>();
+  for (const state of states) {
+    for (const resource of state.node.allocatable.keys()) most.set(resource, Math.max(most.get(resource) ?? 0, freeOn(state, resource)));
+  }
+  return inOrder(most);
+}
+
+function inOrder(amounts: ReadonlyMap<string, number>): ResourceAmounts {
+  return new Map([...amounts].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+// --- labels
 
 /** Keys whose value is the same on all nodes that carry them (contract §3, "Aggregated labels"). */
-function sharedLabels(nodes: readonly TargetNode[]): StringMap {
-  const values = new Map<string, string | undefined>();
-  for (const { labels } of nodes) {
-    for (const [key, value] of Object.entries(labels)) {
-      if (!values.has(key)) values.set(key, value);
-      else if (values.get(key) !== value) values.set(key, undefined);
+function agreedLabels({ labels }: NodeLedger): StringMap {
+  return singleValues([...labels]);
+}
+
+function commonLabels({ labels, size }: NodeLedger): StringMap {
+  return singleValues([...labels].filter(([, values]) => [...values.values()][0] === size));
+}
+
+function singleValues(labels: readonly (readonly [string, ReadonlyMap<string, number>])[]): StringMap {
+  const single = labels.flatMap(([key, values]) => (values.size === 1 ? [[key, [...values.keys()][0] ?? ''] as const] : []));
+  return Object.fromEntries(single.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+// --- GPUs
+
+const GPU_RESOURCE = /^(?:nvidia\.com\/(?:gpu|mig-)|amd\.com\/gpu|gpu\.intel\.com\/)/;
+/** Labels of NVIDIA's GPU feature discovery and of AMD's node labeller. */
+const PRODUCT_LABELS = ['nvidia.com/gpu.product', 'amd.com/gpu.product-name'];
+
+function gpuTotals(states: readonly NodeState[]): GpuTotal[] {
+  const totals = new Map<string, GpuTotal>();
+  for (const state of states) {
+    const product = PRODUCT_LABELS.map((label) => state.node.labels[label]).find((value) => value !== undefined);
+    for (const [resource, allocatable] of state.node.allocatable) {
+      if (!GPU_RESOURCE.test(resource) || allocatable === 0) continue;
+      const key = JSON.stringify([resource, product]);
+      const before = totals.get(key) ?? { allocatable: 0, free: 0, largest: 0 };
+      const free = freeOn(state, resource);
+      const sums = { allocatable: before.allocatable + allocatable, free: before.free + free, largest: Math.max(before.largest, free) };
+      totals.set(key, { ...(product !== undefined && { product }), resource, ...sums });
     }
   }
-  return Object.fromEntries([...values].filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return [...totals].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, gpus]) => gpus);
 }
 
-/** The label that names a single node, and so would make each node a group of its own. */
-const HOSTNAME_LABEL = 'kubernetes.io/hostname';
+// --- groups
 
-function toNodeGroups(nodes: readonly TargetNode[], usage: NodeUsage): NodeGroup[] {
-  const groups = new Map<string, { readonly labels: StringMap; readonly taints: readonly Taint[]; readonly holes: Map<string, { count: number; free: ResourceAmounts }> }>();
-  for (const node of nodes) {
-    const { [HOSTNAME_LABEL]: _hostname, ...labels } = node.labels;
-    const key = JSON.stringify([sortedEntries(Object.entries(labels)), node.taints]);
-    let group = groups.get(key);
-    if (group === undefined) groups.set(key, (group = { labels, taints: node.taints, holes: new Map() }));
-    const free = freeOn(node, usage);
-    const holeKey = JSON.stringify(sortedEntries([...free]));
-    const hole = group.holes.get(holeKey);
-    if (hole === undefined) group.holes.set(holeKey, { count: 1, free });
-    else hole.count += 1;
+interface Bounded {
+  readonly nodeGroups: readonly NodeGroup[];
+  readonly reduced: ReducedDetail | undefined;
+}
+
+function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<string>, nodes: number): Bounded {
+  const holes = groups.map(({ head, nodes }) => new GroupHoles(head, nodes));
+  const nodeNames = nodes <= MOST_NODE_NAMES;
+  const render = (steps: number) => holes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
+  const { steps, nodeGroups } = finest(render);
+  const { kept, left } = withinBytes(nodeGroups);
+  const reduced: ReducedDetail = {
+    ...(steps !== Infinity && { steps }),
+    ...(reducedLabels.length > 0 && { labels: reducedLabels }),
+    ...(!nodeNames && { nodeNames: true }),
+    ...(left > 0 && { nodes: left }),
+  };
+  return { nodeGroups: kept, reduced: Object.keys(reduced).length > 0 ? reduced : undefined };
+}
+
+/** The most exact rendering that is small enough, or the coarsest. */
+function finest(render: (steps: number) => NodeGroup[]): { readonly steps: number; readonly nodeGroups: readonly NodeGroup[] } {
+  let from = 0;
+  let to = STEPS.length - 1;
+  let best: { readonly steps: number; readonly nodeGroups: readonly NodeGroup[] } | undefined;
+  for (let at = 0; from <= to; at = Math.floor((from + to) / 2)) {
+    const steps = STEPS[at] ?? 1;
+    const nodeGroups = render(steps);
+    if (JSON.stringify(nodeGroups).length <= GROUP_BYTES || (best === undefined && at === STEPS.length - 1)) {
+      best = { steps, nodeGroups };
+      to = at - 1;
+    } else from = at + 1;
   }
-  return [...groups.values()].map(({ labels, taints, holes }) => ({
-    labels,
-    ...(taints.length > 0 && { taints }),
-    holes: [...holes.values()].map(({ count, free }) => ({ count, free: formatResourceList(free) })),
-  }));
+  return best ?? { steps: 1, nodeGroups: render(1) };
 }
 
-function sortedEntries<V>(entries: readonly (readonly [string, V])[]): readonly (readonly [string, V])[] {
-  return entries.toSorted(([one], [other]) => (one < other ? -1 : 1));
+/** As many groups as are small enough together; those with most nodes first. */
+function withinBytes(groups: readonly NodeGroup[]): { readonly kept: readonly NodeGroup[]; readonly left: number } {
+  const sizes = groups.map((group) => ({ group, bytes: JSON.stringify(group).length + 1, nodes: group.holes.reduce((sum, { count }) => sum + count, 0) }));
+  let bytes = 0;
+  let left = 0;
+  const kept = new Set<NodeGroup>();
+  for (const each of sizes.toSorted((one, other) => other.nodes - one.nodes)) {
+    bytes += each.bytes;
+    if (bytes <= GROUP_BYTES) kept.add(each.group);
+    else left += each.nodes;
+  }
+  return { kept: groups.filter((group) => kept.has(group)), left };
 }

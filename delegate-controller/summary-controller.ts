@@ -1,12 +1,15 @@
-// Shell that publishes the target's ClusterSummary: a second after a change, and nothing when nothing changed.
+// Shell that publishes the target's ClusterSummary: a second after a change, and every minute when nothing changed.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
 import type { Node, Pod } from '../api/core.ts';
 import { CLUSTER_SUMMARIES, NODES } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import { startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
-import { nodeUsage, toClusterSummary, toTargetNodeRecord, type TargetNode } from './cluster-summary.ts';
+import { toClusterSummary } from './cluster-summary.ts';
+import { NodeGrouper } from './node-groups.ts';
+import { NodeLedger } from './node-ledger.ts';
+import { toTargetNodeRecord, type TargetNode } from './target-node.ts';
 import type { TargetPod } from './target-pod.ts';
 
 /** What the reporter works with. */
@@ -23,16 +26,21 @@ const FIELD_MANAGER = 'isthmus-summary';
  * count it: the other way round, it would count the delegate twice for a moment.
  */
 const GATHER_MS = 1_000;
+/** How often the summary is published at least, in ms: its time tells that the delegate controller lives. */
+const HEARTBEAT_MS = 60_000;
 
 /** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
   const { client, pods, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  const reporter = new SummaryReporter(client, nodes, pods);
+  const reporter = new SummaryReporter(client, () => pods.resourceVersion);
   const ready = Promise.all([nodes.synced, pods.synced]);
   const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
-  nodes.onChange(changed);
+  nodes.onChange((name, _before, after) => {
+    reporter.ledger.setNode(name, after);
+    changed();
+  });
   pods.onChange((_key, before, after) => {
     if (reporter.observe(before, after)) changed();
   });
@@ -41,24 +49,25 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
 }
 
 class SummaryReporter {
+  readonly ledger = new NodeLedger();
+  readonly #grouper = new NodeGrouper();
   readonly #client: ClusterClient;
-  readonly #nodes: Informer<Node, TargetNode>;
-  readonly #pods: Informer<Pod, TargetPod>;
+  readonly #podsResourceVersion: () => string;
   #published: string | undefined;
+  #publishedAt = 0;
   /** Since when changes are gathered, in ms of a monotonic clock. */
   #gatheringSince: number | undefined;
   /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
   #delegateGotNode = false;
 
-  constructor(client: ClusterClient, nodes: Informer<Node, TargetNode>, pods: Informer<Pod, TargetPod>) {
+  constructor(client: ClusterClient, podsResourceVersion: () => string) {
     this.#client = client;
-    this.#nodes = nodes;
-    this.#pods = pods;
+    this.#podsResourceVersion = podsResourceVersion;
   }
 
-  /** Whether a change of a pod changes what is free. */
+  /** Takes over a change of a pod. Gives whether it changes what is free. */
   observe(before: TargetPod | undefined, after: TargetPod | undefined): boolean {
-    if (before?.occupies?.nodeName === after?.occupies?.nodeName) return false;
+    if (!this.ledger.changePod(before, after)) return false;
     if (after?.chaperonUid !== undefined && after.occupies !== undefined) this.#delegateGotNode = true;
     return true;
   }
@@ -67,10 +76,12 @@ class SummaryReporter {
     const ms = this.#msToGather();
     if (ms > 0) return { kind: 'requeue-after', ms };
     this.#gatheringSince = undefined;
-    const summary = toClusterSummary(this.#nodes.records(), nodeUsage(this.#pods.records()), this.#pods.resourceVersion);
+    const now = performance.now();
+    const summary = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: this.#podsResourceVersion(), time: new Date().toISOString() });
     const { observed: _observed, ...figures } = summary;
     const text = JSON.stringify(figures);
-    if (text === this.#published && !this.#delegateGotNode) return DONE;
+    const restMs = this.#publishedAt + HEARTBEAT_MS - now;
+    if (text === this.#published && !this.#delegateGotNode && restMs > 0) return { kind: 'requeue-after', ms: restMs };
     this.#delegateGotNode = false; // another one may get its node while this is written
     try {
       await this.#client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
@@ -79,7 +90,8 @@ class SummaryReporter {
       throw error;
     }
     this.#published = text;
-    return DONE;
+    this.#publishedAt = now;
+    return { kind: 'requeue-after', ms: HEARTBEAT_MS };
   }
 
   #msToGather(): number {

@@ -6,33 +6,73 @@ import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap } fr
 
 const INTEGER = /^[+-]?\d{1,63}$/;
 
+/** What is known of a node, or of nodes alike. */
+interface NodeFacts {
+  readonly labels: StringMap;
+  readonly nodeName: string | undefined;
+  readonly unknownValues: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The label whose value is, as a rule, the node's name. */
+export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
+
 /**
  * Whether the pod's `nodeSelector` and required node affinity allow a node with these labels.
- * Without `nodeName`, as for a group of nodes, `matchFields` are not asked, as in Kubernetes.
+ * Without `nodeName`, as for a group of nodes, `matchFields` are not asked, as in Kubernetes. `unknownValues` are keys of labels that
+ * the node has with a value that is not known: what some value satisfies is taken as satisfied.
  */
 export function matchesNodeSelector(
   spec: Pick<PodSpec, 'nodeSelector' | 'affinity'>,
   labels: StringMap,
   nodeName?: string,
+  unknownValues: ReadonlySet<string> = NONE,
 ): boolean {
-  const hasAllLabels = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labelOf(labels, key) === value);
+  const node: NodeFacts = { labels, nodeName, unknownValues };
+  const hasAllLabels = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => isUnknown(node, key) || labelOf(node.labels, key) === value);
   if (!hasAllLabels) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   // An absent selector allows every node; one without terms, or with empty terms only, allows none.
-  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, labels, nodeName));
+  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
+}
+
+/** The node names that the pod's selector and required affinity speak of, by the hostname label or by field; a pod without any may not tell nodes apart by name. */
+export function namedNodes(spec: Pick<PodSpec, 'nodeSelector' | 'affinity'>): ReadonlySet<string> {
+  const selected = labelOf(spec.nodeSelector ?? {}, HOSTNAME_LABEL);
+  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return new Set([...(selected === undefined ? [] : [selected]), ...terms.flatMap(namesInTerm)]);
+}
+
+function namesInTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): string[] {
+  const byName = [...matchFields, ...matchExpressions.filter(({ key }) => key === HOSTNAME_LABEL)];
+  return byName.flatMap(({ values = [] }) => values);
+}
+
+function isUnknown({ unknownValues }: NodeFacts, key: string): boolean {
+  return unknownValues.has(key);
 }
 
 function labelOf(labels: StringMap, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-function matchesTerm(term: NodeSelectorTerm, labels: StringMap, nodeName: string | undefined): boolean {
+function matchesTerm(term: NodeSelectorTerm, node: NodeFacts): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
-    matchExpressions.every((requirement) => matchesLabel(requirement, labelOf(labels, requirement.key))) &&
-    matchFields.every((requirement) => matchesField(requirement, nodeName))
+    matchExpressions.every((requirement) => matchesExpression(requirement, node)) &&
+    matchFields.every((requirement) => matchesField(requirement, node.nodeName))
   );
+}
+
+function matchesExpression(requirement: NodeSelectorRequirement, node: NodeFacts): boolean {
+  return isUnknown(node, requirement.key) ? someValueMatches(requirement) : matchesLabel(requirement, labelOf(node.labels, requirement.key));
+}
+
+function someValueMatches({ operator, values = [] }: NodeSelectorRequirement): boolean {
+  if (operator === 'Gt' || operator === 'Lt') return values.length === 1 && parseInt64(values[0]) !== undefined;
+  return ['In', 'NotIn', 'Exists'].includes(operator) && hasFittingValues(operator, values.length);
 }
 
 function matchesLabel({ operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {

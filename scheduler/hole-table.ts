@@ -24,6 +24,14 @@ export interface RoomWeights {
   readonly perUnit: Float64Array;
 }
 
+/** Which rows a pod may use. */
+export interface OpenRows {
+  /** By group: 0 none, 1 all, 2 those that `rows` names. */
+  readonly groups: Uint8Array;
+  /** By published row: 1 for those that count where their group says 2. */
+  readonly rows: Uint8Array;
+}
+
 /** No row. */
 export const NO_ROW = -1;
 
@@ -78,8 +86,8 @@ export class HoleTable {
     return { unknown, columns, amounts };
   }
 
-  /** The first row of an open group that has room, or {@link NO_ROW}. `open` has 1 for each group that counts. */
-  firstFit(request: RowRequest, open: Uint8Array): number {
+  /** The first row of an open group that has room, or {@link NO_ROW}. */
+  firstFit(request: RowRequest, open: OpenRows): number {
     if (request.unknown.length > 0) return NO_ROW;
     for (let row = 0; row < this.#rows; row += 1) {
       if (this.#isOpen(row, open) && this.#hasRoom(row, request)) return row;
@@ -88,7 +96,7 @@ export class HoleTable {
   }
 
   /** The row with room where most of the node is free, by the mean of the weighted resources, or {@link NO_ROW}. */
-  roomiest(request: RowRequest, open: Uint8Array, weights: readonly RoomWeights[]): number {
+  roomiest(request: RowRequest, open: OpenRows, weights: readonly RoomWeights[]): number {
     if (request.unknown.length > 0) return NO_ROW;
     let best = NO_ROW;
     let most = -1;
@@ -104,7 +112,7 @@ export class HoleTable {
   }
 
   /** Of the rows in open groups, what is missing on the one where fewest resources are; undefined when no row is open. */
-  fewestMissing(request: RowRequest, open: Uint8Array): readonly string[] | undefined {
+  fewestMissing(request: RowRequest, open: OpenRows): readonly string[] | undefined {
     let fewest = Infinity;
     let nearest = NO_ROW;
     for (let row = 0; row < this.#rows && fewest > 1; row += 1) {
@@ -120,8 +128,14 @@ export class HoleTable {
     return columns.filter((column, i) => (this.#free[row * this.resources.length + column] ?? 0) < (amounts[i] ?? 0));
   }
 
-  #isOpen(row: number, open: Uint8Array): boolean {
-    return (this.#count[row] ?? 0) > 0 && open[this.#group[row] ?? 0] === 1;
+  #isOpen(row: number, open: OpenRows): boolean {
+    if ((this.#count[row] ?? 0) <= 0) return false;
+    const all = open.groups[this.#group[row] ?? 0];
+    return all === 1 || (all === 2 && open.rows[this.#publishedRowOf(row)] === 1);
+  }
+
+  #publishedRowOf(row: number): number {
+    return row < this.#published ? row : (this.#origin[row] ?? row);
   }
 
   #hasRoom(row: number, { columns, amounts }: RowRequest): boolean {
@@ -198,11 +212,11 @@ export class HoleTable {
     this.#free = free;
   }
 
-  /** All rows that still have nodes, as plain data, in the order of the table. */
-  *rows(): Generator<TableRow> {
+  /** All rows that still have nodes, as plain data, in the order of the table, each with the published row that its nodes are of. */
+  *rows(): Generator<TableRow & { readonly published: number }> {
     for (let row = 0; row < this.#rows; row += 1) {
       const count = this.#count[row] ?? 0;
-      if (count > 0) yield { group: this.#group[row] ?? 0, count, free: this.#freeOf(row) };
+      if (count > 0) yield { group: this.#group[row] ?? 0, count, free: this.#freeOf(row), published: this.#publishedRowOf(row) };
     }
   }
 

@@ -1,19 +1,13 @@
 // What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
 // It is compiled once from a summary. Taking a pod and giving it back change it in place, exactly and in any order;
 // a decision only reads it.
-import type { ClusterSummary, NodeGroup } from '../api/cluster-summary.ts';
-import type { Affinity, PodSpec, ResourceList, StringMap, Taint, Toleration } from '../api/core.ts';
-import { matchesNodeSelector } from '../model/node-selector.ts';
+import type { ClusterSummary, Hole } from '../api/cluster-summary.ts';
+import type { Affinity, PodSpec, StringMap, Toleration } from '../api/core.ts';
+import { splitDigests } from '../model/node-digest.ts';
 import { podRequests } from '../model/pod-requests.ts';
 import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts } from '../model/resources.ts';
-import { firstUntoleratedTaint } from '../model/tolerations.ts';
-import { HoleTable, NO_ROW, type RoomWeights, type RowRequest, type TableRow } from './hole-table.ts';
-
-/** Nodes alike in labels and taints. */
-interface CapacityGroup {
-  readonly labels: StringMap;
-  readonly taints: readonly Taint[];
-}
+import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './group-admission.ts';
+import { HoleTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './hole-table.ts';
 
 /** What a delegate pod asks of a node. Equal pods should share one object: what follows from it is remembered by identity. */
 export interface NodeRequirements {
@@ -46,8 +40,7 @@ export interface Taken {
 
 /** A pod's requirements in terms of one target. */
 interface CompiledPod {
-  /** 1 for each group whose labels and taints allow the pod. */
-  readonly open: Uint8Array;
+  readonly open: OpenRows;
   readonly request: RowRequest;
 }
 
@@ -55,21 +48,23 @@ interface CompiledPod {
 export class TargetCapacity {
   readonly allocatable: ResourceAmounts;
   readonly #publishedFree: ResourceAmounts;
-  readonly #groups: readonly CapacityGroup[];
+  readonly #groups: readonly GroupOfNodes[];
+  readonly #rows: readonly CapacityRow[];
   readonly #holes: HoleTable;
   readonly #weights: readonly RoomWeights[];
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
   #free: Map<string, number>;
   #taken = 0;
 
-  /** Use {@link toTargetCapacity}. `rows` name groups by their index. */
-  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts }, groups: readonly CapacityGroup[], rows: readonly TableRow[]) {
+  /** Use {@link toTargetCapacity}. Rows name groups by their index. */
+  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
     this.#free = new Map(sums.free);
     this.#groups = groups;
+    this.#rows = rows;
     this.#holes = new HoleTable(rows);
-    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(this.#holes.columnOf(resource), resource, { groups: groups.length, rows }));
+    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(this.#holes.columnOf(resource), resource, { groups, rows }));
   }
 
   /** Sums over all nodes, less what was taken; below zero where more was taken than the nodes have. */
@@ -88,7 +83,7 @@ export class TargetCapacity {
     if (this.#groups.length === 0) return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
     if (this.hasRoomFor(pod)) return { kind: 'fits' };
     const { open, request } = this.#compile(pod);
-    if (!open.includes(1)) {
+    if (!open.groups.some((verdict) => verdict !== 0)) {
       return { kind: 'no-node', reason: 'NodeSelectorOrTaints', message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate' };
     }
     const missing = this.#holes.fewestMissing(request, open) ?? [];
@@ -115,21 +110,23 @@ export class TargetCapacity {
 
   /** The capacity as it is now, as plain data that {@link toTargetCapacity} reads: for what-if, replay and tests. Equal holes are counted together. */
   toSummary(): ClusterSummary {
-    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, { count: number; free: ResourceList }>() }));
-    for (const { group, count, free } of this.#holes.rows()) {
+    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, Hole>() }));
+    for (const { group, count, free, published } of this.#holes.rows()) {
       const list = formatResourceList(free);
-      const key = JSON.stringify(list);
       const holes = groups[group]?.holes;
-      holes?.set(key, { count: (holes.get(key)?.count ?? 0) + count, free: list });
+      const key = JSON.stringify(list);
+      const before = holes?.get(key);
+      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#rows[published]?.digests ?? [])])].toSorted().join('');
+      holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
     }
-    const nodeGroups = groups.map(({ group, holes }) => ({ ...group, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }));
+    const nodeGroups = groups.map(({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }));
     return { metadata: {}, allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free), nodeGroups };
   }
 
   #compile(pod: NodeRequirements): CompiledPod {
     let compiled = this.#compiled.get(pod);
     if (compiled === undefined) {
-      const open = Uint8Array.from(this.#groups, (group) => (admits(group, pod) ? 1 : 0));
+      const open = openRows(pod, this.#groups, this.#rows);
       this.#compiled.set(pod, (compiled = { open, request: this.#holes.toRowRequest(pod.requests) }));
     }
     return compiled;
@@ -140,13 +137,8 @@ export class TargetCapacity {
 export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
-  if (summary.nodeGroups === undefined) return new TargetCapacity({ allocatable, free }, [{ labels: {}, taints: [] }], [{ group: 0, count: 1, free }]);
-  const groups = summary.nodeGroups.map(({ labels = {}, taints = [] }) => ({ labels, taints }));
-  return new TargetCapacity({ allocatable, free }, groups, summary.nodeGroups.flatMap(toRows));
-}
-
-function toRows({ holes }: NodeGroup, group: number): TableRow[] {
-  return holes.filter(({ count }) => count > 0).map(({ count, free }) => ({ group, count, free: parseResourceList(free).amounts }));
+  const { groups, rows } = readGroups(summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }], summary.commonLabels ?? {});
+  return new TargetCapacity({ allocatable, free }, groups, rows);
 }
 
 /** Whether some node of the target can take the pod now. */
@@ -162,14 +154,10 @@ function describe(missing: readonly string[], requests: ResourceAmounts): string
   return missing.map((resource) => `${formatResourceAmount(resource, requests.get(resource) ?? 0)} ${resource}`).join(' and ');
 }
 
-function admits(group: CapacityGroup, pod: NodeRequirements): boolean {
-  return firstUntoleratedTaint(group.taints, pod.tolerations) === undefined && matchesNodeSelector(pod, group.labels);
-}
-
-/** A node is taken to be as large as the largest hole of its group. */
-function toWeights(column: number | undefined, resource: string, { groups, rows }: { readonly groups: number; readonly rows: readonly TableRow[] }): RoomWeights[] {
+/** A node is as large as its group's shape, or else as the largest hole. */
+function toWeights(column: number | undefined, resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
   if (column === undefined) return [];
-  const largest = new Float64Array(groups);
+  const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);
   for (const { group, free } of rows) largest[group] = Math.max(largest[group] ?? 0, free.get(resource) ?? 0);
   return [{ column, perUnit: largest.map((amount) => (amount > 0 ? 1 / amount : 0)) }];
 }

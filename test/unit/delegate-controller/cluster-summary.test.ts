@@ -4,8 +4,12 @@ import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../api/cluster-summary.ts';
 import type { Node, Pod, Taint } from '../../../api/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../../api/keys.ts';
-import { nodeUsage, toClusterSummary, toTargetNodeRecord } from '../../../delegate-controller/cluster-summary.ts';
+import { toClusterSummary } from '../../../delegate-controller/cluster-summary.ts';
+import { NodeGrouper } from '../../../delegate-controller/node-groups.ts';
+import { NodeLedger } from '../../../delegate-controller/node-ledger.ts';
+import { toTargetNodeRecord } from '../../../delegate-controller/target-node.ts';
 import { toTargetPodRecord } from '../../../delegate-controller/target-pod.ts';
+import { nodeDigest } from '../../../model/node-digest.ts';
 import { addAmounts, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../../../model/resources.ts';
 import {
   aNode, aPod, cordoned, frozen, inPhase, labelled, named, onNode, tainted, withAllocatable, withReady, withRequests, type Change,
@@ -15,8 +19,10 @@ const ROOM = { cpu: '4', memory: '8Gi', pods: '10' };
 const virtual = labelled({ [PROVIDER_KEY]: PROVIDER_VALUE });
 
 function summaryOf(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterSummary {
-  const records = frozen(nodes).flatMap((node) => toTargetNodeRecord(node) ?? []);
-  return toClusterSummary(records, nodeUsage(frozen(pods).map(toTargetPodRecord)), '42');
+  const ledger = new NodeLedger();
+  for (const node of frozen(nodes)) ledger.setNode(node.metadata.name ?? '', toTargetNodeRecord(node));
+  for (const pod of frozen(pods)) ledger.changePod(undefined, toTargetPodRecord(pod));
+  return toClusterSummary(ledger, new NodeGrouper(), { podsResourceVersion: '42' });
 }
 
 function amountsOf(list: ClusterSummary['free']): ResourceAmounts {
@@ -24,7 +30,7 @@ function amountsOf(list: ClusterSummary['free']): ResourceAmounts {
 }
 
 function sumOfHoles({ nodeGroups = [] }: ClusterSummary): ResourceAmounts {
-  const holes = nodeGroups.flatMap((group) => group.holes.flatMap(({ count, free }) => Array.from({ length: count }, () => amountsOf(free))));
+  const holes = nodeGroups.flatMap(({ shape, holes }) => holes.flatMap(({ count, free }) => Array.from({ length: count }, () => amountsOf({ ...shape, ...free }))));
   return holes.reduce(addAmounts, NO_AMOUNTS);
 }
 
@@ -32,27 +38,11 @@ function countNodes({ nodeGroups = [] }: ClusterSummary): number {
   return nodeGroups.flatMap(({ holes }) => holes).reduce((sum, { count }) => sum + count, 0);
 }
 
-describe('toTargetNodeRecord', () => {
-  const cases: Record<string, readonly [change: Change<Node>, counts: boolean]> = {
-    'a node that is ready counts': [withReady('True'), true],
-    'a cordoned node does not': [cordoned(), false],
-    'a node that is not ready does not': [withReady('False'), false],
-    'a node that is lost does not': [withReady('Unknown'), false],
-    'a node without a word on that does not': [({ status: _status, ...node }) => node, false],
-    'a virtual node of ours does not': [virtual, false],
-    'a virtual node of another provider does': [labelled({ [PROVIDER_KEY]: 'azure' }), true],
-    'a tainted node does': [tainted({ key: 'k', effect: 'NoSchedule' }), true],
-  };
-  for (const [sentence, [change, counts]] of Object.entries(cases)) {
-    it(sentence, () => assert.equal(toTargetNodeRecord(frozen(aNode(change))) !== undefined, counts));
-  }
-});
-
 describe('toClusterSummary', () => {
   it('of a cluster without nodes says that there are none', () => {
     assert.deepEqual(summaryOf([]), {
       apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterSummary', metadata: { name: 'singleton', labels: {} },
-      capacity: {}, allocatable: {}, free: {}, nodeGroups: [], observed: { podsResourceVersion: '42' },
+      capacity: {}, allocatable: {}, free: {}, largestFree: {}, commonLabels: {}, nodeGroups: [], observed: { podsResourceVersion: '42' },
     });
   });
 
@@ -61,7 +51,8 @@ describe('toClusterSummary', () => {
     const { capacity, allocatable, free, nodeGroups } = summaryOf(nodes, [aPod(onNode('a'), inPhase('Running'), withRequests({ cpu: '1', memory: '1Gi' }))]);
     const total = { cpu: '8', memory: '16Gi', pods: '20' };
     assert.deepEqual({ capacity, allocatable, free }, { capacity: total, allocatable: total, free: { cpu: '7', memory: '15Gi', pods: '19' } });
-    assert.deepEqual(nodeGroups, [{ labels: {}, holes: [{ count: 1, free: { cpu: '3', memory: '7Gi', pods: '9' } }, { count: 1, free: ROOM }] }]);
+    const holes = [{ count: 1, free: { cpu: '3', memory: '7Gi', pods: '9' }, nodes: nodeDigest('a') }, { count: 1, free: {}, nodes: nodeDigest('b') }];
+    assert.deepEqual(nodeGroups, [{ labels: {}, shape: ROOM, holes }]);
   });
 
   const pods: Record<string, readonly [pod: Pod, freeCpu: string]> = {
@@ -79,12 +70,14 @@ describe('toClusterSummary', () => {
 
   it('puts nodes together that are alike in labels and taints, whatever their names', () => {
     const host = (name: string) => aNode(named(name), labelled({ 'kubernetes.io/hostname': name, zone: 'a' }));
-    assert.deepEqual(summaryOf([host('a'), host('b')]).nodeGroups?.map(({ labels, holes }) => [labels, holes.length]), [[{ zone: 'a' }, 1]]);
+    const { commonLabels, nodeGroups } = summaryOf([host('a'), host('b')]);
+    assert.deepEqual(commonLabels, { zone: 'a' });
+    assert.deepEqual(nodeGroups?.map(({ labels, perNodeLabels, holes }) => [labels, perNodeLabels, holes.map(({ count }) => count)]), [[{}, ['kubernetes.io/hostname'], [2]]]);
   });
 
   it('keeps nodes apart that differ in a label or a taint', () => {
     const nodes = [aNode(named('a')), aNode(named('b'), labelled({ zone: 'b' })), aNode(named('c'), tainted({ key: 'k', effect: 'NoSchedule' }))];
-    assert.deepEqual(summaryOf(nodes).nodeGroups?.map(({ labels, taints }) => [labels, taints]), [[{}, undefined], [{ zone: 'b' }, undefined], [{}, [{ key: 'k', effect: 'NoSchedule' }]]]);
+    assert.deepEqual(summaryOf(nodes).nodeGroups?.map(({ labels, taints }) => [labels, taints]), [[{ zone: 'b' }, undefined], [{}, undefined], [{}, [{ key: 'k', effect: 'NoSchedule' }]]]);
   });
 
   // Node controllers write the time, which our schema does not have: with it the API server would refuse the summary.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap } from '../../../api/core.ts';
-import { matchesNodeSelector } from '../../../model/node-selector.ts';
+import { matchesNodeSelector, namedNodes } from '../../../model/node-selector.ts';
 
 type Constraints = Pick<PodSpec, 'nodeSelector' | 'affinity'>;
 
@@ -139,5 +139,35 @@ describe('laws of node selectors', () => {
   it('requirements of one term commute', () => {
     const one = fc.tuple(key, fc.constantFrom('In', 'NotIn', 'Gt'), values).map(([k, operator, vs]) => requirement(k, operator, ...vs));
     fc.assert(fc.property(nodeLabels, one, one, (of, p, q) => assert.equal(matches(of, p, q), matches(of, q, p))));
+  });
+});
+
+describe('labels whose values are not known', () => {
+  const unknown = new Set(['id']);
+  const cases: Record<string, readonly [expression: NodeSelectorRequirement, may: boolean]> = {
+    'may have a value that is asked for': [{ key: 'id', operator: 'In', values: ['a'] }, true],
+    'may have another than one that is refused': [{ key: 'id', operator: 'NotIn', values: ['a'] }, true],
+    'exist': [{ key: 'id', operator: 'Exists' }, true],
+    'are not missing': [{ key: 'id', operator: 'DoesNotExist' }, false],
+    'may be greater': [{ key: 'id', operator: 'Gt', values: ['5'] }, true],
+    'are not greater than what is no number': [{ key: 'id', operator: 'Gt', values: ['x'] }, false],
+    'satisfy no operator that Kubernetes does not know': [{ key: 'id', operator: 'Like', values: ['x'] }, false],
+    'say nothing of other labels': [{ key: 'zone', operator: 'Exists' }, false],
+  };
+  for (const [sentence, [expression, may]] of Object.entries(cases)) {
+    it(sentence, () => assert.equal(matchesNodeSelector(affinity({ matchExpressions: [expression] }), {}, undefined, unknown), may));
+  }
+
+  it('may be what a nodeSelector asks for', () => {
+    assert.equal(matchesNodeSelector({ nodeSelector: { id: 'a' } }, {}, undefined, unknown), true);
+    assert.equal(matchesNodeSelector({ nodeSelector: { id: 'a', zone: 'b' } }, {}, undefined, unknown), false);
+  });
+});
+
+describe('namedNodes', () => {
+  it('lists the names that a pod speaks of, wherever it does', () => {
+    const term = { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['b'] }, { key: 'zone', operator: 'In', values: ['z'] }], matchFields: [{ key: 'metadata.name', operator: 'In', values: ['c'] }] };
+    assert.deepEqual(namedNodes({ nodeSelector: { 'kubernetes.io/hostname': 'a', disk: 'ssd' }, ...affinity(term) }), new Set(['a', 'c', 'b']));
+    assert.deepEqual(namedNodes({}), new Set());
   });
 });

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HoleTable, NO_ROW, type TableRow } from '../../../scheduler/hole-table.ts';
+import { HoleTable, NO_ROW, type OpenRows, type TableRow } from '../../../scheduler/hole-table.ts';
 
-const ALL = Uint8Array.of(1, 1);
+const ALL = openGroups(1, 1);
 const ROWS: readonly TableRow[] = [
   { group: 0, count: 2, free: new Map([['cpu', 4], ['pods', 9]]) },
   { group: 1, count: 1, free: new Map([['cpu', 8], ['pods', 9], ['gpu', 1]]) },
 ];
+
+function openGroups(...groups: number[]): OpenRows {
+  return { groups: Uint8Array.from(groups), rows: new Uint8Array() };
+}
 
 function ask(table: HoleTable, requests: Readonly<Record<string, number>>) {
   return table.toRowRequest(new Map(Object.entries(requests)));
@@ -20,10 +24,10 @@ describe('HoleTable', () => {
     assert.deepEqual(rows.map(({ group, count, free }) => [group, count, free.get('cpu')]), [[0, 2, 4], [1, 1, 8]]);
   });
 
-  const fits: Record<string, readonly [requests: Readonly<Record<string, number>>, open: Uint8Array, row: number]> = {
+  const fits: Record<string, readonly [requests: Readonly<Record<string, number>>, open: OpenRows, row: number]> = {
     'the first row with room is found': [{ cpu: 1 }, ALL, 0],
     'a row without room is passed over': [{ cpu: 5 }, ALL, 1],
-    'a row of a closed group is passed over': [{ cpu: 1 }, Uint8Array.of(0, 1), 1],
+    'a row of a closed group is passed over': [{ cpu: 1 }, openGroups(0, 1), 1],
     'too much for any row fits nowhere': [{ cpu: 9 }, ALL, NO_ROW],
     'what no node has fits nowhere': [{ fpga: 1 }, ALL, NO_ROW],
     'none of what no node has fits': [{ fpga: 0 }, ALL, 0],
@@ -36,11 +40,20 @@ describe('HoleTable', () => {
     });
   }
 
+  it('opens single rows of a group, and what was taken from them', () => {
+    const table = new HoleTable([...ROWS, { group: 0, count: 1, free: new Map([['cpu', 4], ['pods', 9]]) }]);
+    const third: OpenRows = { groups: Uint8Array.of(2, 0), rows: Uint8Array.of(0, 0, 1) };
+    const request = ask(table, { cpu: 1 });
+    assert.equal(table.firstFit(request, third), 2);
+    const taken = table.take(2, request);
+    assert.equal(table.firstFit(request, third), taken);
+  });
+
   it('names what is missing where fewest is', () => {
     const table = new HoleTable(ROWS);
     assert.deepEqual(table.fewestMissing(ask(table, { cpu: 5, gpu: 1, fpga: 1 }), ALL), ['fpga']);
-    assert.deepEqual(table.fewestMissing(ask(table, { cpu: 5, gpu: 1 }), Uint8Array.of(1, 0)), ['cpu', 'gpu']);
-    assert.equal(table.fewestMissing(ask(table, { cpu: 5 }), Uint8Array.of(0, 0)), undefined);
+    assert.deepEqual(table.fewestMissing(ask(table, { cpu: 5, gpu: 1 }), openGroups(1, 0)), ['cpu', 'gpu']);
+    assert.equal(table.fewestMissing(ask(table, { cpu: 5 }), openGroups(0, 0)), undefined);
   });
 
   it('takes one node of several, and the same node again', () => {
@@ -68,6 +81,6 @@ describe('HoleTable', () => {
     for (let row = table.firstFit(request, ALL); row !== NO_ROW; row = table.firstFit(request, ALL)) taken.push(table.take(row, request));
     assert.equal(new Set(taken).size, 1_000);
     for (const row of taken) table.giveBack(row, request);
-    assert.deepEqual([...table.rows()], [{ group: 0, count: 1_000, free: new Map([['cpu', 4]]) }]);
+    assert.deepEqual([...table.rows()], [{ group: 0, count: 1_000, free: new Map([['cpu', 4]]), published: 0 }]);
   });
 });
