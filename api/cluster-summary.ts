@@ -2,7 +2,7 @@
 // `capacity` and `allocatable` are Admiralty's; all other fields are ours, so that a source knows holes, not sums.
 // Whatever the size limit costs is marked in `reduced`: see docs/cluster-summary.md.
 import type { KubernetesObject, ResourceList, StringMap, Taint } from './core.ts';
-import { RESOURCE_LIST, type KindDefinition, type Schema } from './schema.ts';
+import { RESOURCE_LIST, TAINTS, type KindDefinition, type Schema } from './schema.ts';
 
 /** Equal free room on `count` nodes of a group. */
 export interface Hole {
@@ -79,21 +79,6 @@ export interface ClusterSummary extends KubernetesObject {
 }
 
 const LABELS: Schema = { type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.', additionalProperties: { type: 'string' } };
-
-const TAINTS: Schema = {
-  type: 'array',
-  description: 'Taints that all nodes of the group share.',
-  'x-kubernetes-list-type': 'atomic',
-  items: {
-    type: 'object',
-    required: ['key', 'effect'],
-    properties: {
-      key: { type: 'string', description: 'Key of the taint.' },
-      value: { type: 'string', description: 'Value of the taint.' },
-      effect: { type: 'string', description: 'What happens to pods that do not tolerate it.' },
-    },
-  },
-};
 
 const HOLES: Schema = {
   type: 'array',

@@ -1,7 +1,7 @@
 // ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in.
 // Names and fields of the spec are Admiralty 0.17's; status is ours.
-import type { Condition, KubernetesObject } from './core.ts';
-import { CONDITIONS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
+import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from './core.ts';
+import { CONDITIONS, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
 
 /** Where the kubeconfig of a target is kept. */
 export interface KubeconfigSecret {
@@ -14,12 +14,24 @@ export interface KubeconfigSecret {
   readonly context?: string;
 }
 
+/** Nodes that a target's autoscaler may still add: what the scheduler counts on when nothing fits now. */
+export interface HeadroomGroup {
+  readonly count: number;
+  /** What one of the nodes has for pods. */
+  readonly allocatable: ResourceList;
+  readonly labels?: StringMap;
+  readonly taints?: readonly Taint[];
+}
+
 /** Spec of both kinds: `self` xor `kubeconfigSecret`. */
 export interface TargetSpec {
   readonly self?: boolean;
   readonly kubeconfigSecret?: KubeconfigSecret;
   /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
   readonly excludedLabelsRegexp?: string;
+  /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
+  readonly prices?: StringMap;
+  readonly headroom?: readonly HeadroomGroup[];
 }
 
 /** What was last observed of a target. */
@@ -56,6 +68,23 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
 ];
 
+const HEADROOM: Schema = {
+  type: 'array',
+  description: "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after scale-up.",
+  maxItems: 32,
+  'x-kubernetes-list-type': 'atomic',
+  items: {
+    type: 'object',
+    required: ['count', 'allocatable'],
+    properties: {
+      count: { type: 'integer', format: 'int32', description: 'How many nodes of this kind may be added.', minimum: 0 },
+      allocatable: RESOURCE_LIST,
+      labels: { type: 'object', description: 'Labels of these nodes.', additionalProperties: { type: 'string' } },
+      taints: TAINTS,
+    },
+  },
+};
+
 function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
   return {
     type: 'object',
@@ -78,6 +107,13 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
         maxLength: 1024,
       },
+      prices: {
+        type: 'object',
+        description: 'Price of a unit per hour by resource: of a core, of a GiB, of a device. Read by the score cost.',
+        additionalProperties: { type: 'string', maxLength: 32, pattern: '^[0-9]+(\\.[0-9]+)?$' },
+        maxProperties: 32,
+      },
+      headroom: HEADROOM,
     },
     'x-kubernetes-validations': [
       {

@@ -111,11 +111,50 @@ export interface NodeSelectorTerm {
   readonly matchFields?: readonly NodeSelectorRequirement[];
 }
 
-/** `core/v1` Affinity, as far as nodes are concerned. */
+/** `meta/v1` LabelSelector: all of its requirements must hold; an empty one selects everything. */
+export interface LabelSelector {
+  readonly matchLabels?: StringMap;
+  readonly matchExpressions?: readonly NodeSelectorRequirement[];
+}
+
+/** `core/v1` PodAffinityTerm: pods that are to be near or far, and what near means. */
+export interface PodAffinityTerm {
+  readonly labelSelector?: LabelSelector;
+  readonly topologyKey: string;
+  readonly namespaces?: readonly string[];
+  readonly namespaceSelector?: LabelSelector;
+  readonly matchLabelKeys?: readonly string[];
+  readonly mismatchLabelKeys?: readonly string[];
+}
+
+/** `core/v1` PodAffinity and PodAntiAffinity, which have the same shape. */
+export interface PodAffinity {
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodAffinityTerm[];
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly { readonly weight: number; readonly podAffinityTerm: PodAffinityTerm }[];
+}
+
+/** `core/v1` Affinity. */
 export interface Affinity {
   readonly nodeAffinity?: {
     readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms: readonly NodeSelectorTerm[] };
+    readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly { readonly weight: number; readonly preference: NodeSelectorTerm }[];
   };
+  readonly podAffinity?: PodAffinity;
+  readonly podAntiAffinity?: PodAffinity;
+}
+
+/** `core/v1` TopologySpreadConstraint. */
+export interface TopologySpreadConstraint {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly whenUnsatisfiable: string;
+  readonly labelSelector?: LabelSelector;
+  readonly minDomains?: number;
+  /** `Honor` (the default) or `Ignore`. */
+  readonly nodeAffinityPolicy?: string;
+  /** `Honor` or `Ignore` (the default). */
+  readonly nodeTaintsPolicy?: string;
+  readonly matchLabelKeys?: readonly string[];
 }
 
 /** `core/v1` PodSpec. */
@@ -128,7 +167,7 @@ export interface PodSpec {
   readonly nodeSelector?: StringMap;
   readonly affinity?: Affinity;
   readonly tolerations?: readonly Toleration[];
-  readonly topologySpreadConstraints?: readonly unknown[];
+  readonly topologySpreadConstraints?: readonly TopologySpreadConstraint[];
   readonly schedulerName?: string;
   readonly schedulingGates?: readonly { readonly name: string }[];
   readonly restartPolicy?: string;

@@ -60,6 +60,13 @@ export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
 export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
 
+/** Prefix of keys that Admiralty does not have. */
+const ISTHMUS_PREFIX = 'isthmus.dev/';
+/** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
+export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
+/** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */
+export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
+
 /** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 /** The value of {@link PROVIDER_KEY}. */

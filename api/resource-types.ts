@@ -3,6 +3,7 @@ import type { Lease, Namespace, Node, Pod, Secret, KubernetesObject } from './co
 import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
 
 /** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
@@ -20,6 +21,9 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
 export const ADMIRALTY_GROUP = 'multicluster.admiralty.io';
 const ADMIRALTY_VERSION = 'v1alpha1';
 
+/** API group of the kinds that Admiralty does not have. */
+export const ISTHMUS_GROUP = 'isthmus.dev';
+
 /** `apiVersion` of Admiralty's kinds. */
 export const ADMIRALTY_API_VERSION = `${ADMIRALTY_GROUP}/${ADMIRALTY_VERSION}`;
 
@@ -29,6 +33,10 @@ function core<T extends KubernetesObject>(plural: string, kind: string, namespac
 
 function admiralty<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
   return { group: ADMIRALTY_GROUP, version: ADMIRALTY_VERSION, plural, kind, namespaced };
+}
+
+function isthmus<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
+  return { group: ISTHMUS_GROUP, version: 'v1alpha1', plural, kind, namespaced };
 }
 
 function rbac(plural: string, kind: string, namespaced: boolean): ResourceType {
@@ -64,6 +72,8 @@ export const SOURCES = admiralty<Source>('sources', 'Source', true);
 export const CLUSTER_SOURCES = admiralty<ClusterSource>('clustersources', 'ClusterSource', false);
 export const POD_CHAPERONS = admiralty<PodChaperon>('podchaperons', 'PodChaperon', true);
 export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', 'ClusterSummary', false);
+export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
+export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 
 /** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as its address and CA are concerned. */
 export interface MutatingWebhookConfiguration extends KubernetesObject {

@@ -14,7 +14,12 @@ export interface Schema {
   readonly format?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
   readonly 'x-kubernetes-preserve-unknown-fields'?: true;
   readonly 'x-kubernetes-int-or-string'?: true;
   readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
@@ -33,6 +38,8 @@ export interface PrinterColumn {
 
 /** One kind of our API: names, scope, columns and the schema of everything beside `apiVersion`, `kind` and `metadata`. */
 export interface KindDefinition {
+  /** API group; Admiralty's when missing. */
+  readonly group?: string;
   readonly kind: string;
   readonly plural: string;
   readonly shortName: string;
@@ -50,6 +57,22 @@ export const RESOURCE_LIST: Schema = {
   type: 'object',
   description: 'Quantities by resource name.',
   additionalProperties: { 'x-kubernetes-int-or-string': true },
+};
+
+/** Schema of a list of taints (`core/v1` Taint). */
+export const TAINTS: Schema = {
+  type: 'array',
+  description: 'Taints of these nodes.',
+  'x-kubernetes-list-type': 'atomic',
+  items: {
+    type: 'object',
+    required: ['key', 'effect'],
+    properties: {
+      key: { type: 'string', description: 'Key of the taint.' },
+      value: { type: 'string', description: 'Value of the taint.' },
+      effect: { type: 'string', description: 'What happens to pods that do not tolerate it.' },
+    },
+  },
 };
 
 /** Schema of `status.conditions` after KEP-1623. */
@@ -79,13 +102,13 @@ export function conditionColumn(name: string, type: string, priority = 0): Print
 
 /** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of a kind, ready to apply. */
 export function toCustomResourceDefinition(definition: KindDefinition) {
-  const { kind, plural, shortName, scope, columns } = definition;
+  const { group = ADMIRALTY_GROUP, kind, plural, shortName, scope, columns } = definition;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${ADMIRALTY_GROUP}`, labels: { 'app.kubernetes.io/part-of': 'isthmus' } },
+    metadata: { name: `${plural}.${group}`, labels: { 'app.kubernetes.io/part-of': 'isthmus' } },
     spec: {
-      group: ADMIRALTY_GROUP,
+      group,
       scope,
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName], categories: ['isthmus'] },
       versions: [

@@ -21,6 +21,8 @@ import { startHealthServer, type ReadyChecks } from '../process/health-server.ts
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { collectProcessMetrics } from '../process/metrics.ts';
 import { startScheduler } from '../scheduler/main.ts';
+import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
+import { parseWeights, type ScoreWeights } from '../scheduler/score-weights.ts';
 import { campaign } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
@@ -52,6 +54,9 @@ interface RunOptions extends CertificateFlags {
   readonly healthHost: string;
   readonly healthPort?: number;
   readonly logLevel: LogLevel;
+  readonly scoreWeights?: Partial<ScoreWeights>;
+  readonly region?: string;
+  readonly zone?: string;
 }
 
 /** The command `run`. */
@@ -72,6 +77,9 @@ export function runCommand(): Command {
     .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
+    .option('--score-weights <list>', 'weights of scores, cost=2,leastAllocated=0 say; placement policies and pods may say otherwise', parseScoreWeights)
+    .option('--region <name>', 'region that this cluster is in, for the score locality')
+    .option('--zone <name>', 'zone that this cluster is in, for the score locality')
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((options: RunOptions) => run(options, untilStopped()));
 }
@@ -145,7 +153,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger }, signal);
+  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options) }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, takesPods: options.target, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
@@ -186,6 +194,16 @@ async function untilIdentified({ client, connection }: OpenCluster, logger: Logg
       await delay(IDENTITY_RETRY_MS, signal);
     }
   }
+}
+
+function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulingOptions['placement'] {
+  return { ...(scoreWeights && { weights: scoreWeights }), location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) } };
+}
+
+function parseScoreWeights(text: string): Partial<ScoreWeights> {
+  const parsed = parseWeights(text);
+  if (parsed.kind === 'invalid') throw new AppError('BadInput', `--score-weights: ${parsed.message}.`);
+  return parsed.weights;
 }
 
 function userAgentOf(components: readonly Component[]): string {

@@ -87,7 +87,7 @@ export class TargetCluster {
   update(spec: TargetSpec): void {
     const before = this.#spec;
     this.#spec = spec;
-    if (before !== undefined && JSON.stringify(before) === JSON.stringify(spec)) return;
+    if (before !== undefined && isSameConnection(before, spec)) return;
     this.#secretWatch?.abort();
     this.#kubeconfig = undefined;
     if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
@@ -194,6 +194,11 @@ export class TargetCluster {
     this.#session = undefined;
     await session?.stop();
   }
+}
+
+/** Whether two specs name the same cluster in the same way; prices and the like may differ. */
+function isSameConnection({ self: oneSelf, kubeconfigSecret: oneSecret }: TargetSpec, { self, kubeconfigSecret }: TargetSpec): boolean {
+  return (oneSelf === true) === (self === true) && JSON.stringify(oneSecret) === JSON.stringify(kubeconfigSecret);
 }
 
 function unavailable(reason: string, message: string): Availability {

@@ -1,7 +1,7 @@
 // All targets of the source, kept as its ClusterTargets and Targets say. Shared by the components of one process.
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import type { TargetSpec, TargetStatus } from '../api/cluster-target.ts';
-import type { KubernetesObject } from '../api/core.ts';
+import type { KubernetesObject, StringMap } from '../api/core.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { Informer } from './informer.ts';
 import { TargetCluster, type TargetEnvironment } from './target-cluster.ts';
@@ -12,6 +12,7 @@ export interface TargetObject {
   readonly ref: TargetRef;
   readonly uid: string;
   readonly generation: number;
+  readonly labels: StringMap;
   readonly spec: TargetSpec;
   readonly status: TargetStatus;
 }
@@ -122,7 +123,7 @@ export class TargetClusters {
 }
 
 function toTargetObject(object: TargetLike): TargetObject {
-  const { namespace, name = '', uid = '', generation = 0 } = object.metadata;
+  const { namespace, name = '', uid = '', generation = 0, labels = {} } = object.metadata;
   const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  return { ref, uid, generation, spec: object.spec, status: object.status ?? {} };
+  return { ref, uid, generation, labels, spec: object.spec, status: object.status ?? {} };
 }

@@ -1,7 +1,7 @@
 // Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
 // Admiralty contract §5.2). No rule has a wildcard, and nobody may read Secrets in the whole cluster.
 import type { KubernetesObject } from '../api/core.ts';
-import { ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount,
@@ -54,6 +54,9 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['pods/binding'], ['create']),
     rule('', ['pods/status'], ['patch']),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
+    rule('', ['nodes', 'namespaces'], ['list', 'watch']), // labels and taints of virtual nodes, labels of namespaces
+    rule(ISTHMUS_GROUP, ['placementpolicies', 'clusterplacementpolicies'], ['list', 'watch']),
+    rule(ISTHMUS_GROUP, ['placementpolicies/status', 'clusterplacementpolicies/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['podchaperons'], ['create', 'patch', 'delete']), // the candidate in a target that is this cluster
   ],
   // In the source: feedback. In the target: chaperons and the summary.

@@ -57,6 +57,11 @@ function labelOf(labels: StringMap, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
+/** Whether a node of this name with these labels meets one term, of preferred affinity say. */
+export function matchesNodeSelectorTerm(term: NodeSelectorTerm, labels: StringMap, nodeName: string): boolean {
+  return matchesTerm(term, { labels, nodeName, unknownValues: NONE });
+}
+
 function matchesTerm(term: NodeSelectorTerm, node: NodeFacts): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length + matchFields.length === 0) return false;

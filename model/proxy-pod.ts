@@ -1,13 +1,16 @@
 // A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
-import { DELEGATE_FINALIZER } from '../api/keys.ts';
-import type { Condition, ObjectMeta, Pod, PodPhase } from '../api/core.ts';
+import { DELEGATE_FINALIZER, OWN_PREFIX } from '../api/keys.ts';
+import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../api/core.ts';
 import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
 import type { SigningKeys } from './manifest-signature.ts';
-import { isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
 import { digestOf, mirroredStatus, sourceConditions } from './pod-status.ts';
+
+/** What the cluster of a proxy pod is chosen by; the webhook has put it into the proxy's spec. */
+export type ClusterConstraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
 
 /** What is remembered of a proxy pod. */
 export interface ProxyPod {
@@ -32,6 +35,14 @@ export interface ProxyPod {
   /** Has a scheduling gate, so it may not be scheduled yet. */
   readonly gated: boolean;
   readonly finalizers: readonly string[];
+  /** Labels without our own: affinity, spread and policies select by them. */
+  readonly labels: StringMap;
+  /** UID of the object that controls the pod, a ReplicaSet say: replicas are counted by it. */
+  readonly controllerUid?: string;
+  /** Its required anti-affinity, which holds against pods that come later too. */
+  readonly antiAffinity?: readonly PodAffinityTerm[];
+  /** What chooses its cluster, only until the pod is bound. */
+  readonly constraints?: ClusterConstraints;
   /** The source manifest, only until the pod is bound. */
   readonly manifest?: string;
   /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
@@ -59,6 +70,7 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
     ...graceFields(metadata),
     gated: isGated(pod),
     finalizers: metadata.finalizers ?? [],
+    ...placementFields(pod),
     ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
     statusDigest: digestOf(mirroredStatus(status ?? {})),
   };
@@ -83,10 +95,30 @@ function boundFields({ spec, status }: Pod): Pick<ProxyPod, 'nodeName' | 'contai
   };
 }
 
-function waitingFields({ metadata, status }: Pod): Pick<ProxyPod, 'manifest' | 'seal' | 'podScheduled'> {
+function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'antiAffinity'> {
+  const controllerUid = controllerOf(metadata)?.uid;
+  const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return {
+    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX))),
+    ...(controllerUid !== undefined && { controllerUid }),
+    ...(antiAffinity !== undefined && { antiAffinity }),
+  };
+}
+
+function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: PodSpec): ClusterConstraints {
+  return {
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations }),
+    ...(affinity && { affinity }),
+    ...(topologySpreadConstraints && { topologySpreadConstraints }),
+  };
+}
+
+function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'manifest' | 'seal' | 'podScheduled' | 'constraints'> {
   const sealed = sealedManifestOf(metadata);
   const podScheduled = findCondition(status?.conditions, 'PodScheduled');
   return {
+    constraints: constraintsOf(spec),
     ...(sealed !== undefined && { manifest: sealed.manifest, seal: { signature: sealed.signature, holder: holderOf(metadata) } }),
     ...(podScheduled !== undefined && { podScheduled }),
   };

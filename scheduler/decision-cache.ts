@@ -1,8 +1,9 @@
 // Decisions for pods that are alike, as the pods of one Deployment are: what was concluded of a target holds for all of them until
 // the target changes, and a change makes a new TargetSnapshot. So a decision looks at the targets that changed since the last one
 // of its class, and scans an array of scores. The answers are those of {@link schedulePod}, which tests hold it to.
-import { concerns, FILTERS, PER_POD } from './filters.ts';
-import { scoreOf, type RejectedTarget, type SchedulingDecision } from './schedule-pod.ts';
+import { concerns, FILTERS, isLocal, PER_POD, prepareFilters, type PreparedFilter } from './filters.ts';
+import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from './schedule-pod.ts';
+import { prepareScores, type PreparedScore } from './scores.ts';
 import type { PodToSchedule, Rejection, TargetSnapshot } from './snapshot.ts';
 import type { NodeRequirements } from './target-capacity.ts';
 
@@ -10,20 +11,22 @@ import type { NodeRequirements } from './target-capacity.ts';
 const MOST_CLASSES = 200;
 /** Requirements shared at most before all are forgotten. */
 const MOST_REQUIREMENTS = 1_000;
-/** Score of a target that the pod cannot go to. */
+/** Rank of a target that the pod cannot go to. */
 const REJECTED = -1;
-/** Score of a target that is not for pods of the namespace, and is not mentioned. */
+/** Rank of a target that is not for pods of the namespace, and is not mentioned. */
 const NOT_CONCERNED = -2;
+/** Added to the score, which is at most 1, of a target with room now: it goes before all that would have it after scale-up. */
+const HAS_ROOM_NOW = 2;
 
 /** Checks to be made for each pod, with their places in the chain. */
-const POD_FILTERS = FILTERS.flatMap((filter, position) => (PER_POD.has(filter) ? [{ filter, position }] : []));
+const POD_FILTERS = FILTERS.flatMap((filter, position) => (PER_POD.has(filter.name) ? [{ filter, position }] : []));
 
 interface ClassRejection extends Rejection {
   /** Place of the filter in the chain. */
   readonly position: number;
 }
 
-/** Remembers by class of pods. Every field of PodToSchedule but `refusals` belongs to the class, and must be plain data. */
+/** Remembers by class of pods. What a decision on one target depends on belongs to the class, all but `refusals`. */
 export class DecisionCache {
   readonly #classes = new Map<string, PodClass>();
   readonly #requirements = new Map<string, NodeRequirements>();
@@ -40,9 +43,9 @@ export class DecisionCache {
     return requirements;
   }
 
-  /** Decides as {@link schedulePod}. `targets` must be in the order of keys, and the same array while only its elements change. */
+  /** Decides as {@link schedulePod}, and by it where targets are weighed against one another. `targets` must be in the order of keys, and the same array while only its elements change. */
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[]): SchedulingDecision {
-    return this.#classOf(pod).decide(pod, targets);
+    return isLocal(pod) ? this.#classOf(pod).decide(pod, targets) : schedulePod(pod, targets);
   }
 
   #classOf(pod: PodToSchedule): PodClass {
@@ -59,10 +62,12 @@ export class DecisionCache {
     return known;
   }
 
-  #keyOf({ refusals: _refusals, requirements, ...rest }: PodToSchedule): string {
+  #keyOf({ requirements, namespace, wishes }: PodToSchedule): string {
     let id = this.#ids.get(requirements);
     if (id === undefined) this.#ids.set(requirements, (id = this.#lastId += 1));
-    return `${id} ${JSON.stringify(rest, withEntries)}`;
+    // What else is wished does not count where targets are judged one by one.
+    const { constraints, rules, weights, location } = wishes ?? {};
+    return `${id} ${namespace} ${JSON.stringify([constraints, rules, weights, location])}`;
   }
 }
 
@@ -74,8 +79,11 @@ function withEntries(_key: string, value: unknown): unknown {
 /** What is remembered for pods of one class, by place in the list of targets. */
 class PodClass {
   #targets: readonly TargetSnapshot[] = [];
+  /** All but those that differ between pods of the class, each with its place in the chain. */
+  #filters: readonly (PreparedFilter & { readonly position: number })[] | undefined;
+  #scores: readonly PreparedScore[] | undefined;
   #seen: TargetSnapshot[] = [];
-  #scores = new Float64Array();
+  #ranks = new Float64Array();
   #rejections: (ClassRejection | undefined)[] = [];
   /** For a pod without refusals; undefined when a rejection has come or gone. */
   #rejected: readonly RejectedTarget[] | undefined;
@@ -85,14 +93,14 @@ class PodClass {
     const best = this.#best(pod);
     const rejected = this.#rejectedFor(pod);
     const target = best === undefined ? undefined : targets[best];
-    return best === undefined || target === undefined ? { kind: 'none', rejected } : { kind: 'chosen', target, score: this.#scores[best] ?? 0, rejected };
+    return target === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
   }
 
   #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[]): void {
     if (this.#targets !== targets) {
       this.#targets = targets;
       this.#seen = [];
-      this.#scores = new Float64Array(targets.length);
+      this.#ranks = new Float64Array(targets.length);
       this.#rejections = Array.from(targets, () => undefined);
       this.#rejected = undefined;
     }
@@ -106,21 +114,31 @@ class PodClass {
 
   #judge(pod: PodToSchedule, target: TargetSnapshot, i: number): void {
     const concerned = concerns(target, pod.namespace);
-    const rejection = concerned ? classRejection(pod, target) : undefined;
+    const rejection = concerned ? this.#classRejection(pod, target) : undefined;
     if (rejection !== undefined || this.#rejections[i] !== undefined) this.#rejected = undefined;
     this.#rejections[i] = rejection;
-    this.#scores[i] = !concerned ? NOT_CONCERNED : rejection === undefined ? scoreOf(pod, target) : REJECTED;
+    this.#ranks[i] = !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED;
+  }
+
+  #rank(pod: PodToSchedule, target: TargetSnapshot): number {
+    const { score, afterScaleUp } = rankTarget(pod, target, this.#scoresFor(pod));
+    return score + (afterScaleUp ? 0 : HAS_ROOM_NOW);
+  }
+
+  #scoresFor(pod: PodToSchedule): readonly PreparedScore[] {
+    this.#scores ??= prepareScores(pod, []);
+    return this.#scores;
   }
 
   #best(pod: PodToSchedule): number | undefined {
-    const scores = this.#scores;
+    const ranks = this.#ranks;
     const mayBeRefused = pod.refusals.size > 0;
     let best: number | undefined;
     let highest = REJECTED;
-    for (let i = 0; i < scores.length; i += 1) {
-      const score = scores[i] ?? REJECTED;
-      if (score <= highest || (mayBeRefused && this.#podRejection(pod, i) !== undefined)) continue;
-      highest = score;
+    for (let i = 0; i < ranks.length; i += 1) {
+      const rank = ranks[i] ?? REJECTED;
+      if (rank <= highest || (mayBeRefused && this.#podRejection(pod, i) !== undefined)) continue;
+      highest = rank;
       best = i;
     }
     return best;
@@ -128,11 +146,20 @@ class PodClass {
 
   #podRejection(pod: PodToSchedule, i: number): Rejection | undefined {
     const target = this.#targets[i];
-    const before = this.#rejections[i]?.position ?? FILTERS.length;
+    const before = this.#rejections[i]?.position ?? Infinity;
     if (target === undefined) return undefined;
     for (const { filter, position } of POD_FILTERS) {
-      const rejection = position < before ? filter(pod, target) : undefined;
+      const rejection = position < before ? filter.prepare(pod, [])?.(target) : undefined;
       if (rejection !== undefined) return rejection;
+    }
+    return undefined;
+  }
+
+  #classRejection(pod: PodToSchedule, target: TargetSnapshot): ClassRejection | undefined {
+    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !PER_POD.has(name)).map((filter) => ({ ...filter, position: FILTERS.findIndex(({ name }) => name === filter.name) }));
+    for (const { check, position } of this.#filters) {
+      const rejection = check(target);
+      if (rejection !== undefined) return { ...rejection, position };
     }
     return undefined;
   }
@@ -145,16 +172,8 @@ class PodClass {
 
   #listRejected(rejectionAt: (i: number) => Rejection | undefined): RejectedTarget[] {
     return this.#targets.flatMap(({ key }, i) => {
-      const rejection = this.#scores[i] === NOT_CONCERNED ? undefined : rejectionAt(i);
+      const rejection = this.#ranks[i] === NOT_CONCERNED ? undefined : rejectionAt(i);
       return rejection === undefined ? [] : [{ target: key, reason: rejection.reason, message: rejection.message }];
     });
   }
-}
-
-function classRejection(pod: PodToSchedule, target: TargetSnapshot): ClassRejection | undefined {
-  for (const [position, filter] of FILTERS.entries()) {
-    const rejection = PER_POD.has(filter) ? undefined : filter(pod, target);
-    if (rejection !== undefined) return { ...rejection, position };
-  }
-  return undefined;
 }

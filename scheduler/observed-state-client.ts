@@ -9,8 +9,13 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { findCandidate } from './candidate-client.ts';
+import type { PlacementInputs } from './placement-inputs-client.ts';
+import type { PlacementWorld } from './placement-wishes.ts';
+import { PlacedPods } from './placed-pods.ts';
 import type { Candidate } from './placement.ts';
 import { PodMemory } from './pod-memory.ts';
+import type { NodeRequirements } from './target-capacity.ts';
+import { toTargetTraits } from './target-traits.ts';
 import { TargetViews } from './target-views.ts';
 
 /** What is watched. */
@@ -18,6 +23,10 @@ export interface ObservedClusters {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** Virtual nodes and policies. */
+  readonly inputs: PlacementInputs;
+  /** Weights of scores and location, as the installation says. */
+  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
 }
 
 /** The scheduler's knowledge. */
@@ -25,6 +34,9 @@ export class ObservedState {
   readonly views = new TargetViews();
   /** Keys of pods that no target could take. */
   readonly waiting = new Set<string>();
+  /** Keys of those whose place depends on where other pods are. */
+  readonly #waitingOnPods = new Set<string>();
+  readonly #placed = new PlacedPods();
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
   readonly #lastVerdictAt = new Map<string, number>();
@@ -37,10 +49,19 @@ export class ObservedState {
 
   /** Starts to listen; `enqueue` asks for a pod to be looked at. Call before the informers run. */
   observe(enqueue: (key: string) => void): void {
-    const { proxies, targets } = this.#clusters;
+    const { proxies, targets, inputs } = this.#clusters;
     this.#enqueue = enqueue;
+    inputs.listen({
+      nodeChanged: (nodeName) => {
+        const target = targets.byNode(nodeName);
+        if (target !== undefined) this.#viewTarget(target);
+        this.wakeWaiting();
+      },
+      rulesChanged: () => this.wakeWaiting(),
+    });
     proxies.onChange((key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
+      if (after !== undefined) this.#countPlace(after);
       if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
       else this.#enqueue(key);
     });
@@ -80,17 +101,53 @@ export class ObservedState {
     const record = after ?? before;
     if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
     if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
+    const proxy = this.#clusters.proxies.get(record.parentKey);
+    if (proxy?.uid === record.parentUid) this.#countPlace(proxy);
     this.#enqueue(record.parentKey);
   }
 
   #targetChanged(target: TargetCluster): void {
-    const { availability } = target;
-    this.views.update(target, availability.kind === 'ready' ? undefined : availability);
-    if (availability.kind !== 'ready') return;
+    this.#viewTarget(target);
+    if (target.availability.kind !== 'ready') return;
     this.wakeWaiting();
     for (const key of this.#clusters.proxies.keys()) {
       if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
     }
+  }
+
+  #viewTarget({ ref, key, nodeName, availability }: TargetCluster): void {
+    const object = this.#clusters.targets.object(ref);
+    const traits = toTargetTraits({ nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {} });
+    this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? undefined : availability);
+  }
+
+  /** Notes where a pod is counted: on its node, or where it has a candidate. Whoever waits for other pods is asked for. */
+  #countPlace(proxy: ProxyPod): void {
+    const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
+    const nodeName = proxy.nodeName ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
+    if (nodeName === undefined || isTerminal(proxy.phase)) this.#placed.remove(proxy.uid);
+    else this.#placed.place(proxy, nodeName);
+    for (const key of this.#waitingOnPods) this.#enqueue(key);
+    this.#waitingOnPods.clear();
+  }
+
+  /** What placement is decided by beside the pod and the targets. */
+  get world(): PlacementWorld {
+    const { inputs, placement } = this.#clusters;
+    return { policies: inputs.book, placed: this.#placed, ...placement };
+  }
+
+  /** A candidate of the pod is on its way to a target: its capacity is held, and it counts as placed there. */
+  assume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
+    this.views.assume(targetKey, proxy.uid, requirements);
+    this.memoryOf(proxy.uid).targets.add(targetKey);
+    this.#countPlace(proxy);
+  }
+
+  /** No target takes the pod now: it is asked for again when something changes, also the places of others if those count. */
+  wait(proxy: ProxyPod, onPods: boolean): void {
+    this.waiting.add(proxy.key);
+    if (onPods) this.#waitingOnPods.add(proxy.key);
   }
 
   /** Asks for all pods that wait for room. */
@@ -118,6 +175,7 @@ export class ObservedState {
   left(memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target === target) return;
     memory.left(target);
+    if (memory.targets.size === 0) this.#placed.remove(memory.uid);
     if (this.views.release(target, memory.uid)) this.wakeWaiting();
   }
 
@@ -140,6 +198,8 @@ export class ObservedState {
   }
 
   #forget(proxy: ProxyPod): void {
+    this.#placed.remove(proxy.uid);
+    for (const key of this.#waitingOnPods) this.#enqueue(key);
     this.views.releaseEverywhere(proxy.uid);
     this.#memories.delete(proxy.uid);
     this.waiting.delete(proxy.key);

@@ -18,12 +18,16 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { createCandidate } from './candidate-client.ts';
 import { DecisionCache } from './decision-cache.ts';
+import { overriddenChaperon } from './delegate-overrides.ts';
+import { isLocal, requirementsIn } from './filters.ts';
 import { ObservedState } from './observed-state-client.ts';
 import { failedScheduling } from './placement-event.ts';
+import { PlacementInputs } from './placement-inputs-client.ts';
+import { rulesFor } from './placement-rules.ts';
+import { toPodToSchedule, type PlacementWorld } from './placement-wishes.ts';
 import { planPlacement, planUnschedulable } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
-import { toRequirements } from './target-capacity.ts';
 
 /** What the scheduler works with. */
 export interface SchedulingOptions {
@@ -38,6 +42,8 @@ export interface SchedulingOptions {
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   readonly logger: Logger;
+  /** Weights of scores and where the source is, as the installation says. */
+  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
 }
 
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
@@ -48,10 +54,12 @@ const REFUSAL_MS = { verdict: 5_000, rejected: 15_000 };
 /** Starts the scheduler. It decides nothing before all proxies and targets are known. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
   const { proxies, targets, logger } = options;
-  const scheduling = new Scheduling(options);
+  const inputs = new PlacementInputs(options.source, logger);
+  const scheduling = new Scheduling(options, inputs);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
-  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  void inputs.run(signal);
 }
 
 /** A candidate on its way. */
@@ -65,9 +73,9 @@ class Scheduling {
   readonly #state: ObservedState;
   readonly #decisions = new DecisionCache();
 
-  constructor(options: SchedulingOptions) {
+  constructor(options: SchedulingOptions, inputs: PlacementInputs) {
     this.#options = options;
-    this.#state = new ObservedState(options);
+    this.#state = new ObservedState({ ...options, inputs });
   }
 
   observe(controller: Controller): void {
@@ -114,7 +122,7 @@ class Scheduling {
       this.#state.left(memory, pending.target);
     } else if (pending.kind === 'unconfirmed') {
       const restored = this.#restoreSourcePod(proxy);
-      if (restored?.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#toChaperon(proxy, restored.pod) }, signal);
+      if (restored?.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) }, signal);
     }
   }
 
@@ -128,16 +136,19 @@ class Scheduling {
     const now = performance.now();
     const { byTarget: refusals, nextEnd } = memory.refusals(now);
     const chaperon = this.#toChaperon(proxy, restored.pod);
-    const requirements = this.#decisions.share(toRequirements(chaperon.spec));
-    const decision = this.#decisions.decide({ namespace: proxy.namespace, requirements, refusals }, this.#state.views.snapshots());
+    const targets = this.#state.views.snapshots();
+    const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
+    const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
+    const decision = this.#decisions.decide(pod, targets);
     if (decision.kind === 'none') {
-      this.#state.waiting.add(proxy.key);
+      this.#state.wait(proxy, !isLocal(pod));
       await this.#tellUnschedulable(proxy, decision.rejected, signal);
-      return nextEnd === undefined ? DONE : { kind: 'requeue-after', ms: nextEnd - now };
+      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
+      return waits.length === 0 ? DONE : { kind: 'requeue-after', ms: Math.min(...waits) };
     }
-    this.#state.views.assume(decision.target.key, proxy.uid, requirements);
+    this.#state.assume(decision.target.key, proxy, requirementsIn(pod, decision.target));
     const target = this.#options.targets.get(decision.target.key);
-    return this.#sendCandidate(memory, { target, chaperon }, signal);
+    return this.#sendCandidate(memory, { target, chaperon: this.#overridden(proxy, chaperon, target) }, signal);
   }
 
   /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */
@@ -193,6 +204,14 @@ class Scheduling {
     return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid });
   }
 
+  /** As policies would have it in this target. */
+  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: TargetCluster | undefined): PodChaperon {
+    const rules = rulesFor(proxy, this.#state.world.policies);
+    if (rules.overrides === undefined) return chaperon;
+    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target?.key);
+    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits?.labels ?? {});
+    return patched.kind === 'chaperon' ? patched.chaperon : chaperon;
+  }
 }
 
 function ignore(expected: (error: unknown) => boolean): (error: unknown) => void {

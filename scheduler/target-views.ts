@@ -6,12 +6,14 @@ import type { TargetRef } from '../model/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
 import type { Rejection, TargetSnapshot } from './snapshot.ts';
 import { toTargetCapacity, type NodeRequirements, type TargetCapacity } from './target-capacity.ts';
+import type { TargetTraits } from './target-traits.ts';
 
 /** A target as it is told to {@link TargetViews.update}. */
 export interface TargetIdentity {
   readonly ref: TargetRef;
   readonly key: string;
   readonly nodeName: string;
+  readonly traits?: TargetTraits;
 }
 
 /** The capacity of all targets. */
@@ -22,9 +24,9 @@ export class TargetViews {
   readonly #indexes = new Map<string, number>();
 
   /** Takes over who the target is and whether it may get pods. */
-  update({ ref, key, nodeName }: TargetIdentity, unavailable: Rejection | undefined): void {
+  update({ ref, key, nodeName, traits }: TargetIdentity, unavailable: Rejection | undefined): void {
     const capacity = this.#get(key)?.capacity;
-    this.#put({ ref, key, nodeName, ...(unavailable !== undefined && { unavailable }), ...(capacity !== undefined && { capacity }) });
+    this.#put({ ref, key, nodeName, ...(traits !== undefined && { traits }), ...(unavailable !== undefined && { unavailable }), ...(capacity !== undefined && { capacity }) });
   }
 
   /** Takes over a new summary; what remains assumed is placed in it anew. */

@@ -41,16 +41,21 @@ describe('customResourceDefinitions', () => {
     ['sources', 'src', 'Namespaced'],
     ['podchaperons', 'chap', 'Namespaced'],
     ['clustersummaries', 'mcsum', 'Cluster'],
+    ['placementpolicies', 'pp', 'Namespaced'],
+    ['clusterplacementpolicies', 'cpp', 'Cluster'],
   ];
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies']);
 
-  it('are the six kinds with the names and scopes of Admiralty', () => {
+  it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);
     assert.deepEqual(found, expected);
   });
 
   it('serve and store v1alpha1 with a status subresource, in the group that their names end with', () => {
     for (const { metadata, spec } of customResourceDefinitions()) {
-      assert.equal(metadata.name, `${spec.names.plural}.multicluster.admiralty.io`);
+      assert.equal(spec.group, own.has(spec.names.plural) ? 'isthmus.dev' : 'multicluster.admiralty.io');
+      assert.equal(metadata.name, `${spec.names.plural}.${spec.group}`);
+      assert.deepEqual(spec.names.categories, ['isthmus']);
       assert.deepEqual(spec.versions.map(({ name, served, storage, subresources }) => ({ name, served, storage, subresources })), [
         { name: 'v1alpha1', served: true, storage: true, subresources: { status: {} } },
       ]);

@@ -31,7 +31,16 @@ const TABLE: readonly [string, readonly string[]][] = [
   ],
   [
     'isthmus-scheduler',
-    [...USE_TARGETS, ...each('pods', 'patch'), ...each('pods/binding', 'create'), ...each('pods/status', 'patch'), ...each('events', 'create', 'patch'), ...each('podchaperons', 'create', 'patch', 'delete')],
+    [
+      ...USE_TARGETS,
+      ...each('pods', 'patch'),
+      ...each('pods/binding', 'create'),
+      ...each('pods/status', 'patch'),
+      ...each('events', 'create', 'patch'),
+      ...['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch')),
+      ...['placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(`${resource}/status`, 'patch')),
+      ...each('podchaperons', 'create', 'patch', 'delete'),
+    ],
   ],
   [
     'isthmus-delegate-controller',

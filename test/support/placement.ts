@@ -1,0 +1,71 @@
+// What placement is decided by, built from small changes, for tests of filters, scores and policies.
+import type { ResourceList, StringMap, Taint } from '../../api/core.ts';
+import type { PlacementPolicySpec } from '../../api/placement-policy.ts';
+import type { ClusterConstraints } from '../../model/proxy-pod.ts';
+import { parseResourceList } from '../../model/resources.ts';
+import type { PodClass } from '../../scheduler/placed-pods.ts';
+import { NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook } from '../../scheduler/placement-rules.ts';
+import { mergeWeights, type ScoreWeights } from '../../scheduler/score-weights.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot.ts';
+import { toTargetTraits, type TraitSources } from '../../scheduler/target-traits.ts';
+import { aTarget, withNodes, type Change } from './builders.ts';
+
+/** A pod of team-a labelled `app: web` that asks for little; `wishes` change what it is placed by. */
+export function aPodThatWishes(wishes: Partial<Omit<PlacementWishes, 'weights'>> & { readonly weights?: Partial<ScoreWeights> } = {}, requests: ResourceList = { cpu: '1' }): PodToSchedule {
+  return {
+    namespace: 'team-a',
+    requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts },
+    refusals: new Map(),
+    wishes: {
+      labels: { app: 'web' }, constraints: {}, rules: NO_RULES, waitedSeconds: 0, placed: [], namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]),
+      ...wishes,
+      weights: mergeWeights(wishes.weights),
+    },
+  };
+}
+
+/** The pod with these constraints. */
+export const constrained = (constraints: ClusterConstraints) => aPodThatWishes({ constraints });
+
+/** A target with a virtual node; `labels` are those of its object. */
+export function aPlace(name: string, labels: StringMap = {}, ...changes: Change<TargetSnapshot>[]): TargetSnapshot {
+  return aTarget(name, withTraits({ labels }), ...changes);
+}
+
+/** Changes what the traits are put together from. */
+export function withTraits(sources: Partial<TraitSources> & { readonly taints?: readonly Taint[]; readonly cordoned?: boolean }): Change<TargetSnapshot> {
+  return (target) => {
+    const { taints = [], cordoned = false, ...rest } = sources;
+    const node = { metadata: { labels: { 'virtual-kubelet.io/provider': 'admiralty' } }, spec: { taints, unschedulable: cordoned } };
+    return { ...target, traits: toTargetTraits({ nodeName: target.nodeName, node, labels: target.traits?.labels ?? {}, spec: {}, ...rest }) };
+  };
+}
+
+/** No node has room. */
+export const full = (): Change<TargetSnapshot> => withNodes({ cpu: '0', memory: '0', pods: '0' });
+
+/** Pods of one kind, by the name of their target. */
+export function placed(byTarget: Readonly<Record<string, number>>, change: Partial<Omit<PodClass, 'byNode'>> = {}): PodClass {
+  const byNode = new Map(Object.entries(byTarget).map(([name, count]) => [`admiralty-${name}`, count]));
+  return { namespace: 'team-a', labels: { app: 'web' }, terminating: false, ...change, byNode };
+}
+
+/** A policy of team-a. */
+export function aPolicy(spec: PlacementPolicySpec, name = 'p'): KnownPolicy {
+  return toKnownPolicy({ metadata: { namespace: 'team-a', name }, spec });
+}
+
+/** A policy of the cluster. */
+export function aClusterPolicy(spec: PlacementPolicySpec, name = 'cp'): KnownPolicy {
+  return toKnownPolicy({ metadata: { name }, spec });
+}
+
+/** A book of policies that is complete. */
+export function aBook(...policies: readonly KnownPolicy[]): PolicyBook {
+  return { isComplete: true, policies, namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]) };
+}
+
+/** The rules that one policy of team-a makes for all of its pods. */
+export function rulesOf(spec: PlacementPolicySpec): PlacementRules {
+  return rulesFor({ namespace: 'team-a', labels: {} }, aBook(aPolicy(spec)));
+}
