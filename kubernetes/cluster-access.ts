@@ -13,7 +13,7 @@ export interface TransportTimings extends SessionTimings {
   readonly credentialsMaxAgeMs: number;
   /** Over HTTP/1.1, where there are no pings, a watch that is silent for longer than this counts as dead. */
   readonly silenceMs: number;
-  /** Beyond this a watch counts as dead although pings are answered: something between us may answer them alone. Bookmarks come every minute. */
+  /** Beyond this a watch counts as dead although pings are answered: something between us may answer them alone. Bookmarks come every minute, so that 90 s are enough to notice. */
   readonly guardedSilenceMs: number;
 }
 
@@ -25,7 +25,7 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   pingAfterMs: 10_000,
   pingTimeoutMs: 10_000,
   silenceMs: 45_000,
-  guardedSilenceMs: 150_000,
+  guardedSilenceMs: 85_000,
 };
 
 /** Connections beyond those for the calls of the gate: renewals of leases find one at once. */
