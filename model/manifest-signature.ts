@@ -1,13 +1,15 @@
 // The signature that makes a source manifest trustworthy (design D10): a compact JWS (RFC 7515) with HMAC-SHA256.
 // Webhook and scheduler share the keys, so one symmetric algorithm serves both; why not EdDSA: docs/adr/0003.
 // Only this algorithm is accepted, whatever a header asks for.
-import { createHash, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { StringMap } from '../api/core.ts';
 
 /** A secret key under the name by which signatures refer to it. The key shows nothing of itself when printed. */
 export interface SigningKey {
   readonly id: string;
   readonly secret: KeyObject;
+  /** The protected header of what it signs (RFC 7515 §4), base64url: the same for every signature. */
+  readonly header: string;
 }
 
 /** The keys in use: one signs, all verify, so that a key can be replaced without a gap. */
@@ -42,7 +44,7 @@ const MAX_SIGNATURE_LENGTH = 4_096;
 export function toSigningKeys(data: StringMap): SigningKeys | undefined {
   const keys = Object.keys(data).toSorted().flatMap((id) => {
     const bytes = Buffer.from(data[id] ?? '', 'base64');
-    return bytes.length === KEY_BYTES ? [{ id, secret: createSecretKey(bytes) }] : [];
+    return bytes.length === KEY_BYTES ? [{ id, secret: createSecretKey(bytes), header: encode({ alg: 'HS256', typ: TYPE, kid: id }) }] : [];
   });
   const signer = keys.at(-1);
   return signer === undefined ? undefined : { signer, byId: new Map(keys.map((key) => [key.id, key])) };
@@ -50,12 +52,12 @@ export function toSigningKeys(data: StringMap): SigningKeys | undefined {
 
 /** SHA-256 of a text, base64url. */
 export function digestOfText(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+  return hash('sha256', text, 'base64url');
 }
 
 /** The compact JWS over the claims. The same claims and key give the same text. */
 export function signClaims(claims: ManifestClaims, key: SigningKey): string {
-  const signed = `${encode({ alg: 'HS256', typ: TYPE, kid: key.id })}.${encode(claims)}`;
+  const signed = `${key.header}.${encode(claims)}`;
   return `${signed}.${mac(signed, key).toString('base64url')}`;
 }
 

@@ -38,6 +38,8 @@ export type ParsedReview =
   | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
+/** What follows the patch in an answer: the ends of its text, of the response and of the review. */
+const PATCH_END = '"}}';
 const API_VERSIONS: ReadonlySet<unknown> = new Set(['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']);
 /** The API server cuts longer warnings (KEP-1693). */
 const MAX_WARNING_LENGTH = 256;
@@ -106,13 +108,20 @@ export function answerReview(apiVersion: string, request: Pick<AdmissionRequest,
 }
 
 /**
- * The answer as JSON. A patch is base64, in which nothing is to be escaped, so it is put in as it is: for the large answers
- * this halves the time of printing.
+ * The answer as the bytes of its JSON. A patch is base64, in which nothing is to be escaped, so it is written as it is: printing a
+ * large answer as a text, and encoding that, takes several times as long.
  */
-export function printReview({ apiVersion, kind, response }: AnsweredReview): string {
+export function printReview({ apiVersion, kind, response }: AnsweredReview): Buffer {
   const { patch, ...rest } = response;
-  if (patch === undefined) return JSON.stringify({ apiVersion, kind, response });
-  return `{"apiVersion":${JSON.stringify(apiVersion)},"kind":"${kind}","response":{"patch":"${patch}",${JSON.stringify(rest).slice(1)}}`;
+  const frame = JSON.stringify({ apiVersion, kind, response: rest });
+  if (patch === undefined) return Buffer.from(frame);
+  const head = `${frame.slice(0, -2)},"patch":"`;
+  const headLength = Buffer.byteLength(head);
+  const bytes = Buffer.allocUnsafe(headLength + patch.length + PATCH_END.length);
+  bytes.write(head, 'utf8');
+  bytes.write(patch, headLength, 'latin1');
+  bytes.write(PATCH_END, headLength + patch.length, 'latin1');
+  return bytes;
 }
 
 /** The answer to a request whose handling failed; `code` 500 makes it a fault of ours and not of the user. */
@@ -130,13 +139,13 @@ function toResponse({ uid, object }: Pick<AdmissionRequest, 'uid' | 'object'>, a
     case 'mutate': {
       const patch = diffJson(object as unknown as Json, admission.object as unknown as Json);
       const warnings = admission.warnings.map((warning) => `isthmus: ${warning}`.slice(0, MAX_WARNING_LENGTH));
-      return { uid, allowed: true, ...(patch.length > 0 && encodePatch(patch)), ...(warnings.length > 0 && { warnings }) };
+      return { uid, allowed: true, ...(patch.length > 0 && { patchType: 'JSONPatch', patch: encodePatch(patch) }), ...(warnings.length > 0 && { warnings }) };
     }
   }
 }
 
-function encodePatch(patch: readonly object[]): Pick<AdmissionResponse, 'patchType' | 'patch'> {
-  return { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
+function encodePatch(patch: readonly object[]): string {
+  return Buffer.from(JSON.stringify(patch)).toString('base64');
 }
 
 type Json = Readonly<Record<string, unknown>>;

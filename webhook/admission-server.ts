@@ -90,7 +90,7 @@ class Admissions implements AdmissionServer {
     });
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
-    this.#app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    this.#app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
     this.#app.addHook('onRequest', (request, reply, done) => {
       if (this.#take(request, reply)) done();
     });

@@ -30,5 +30,5 @@ function isObject(value: unknown): value is Json {
 }
 
 function child(pointer: string, key: string): string {
-  return `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `${pointer}/${key.includes('~') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key.replaceAll('/', '~1')}`;
 }

@@ -85,7 +85,7 @@ describe('the printed answer', () => {
       answerReview('v', request, { kind: 'mutate', object: { ...POD, metadata: { name: 'other' } }, warnings: ['a "b"', 'x'.repeat(300)] }),
       answerFailure('v', 'u'),
     ];
-    for (const answer of answers) assert.deepEqual(JSON.parse(printReview(answer)), JSON.parse(JSON.stringify(answer)));
+    for (const answer of answers) assert.deepEqual(JSON.parse(printReview(answer).toString()), JSON.parse(JSON.stringify(answer)));
     assert.ok(answers[2]?.response.warnings?.every((warning) => warning.length <= 256));
   });
 });
