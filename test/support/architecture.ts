@@ -45,7 +45,7 @@ export const MAX_DEPENDENCIES = 14;
 const PURE_PACKAGES: ReadonlySet<string> = new Set(['dns-packet', 'fast-json-patch', 're2js', 'yaml']);
 /** What pure files may take from Node: functions of their arguments. */
 const PURE_NODE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['node:crypto', new Set(['createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'timingSafeEqual', 'KeyObject', 'X509Certificate'])],
+  ['node:crypto', new Set(['createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'hash', 'timingSafeEqual', 'KeyObject', 'X509Certificate'])],
   ['node:zlib', new Set(['gzipSync', 'gunzipSync'])],
   ['node:net', new Set(['isIP', 'isIPv4', 'isIPv6'])],
 ]);
