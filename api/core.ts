@@ -227,6 +227,11 @@ export interface Secret extends KubernetesObject {
   readonly data?: StringMap;
 }
 
+/** `core/v1` Service; only the selector is looked at. */
+export interface Service extends KubernetesObject {
+  readonly spec?: { readonly selector?: StringMap };
+}
+
 /** `core/v1` Namespace. */
 export interface Namespace extends KubernetesObject {
   readonly status?: { readonly phase?: string };

@@ -28,7 +28,7 @@ export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
 /** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
 export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
 
-/** Label on PodChaperons and delegate pods, set by the scheduler, read by all: UID of the proxy pod. */
+/** Label on PodChaperons and delegate pods, set by the scheduler, read by all: UID of the proxy pod. On copies of followed objects: of the object in the source. */
 export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
 /** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system Namespace). */
 export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
@@ -66,6 +66,18 @@ const ISTHMUS_PREFIX = 'isthmus.dev/';
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */
 export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
+/** Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}. */
+export const GLOBAL_ANNOTATION = `${OWN_PREFIX}global`;
+/** Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. Value empty. */
+export const IS_DELEGATE_ANNOTATION = `${OWN_PREFIX}is-delegate`;
+/** Annotation on followed Services of the source, set and read by the follow controller: the selector as the user wrote it, `key=value,...`. */
+export const ORIGINAL_SELECTOR_ANNOTATION = `${OWN_PREFIX}original-selector`;
+/** Annotation on followed Services and Ingresses of the source, set and read by the follow controller: the annotations beside it that are its own. */
+export const FOLLOW_MARKS_ANNOTATION = `${OWN_PREFIX}follow-marks`;
+/** Annotation on copies in targets, set and read by the follow controller: which labels and annotations came from the source, as JSON. */
+export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
+/** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh: endpoints of all clusters count. Value {@link TRUE}. */
+export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
 
 /** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';

@@ -1,5 +1,5 @@
 // Where each kind of object lives in the Kubernetes API. The type parameter ties a path to the shape found there.
-import type { Lease, Namespace, Node, Pod, Secret, KubernetesObject } from './core.ts';
+import type { KubernetesObject, Lease, Namespace, Node, Pod, Secret, Service } from './core.ts';
 import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
@@ -46,11 +46,17 @@ function rbac(plural: string, kind: string, namespaced: boolean): ResourceType {
 export const PODS = core<Pod>('pods', 'Pod', true);
 export const NODES = core<Node>('nodes', 'Node', false);
 export const SECRETS = core<Secret>('secrets', 'Secret', true);
+export const CONFIG_MAPS = core('configmaps', 'ConfigMap', true);
+export const SERVICES = core<Service>('services', 'Service', true);
+export const PERSISTENT_VOLUME_CLAIMS = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
+export const PERSISTENT_VOLUMES = core('persistentvolumes', 'PersistentVolume', false);
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
 export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
 export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
 export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
+
+export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 
 export const ROLES = rbac('roles', 'Role', true);
 export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', true);

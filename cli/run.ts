@@ -154,7 +154,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
   if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options) }, signal);
-  if (runs('delegate-controller')) startDelegateController({ client, proxies, targets, takesPods: options.target, logger }, signal);
+  if (runs('delegate-controller')) startDelegateController({ client, sourceId, proxies, targets, events, takesPods: options.target, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }

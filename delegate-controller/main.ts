@@ -5,9 +5,11 @@ import type { Pod } from '../api/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { startChaperons } from './chaperon-controller.ts';
+import { startFollow } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
@@ -15,17 +17,22 @@ import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-p
 /** What the delegate controller needs. */
 export interface DelegateControllerOptions {
   readonly client: ClusterClient;
+  /** UID of the cluster's kube-system Namespace. */
+  readonly sourceId: string;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** Where users read what became of their pods. */
+  readonly events: EventSink;
   /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
   readonly takesPods: boolean;
   readonly logger: Logger;
 }
 
 /** Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them. */
-export function startDelegateController({ client, proxies, targets, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): void {
+export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): void {
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, logger: own }, signal);
+  startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
   if (!takesPods) return;
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   startChaperons({ client, pods, logger: own }, signal);

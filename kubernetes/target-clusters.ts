@@ -45,12 +45,12 @@ export class TargetClusters {
     }
   }
 
-  /** Adds a listener. One that comes late is told of all targets and their sessions at once. */
+  /** Adds a listener. One that comes late is told at once of all targets, then of their sessions. */
   listen(listener: TargetsListener): void {
     this.#listeners.push(listener);
     for (const target of this.#targets.values()) {
-      if (target.session !== undefined) listener.sessionOpened?.(target, target.session);
       listener.changed?.(target);
+      if (target.session !== undefined) listener.sessionOpened?.(target, target.session);
     }
   }
 

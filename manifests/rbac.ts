@@ -1,5 +1,5 @@
 // Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
-// Admiralty contract §5.2). No rule has a wildcard, and nobody may read Secrets in the whole cluster.
+// Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
@@ -15,6 +15,9 @@ export const SOURCE_ROLE = 'isthmus-source';
 export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
 /** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */
 export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
+
+/** ClusterRole to read the ConfigMaps and Secrets that elected pods name. Its one binding may be replaced by bindings in the namespaces of elected pods. */
+export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
 
 /** Name of a component's ServiceAccount and ClusterRole. */
 export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node';
@@ -67,6 +70,9 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule(ADMIRALTY_GROUP, ['podchaperons'], ['update', 'patch', 'delete']),
     rule(ADMIRALTY_GROUP, ['podchaperons/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['podchaperons/finalizers'], ['update']), // an owner reference that blocks its owner's deletion
+    rule('events.k8s.io', ['events'], ['create', 'patch']),
+    rule('', ['services'], [...READ, 'patch']), // marks those that follow elected pods
+    rule('networking.k8s.io', ['ingresses'], [...READ, 'patch']),
     rule('', ['nodes'], READ),
     rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create']), // a create cannot be limited to a name
     onlyNamed(rule(ADMIRALTY_GROUP, ['clustersummaries'], ['update', 'patch']), [CLUSTER_SUMMARY_NAME]),
@@ -87,6 +93,9 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('', ['pods'], READ),
   rule('', ['pods/log'], ['get']),
   rule('', ['pods/exec'], ['create', 'get']), // over a WebSocket an exec is a GET
+  // Copies of what elected pods need. Whoever may run pods in a namespace can read its Secrets anyway.
+  rule('', ['configmaps', 'secrets', 'services'], [...READ, 'create', 'patch', 'delete']),
+  rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'patch', 'delete']),
 ];
 
 const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] = [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
@@ -97,6 +106,7 @@ export function clusterRoles(): readonly RoleObject[] {
     ...COMPONENT_ACCOUNTS.map((name) => clusterRole(name, COMPONENT_RULES[name])),
     clusterRole(SOURCE_ROLE, SOURCE_RULES),
     clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
+    clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
     clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
   ];
 }
@@ -118,6 +128,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...holders(COMPONENT_ACCOUNTS, installNamespace).map(serviceAccount),
     ...clusterRoles(),
     ...COMPONENT_ACCOUNTS.map((name) => clusterRoleBinding(name, name, holders([name], installNamespace))),
+    clusterRoleBinding(FOLLOWED_READER_ROLE, FOLLOWED_READER_ROLE, holders(['isthmus-delegate-controller'], installNamespace)),
     targetSecretReaderBinding(installNamespace, installNamespace),
     ...webhookSecretManifests(installNamespace),
     ...leaderElectionManifests(installNamespace),

@@ -36,7 +36,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
     metadata: {
       name: delegateName(parent.name, parent.uid),
       namespace: parent.namespace,
-      labels: { ...prefixLabels(labels, keptLabels(annotations)), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
+      labels: { ...toDelegateLabels(labels, annotations), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
       annotations: {
         ...withoutOwn(annotations),
         [PARENT_NAME_ANNOTATION]: parent.name,
@@ -46,6 +46,11 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
     },
     spec: toDelegateSpec(Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec),
   };
+}
+
+/** What the labels, or the terms of a selector, of a source object are called in a target; its annotations may ask to keep some. */
+export function toDelegateLabels(labels: StringMap, annotations: StringMap): StringMap {
+  return prefixLabels(labels, keptLabels(annotations));
 }
 
 /**

@@ -5,6 +5,7 @@ import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
 import type { SigningKeys } from './manifest-signature.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { podNeeds, type PodNeeds } from './pod-needs.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
 import { digestOf, mirroredStatus, sourceConditions } from './pod-status.ts';
@@ -43,6 +44,8 @@ export interface ProxyPod {
   readonly antiAffinity?: readonly PodAffinityTerm[];
   /** What chooses its cluster, only until the pod is bound. */
   readonly constraints?: ClusterConstraints;
+  /** What must follow it to its target. */
+  readonly needs: PodNeeds;
   /** The source manifest, only until the pod is bound. */
   readonly manifest?: string;
   /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
@@ -71,6 +74,7 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
     gated: isGated(pod),
     finalizers: metadata.finalizers ?? [],
     ...placementFields(pod),
+    needs: podNeeds(pod),
     ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
     statusDigest: digestOf(mirroredStatus(status ?? {})),
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../manifests/rbac-objects.ts';
-import { ALL_COMPONENTS_ACCOUNT, clusterRoles, COMPONENT_ACCOUNTS, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
+import { ALL_COMPONENTS_ACCOUNT, clusterRoles, COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
 
 const objects = rbacManifests('ns');
 const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
@@ -51,6 +51,9 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('podchaperons', 'update', 'patch', 'delete'),
       ...each('podchaperons/status', 'patch'),
       ...each('podchaperons/finalizers', 'update'),
+      ...each('events', 'create', 'patch'),
+      ...each('services', ...READ, 'patch'),
+      ...each('ingresses', ...READ, 'patch'),
       ...each('nodes', ...READ),
       ...each('clustersummaries', 'create'),
       ...each('clustersummaries=singleton', 'update', 'patch'),
@@ -73,9 +76,11 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('pods', ...READ),
       ...each('pods/log', 'get'),
       ...each('pods/exec', 'create', 'get'),
+      ...['configmaps', 'secrets', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
     ],
   ],
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
+  ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
   ['isthmus-target-secret-reader', each('secrets', ...READ)],
 ];
 
@@ -110,21 +115,22 @@ describe('every rule', () => {
 });
 
 describe('bindings', () => {
-  it('give Secrets to nobody in the whole cluster', () => {
+  it('give Secrets in the whole cluster to nobody but what follows elected pods', () => {
     const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-target-secret-reader', 'isthmus-webhook']);
+    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook']);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
     for (const { verbs, resourceNames } of roleOfWebhook?.rules ?? []) {
       if (!verbs.includes('create')) assert.deepEqual(resourceNames, ['isthmus-signing-keys', 'isthmus-webhook-certificates']);
     }
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
-    assert.deepEqual(clusterWide, COMPONENT_ACCOUNTS);
+    assert.deepEqual(clusterWide, [...COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE]);
   });
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      const names = [binding.roleRef.name, ALL_COMPONENTS_ACCOUNT];
+      const holder = binding.roleRef.name === FOLLOWED_READER_ROLE ? 'isthmus-delegate-controller' : binding.roleRef.name;
+      const names = [holder, ALL_COMPONENTS_ACCOUNT];
       assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
     }
   });

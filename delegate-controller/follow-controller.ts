@@ -1,0 +1,212 @@
+// Shell of following (design §1, followed objects): keeps count of what elected pods need in which target, and asks for what a change concerns.
+// An object follows a pod only to the target that the source itself has bound the pod to, and only while that target has its delegate:
+// neither a target nor a pod that nobody elected can make a Secret leave its cluster.
+import type { Logger } from 'pino';
+import type { Pod } from '../api/core.ts';
+import { PROXY_SCHEDULER } from '../api/keys.ts';
+import { PODS } from '../api/resource-types.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
+import type { Informer } from '../kubernetes/informer.ts';
+import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import type { TargetSession } from '../kubernetes/target-session.ts';
+import { regardingPod } from '../model/event-record.ts';
+import { isSelected } from '../model/pod-needs.ts';
+import { isTerminal } from '../model/pod.ts';
+import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
+import { SourceMarks } from './follow-marks-controller.ts';
+import type { SourceObject } from './follow-plan.ts';
+import { FollowedSources } from './follow-source-client.ts';
+import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
+import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from './followed-kinds.ts';
+import { Placements, type Placement } from './placements.ts';
+
+/** What the controller works with. */
+export interface FollowOptions {
+  readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly events: EventSink;
+  readonly logger: Logger;
+}
+
+/** Pods that are told of one object that cannot follow; their owner is mostly the same. */
+const MAX_TOLD = 10;
+
+/** Starts the controller. */
+export function startFollow(options: FollowOptions, signal: AbortSignal): void {
+  new Follow(options, signal).start();
+}
+
+class Follow implements FollowContext {
+  readonly source: ClusterClient;
+  readonly sourceId: string;
+  readonly logger: Logger;
+  readonly ready: Promise<unknown>;
+  readonly #options: FollowOptions;
+  readonly #sources: FollowedSources;
+  readonly #placements = new Placements();
+  readonly #followers = new Map<string, TargetFollower>();
+  readonly #marks: SourceMarks;
+
+  constructor(options: FollowOptions, signal: AbortSignal) {
+    const { source, sourceId, proxies, targets, logger } = options;
+    this.#options = options;
+    this.source = source;
+    this.sourceId = sourceId;
+    this.logger = logger;
+    this.ready = Promise.all([proxies.synced, targets.untilSynced()]);
+    this.#sources = new FollowedSources(
+      options,
+      {
+        changed: (kind, key) => this.#sourceChanged(kind, key),
+        listed: (kind, namespace) => {
+          for (const follower of this.#followers.values()) follower.enqueueCopies(kind, namespace);
+        },
+      },
+      signal,
+    );
+    this.#marks = new SourceMarks(
+      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), isFollowed: (object) => this.#isServed(object, this.#anySelected(object)) },
+      signal,
+    );
+  }
+
+  start(): void {
+    const { proxies, targets } = this.#options;
+    this.#sources.start();
+    proxies.onChange((key) => this.#place(key));
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session),
+      changed: (target) => this.#targetChanged(target),
+      removed: (target) => {
+        this.#followers.delete(target.key);
+        for (const { key, nodeName } of proxies.records()) if (nodeName === target.nodeName) this.#place(key);
+      },
+    });
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession): void {
+    if (this.#options.targets.object(target.ref)?.spec.self === true) return;
+    this.#followers.set(target.key, new TargetFollower(this, target, session));
+    for (const collection of [session.chaperons, session.delegates]) {
+      collection.onChange((_key: string, before: { readonly parentKey: string } | undefined, after: { readonly parentKey: string } | undefined) => {
+        const parentKey = (after ?? before)?.parentKey;
+        if (parentKey !== undefined && (before === undefined || after === undefined)) this.#place(parentKey);
+      });
+    }
+  }
+
+  /** What was left undone while the target was away. */
+  #targetChanged(target: TargetCluster): void {
+    const follower = this.#followers.get(target.key);
+    if (follower === undefined || target.availability.kind !== 'ready') return;
+    for (const { key, nodeName } of this.#options.proxies.records()) if (nodeName === target.nodeName) this.#place(key);
+    for (const kind of FOLLOWED_KINDS) follower.enqueueCopies(kind, undefined);
+    for (const placement of this.#placements.inTarget(target.key)) this.#enqueueNeeds(placement);
+  }
+
+  /** Notes where the pod of this key runs now. */
+  #place(key: string): void {
+    const placement = this.#placementOf(this.#options.proxies.get(key));
+    if (placement === 'unknown') return;
+    for (const changed of this.#placements.place(key, placement)) this.#enqueueNeeds(changed);
+  }
+
+  #placementOf(proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
+    if (proxy?.nodeName === undefined || isTerminal(proxy.phase)) return undefined;
+    const target = this.#options.targets.byNode(proxy.nodeName);
+    if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) return undefined;
+    const { session } = target;
+    if (session === undefined || !session.hasSynced) return 'unknown';
+    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
+    const hasDelegate = session.chaperons.indexed(proxy.key).some(isOf) || session.delegates.indexed(proxy.key).some(isOf);
+    return hasDelegate ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
+  }
+
+  /** Asks for all that pods with these needs have a part in. */
+  #enqueueNeeds({ namespace, needs, target }: Placement): void {
+    for (const kind of FOLLOWED_KINDS) {
+      const { need, type } = kind;
+      if (need.kind !== 'named') {
+        for (const { key } of this.#sources.in(kind, namespace)) this.#enqueueEverywhere(kind, key);
+        continue;
+      }
+      this.#sources.want(kind, namespace, this.#placements.isKindNamed(namespace, type.plural));
+      for (const reference of needs.references) {
+        const [plural, name = ''] = reference.split('/');
+        if (plural === type.plural) this.#followers.get(target)?.enqueue(kind, `${namespace}/${name}`);
+      }
+    }
+  }
+
+  #sourceChanged(kind: FollowedKind, key: string): void {
+    this.#enqueueEverywhere(kind, key);
+    const [namespace = ''] = key.split('/');
+    for (const other of FOLLOWED_KINDS) {
+      if (other.need.kind !== 'leads-to' || other.need.plural !== kind.type.plural) continue;
+      for (const { key: leading } of this.#sources.in(other, namespace)) this.#enqueueEverywhere(other, leading);
+    }
+  }
+
+  #enqueueEverywhere(kind: FollowedKind, key: string): void {
+    this.#marks.enqueue(kind, key);
+    for (const follower of this.#followers.values()) follower.enqueue(kind, key);
+  }
+
+  isNeeded(object: FollowedName, { key, ref }: TargetCluster): boolean {
+    const { kind, namespace, name } = object;
+    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, key);
+    if (ref.kind === 'Target' && ref.namespace !== namespace) return false;
+    return this.#isServed(object, this.#anySelected(object));
+  }
+
+  #anySelected({ namespace }: FollowedName): IsAnySelected {
+    return (selector) => this.#placements.isAnySelected(namespace, selector);
+  }
+
+  #isServed(at: FollowedName, isAnySelected: IsAnySelected): boolean {
+    const object = this.sourceObject(at);
+    if (typeof object !== 'object') return false;
+    const { kind: { need }, namespace } = at;
+    if (need.kind !== 'leads-to') return isAnySelected(object.selector);
+    const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
+    return behind !== undefined && object.leadsTo.some((name) => this.#isServed({ kind: behind, namespace, name }, isAnySelected));
+  }
+
+  async isStillNeeded(object: FollowedName, { nodeName }: TargetCluster, signal: AbortSignal): Promise<boolean> {
+    const { kind, namespace, name } = object;
+    const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+    const placed = pods.flatMap((pod) => toProxyPodRecord(pod) ?? []).filter((proxy) => this.#placementOf(proxy) !== undefined);
+    const reference = `${kind.type.plural}/${name}`;
+    if (kind.need.kind === 'named') return placed.some((proxy) => proxy.nodeName === nodeName && proxy.needs.references.includes(reference));
+    return this.#isServed(object, (selector) => placed.some((proxy) => isSelected(selector, proxy.needs.labels)));
+  }
+
+  sourceObject({ kind, namespace, name }: FollowedName): SourceObject | undefined | 'unknown' {
+    return this.#sources.get(kind, namespace, name);
+  }
+
+  tell(at: FollowedName, target: TargetCluster, message: string): void {
+    const { proxies, events } = this.#options;
+    const note = `${at.kind.type.kind} ${at.name} does not follow into target ${target.ref.name}: ${message}`;
+    for (const key of this.#podsNeeding(at, target).slice(0, MAX_TOLD)) {
+      const proxy = proxies.get(key);
+      if (proxy !== undefined) events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note });
+    }
+  }
+
+  #podsNeeding(at: FollowedName, target: TargetCluster): string[] {
+    const { kind, namespace, name } = at;
+    if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
+    const object = this.sourceObject(at);
+    return typeof object === 'object' ? this.#placements.selected(namespace, object.selector) : [];
+  }
+}
+
+/** Whether a selector finds some elected pod. */
+type IsAnySelected = (selector: SourceObject['selector']) => boolean;

@@ -1,0 +1,211 @@
+// Following into one target: each object that pods there need gets its copy, and copies that nobody needs go. A queue for each target,
+// so that one that does not answer delays no other.
+import type { Logger } from 'pino';
+import type { KubernetesObject } from '../api/core.ts';
+import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../api/keys.ts';
+import { ApiError, isAlreadyExists, isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import type { TargetSession } from '../kubernetes/target-session.ts';
+import type { Command } from '../model/plan.ts';
+import { objectKey } from '../model/pod.ts';
+import { messageOf } from '../process/errors.ts';
+import { planFollow, type CopyObject, type FollowState, type SourceObject } from './follow-plan.ts';
+import { copyDigest, isCopyOf, planCopy } from './followed-copy.ts';
+import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from './followed-kinds.ts';
+
+/** What all targets share: the source, and what elected pods need. */
+export interface FollowContext {
+  readonly source: ClusterClient;
+  readonly sourceId: string;
+  readonly logger: Logger;
+  /** Resolves when all elected pods and targets are known. */
+  readonly ready: Promise<unknown>;
+  /** Whether some pod needs the object in the target. */
+  isNeeded(object: FollowedName, target: TargetCluster): boolean;
+  /** The same, asked of the source's API server; in any target, for kinds that go to all. */
+  isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean>;
+  sourceObject(object: FollowedName): SourceObject | undefined | 'unknown';
+  /** Tells the pods that need the object in the target why it does not come. */
+  tell(object: FollowedName, target: TargetCluster, message: string): void;
+}
+
+const CONCURRENCY = 8;
+const FOREIGN = 'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
+/** An object that the target does not take is tried again this often, in ms: somebody must change something first. */
+const REFUSED_RETRY_MS = 30_000;
+/** When a cache and a live read disagree, the cache is behind: look again after this long, in ms. */
+const CACHE_LAG_MS = 1_000;
+
+/** Follows into one target for as long as its session lasts. */
+export class TargetFollower {
+  readonly #context: FollowContext;
+  readonly #target: TargetCluster;
+  readonly #session: TargetSession;
+  readonly #copies = new Map<string, Informer<KubernetesObject, CopyObject>>();
+  readonly #controller: Controller;
+  readonly #unneededSince = new Map<string, number>();
+  /** By key, what the target stored instead of what we wrote. */
+  readonly #accepted = new Map<string, { readonly desired: string; readonly stored: string }>();
+
+  constructor(context: FollowContext, target: TargetCluster, session: TargetSession) {
+    this.#context = context;
+    this.#target = target;
+    this.#session = session;
+    for (const kind of FOLLOWED_KINDS) this.#copies.set(kind.type.plural, this.#copiesOf(kind));
+    const ready = Promise.all([context.ready, session.chaperons.synced, session.delegates.synced, ...[...this.#copies.values()].map(({ synced }) => synced)]);
+    const reconcile = (key: string) => this.#reconcile(key, session.signal);
+    this.#controller = startController({ name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }), ready }, session.signal);
+    for (const kind of FOLLOWED_KINDS) {
+      this.#copies.get(kind.type.plural)?.onChange((key) => this.enqueue(kind, key));
+    }
+    for (const informer of this.#copies.values()) void informer.run(session.signal);
+  }
+
+  /** Asks for an object to be looked at. */
+  enqueue(kind: FollowedKind, key: string): void {
+    this.#controller.enqueue(followKey(kind, key));
+  }
+
+  /** Asks for all copies of a kind to be looked at, of a namespace or of all. */
+  enqueueCopies(kind: FollowedKind, namespace: string | undefined): void {
+    for (const key of this.#copies.get(kind.type.plural)?.keys() ?? []) {
+      if (namespace === undefined || key.startsWith(`${namespace}/`)) this.enqueue(kind, key);
+    }
+  }
+
+  #copiesOf(kind: FollowedKind): Informer<KubernetesObject, CopyObject> {
+    const { sourceId, logger } = this.#context;
+    const { ref } = this.#target;
+    return new Informer({
+      client: this.#session.client,
+      logger,
+      type: kind.type,
+      selection: { namespace: ref.kind === 'Target' ? ref.namespace : undefined, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
+      project: (object) => (isCopyOf(object, sourceId) ? toCopyObject(kind, object) : undefined),
+    });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const at = parseFollowKey(key);
+    if (at === undefined || this.#session.failure !== undefined) return DONE; // the session's return brings all copies back
+    const state = this.#gather(at, key);
+    const step = planFollow(state, Date.now());
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'wait':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'refuse':
+        this.#tell(at, step.message);
+        return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
+      case 'copy':
+        return this.#copy(at, state, signal);
+      case 'remove':
+        if (await this.#isWanted(at, step.cause, signal)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+        await executePlan(this.#session.client, step.plan, signal).catch(ignoreStale);
+        return DONE;
+    }
+  }
+
+  #gather(at: FollowedName, key: string): FollowState {
+    const { kind, namespace, name } = at;
+    const needed = this.#context.isNeeded(at, this.#target);
+    const copy = this.#copies.get(kind.type.plural)?.get(`${namespace}/${name}`);
+    if (needed || copy === undefined) this.#unneededSince.delete(key);
+    else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, Date.now());
+    if (copy === undefined) this.#accepted.delete(key);
+    const source = this.#context.sourceObject(at);
+    return { kind, needed, source, copy, unneededSince: this.#unneededSince.get(key) ?? Date.now(), accepted: this.#accepted.get(key) };
+  }
+
+  async #isWanted(at: FollowedName, cause: 'source-gone' | 'unneeded', signal: AbortSignal): Promise<boolean> {
+    if (cause === 'source-gone') return (await readIfThere(this.#context.source, at, signal)) !== undefined;
+    return this.#context.isStillNeeded(at, this.#target, signal);
+  }
+
+  async #copy(at: FollowedName, state: FollowState, signal: AbortSignal): Promise<ReconcileResult> {
+    const { kind } = at;
+    const { client } = this.#session;
+    const [source, existing] = await Promise.all([
+      readIfThere(this.#context.source, at, signal),
+      state.copy === undefined ? undefined : readIfThere(client, at, signal),
+    ]);
+    if (source === undefined || (state.copy !== undefined && existing === undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    const step = planCopy(kind, source, existing, this.#context.sourceId);
+    if (step.kind === 'foreign') return this.#refused(at, FOREIGN);
+    if (step.kind === 'equal') return DONE;
+    try {
+      const stored = await write(client, step.command, signal);
+      const desired = typeof state.source === 'object' ? state.source.digest : '';
+      this.#accepted.set(followKey(kind, objectKey(at)), { desired, stored: copyDigest(kind, stored) });
+      return DONE;
+    } catch (error) {
+      return this.#recover(at, existing, error, signal);
+    }
+  }
+
+  /** What the target did not take: because it has such an object, because a field cannot be changed, or for a reason of its own. */
+  async #recover(at: FollowedName, existing: KubernetesObject | undefined, error: unknown, signal: AbortSignal): Promise<ReconcileResult> {
+    const { client } = this.#session;
+    if (isAlreadyExists(error)) {
+      const found = await readIfThere(client, at, signal);
+      return found === undefined || isCopyOf(found, this.#context.sourceId) ? { kind: 'requeue-after', ms: CACHE_LAG_MS } : this.#refused(at, FOREIGN);
+    }
+    if (isConflict(error) || (isNotFound(error) && existing !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    if (!isRejection(error)) throw error;
+    if (existing !== undefined && isUnchangeable(error)) return this.#remake(at, existing, signal);
+    if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE; // no such namespace: none of its pods can be there either
+    return this.#refused(at, messageOf(error));
+  }
+
+  /** Deletes a copy that cannot be changed; it is made anew when its absence is seen. */
+  async #remake({ kind, namespace, name }: FollowedName, existing: KubernetesObject, signal: AbortSignal): Promise<ReconcileResult> {
+    const preconditions = { uid: existing.metadata.uid ?? '' };
+    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions }, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  #refused(at: FollowedName, message: string): ReconcileResult {
+    this.#tell(at, message);
+    return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
+  }
+
+  #tell(at: FollowedName, message: string): void {
+    this.#context.tell(at, this.#target, message);
+  }
+}
+
+function toCopyObject(kind: FollowedKind, object: KubernetesObject): CopyObject {
+  const { uid = '', labels = {} } = object.metadata;
+  return { key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '' };
+}
+
+/** Immutable ConfigMaps and Secrets, and the type of a Secret: the API server answers 422. */
+function isUnchangeable(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422;
+}
+
+async function readIfThere(client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  try {
+    return await client.get(kind.type, { namespace, name }, signal);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Executes a command whose answer matters. */
+function write(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject> {
+  if (command.kind === 'create') return client.create(command.type, command.object, signal);
+  if (command.kind === 'patch') return client.patch(command.type, command.at, command, signal);
+  throw new Error(`a copy is created or patched, not: ${command.kind}`);
+}
+
+/** A write that met another version: the watch brings that one, and the object is looked at again. */
+function ignoreStale(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}

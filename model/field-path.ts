@@ -1,0 +1,44 @@
+// Fields of JSON objects by path: `spec.ports[].nodePort` is that field of every port. Paths are constants of the code, never a user's text,
+// so that a table can say where something is, and one function reads or drops it.
+
+/** A compiled path. */
+export type FieldPath = readonly { readonly field: string; readonly each: boolean }[];
+
+/** Compiles the text of a path. */
+export function fieldPath(text: string): FieldPath {
+  return text.split('.').map((step) => ({ field: step.replace(/\[\]$/, ''), each: step.endsWith('[]') }));
+}
+
+/** All values at the path; none where a field on the way is missing, null or of another shape. */
+export function valuesAt(value: unknown, path: FieldPath): unknown[] {
+  let values = [value];
+  for (const { field, each } of path) {
+    const next: unknown[] = [];
+    for (const holder of values) {
+      const inner = isRecord(holder) && Object.hasOwn(holder, field) ? holder[field] : undefined;
+      if (inner === undefined || inner === null) continue;
+      if (!each) next.push(inner);
+      else if (Array.isArray(inner)) next.push(...(inner as readonly unknown[]));
+    }
+    values = next;
+  }
+  return values;
+}
+
+/** The object without the field at the path, wherever it occurs. What is not on the way is shared with the object. */
+export function withoutField<T extends object>(object: T, path: FieldPath): T {
+  return drop(object, path) as T;
+}
+
+function drop(value: unknown, [step, ...rest]: FieldPath): unknown {
+  if (step === undefined || !isRecord(value) || !Object.hasOwn(value, step.field)) return value;
+  const { [step.field]: inner, ...others } = value;
+  if (rest.length === 0) return others;
+  const changed = step.each && Array.isArray(inner) ? inner.map((item: unknown) => drop(item, rest)) : drop(inner, rest);
+  return { ...value, [step.field]: changed };
+}
+
+/** Whether a value is an object that is no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,247 @@
+// What elected pods need follows them into their targets, stays equal, and goes when nobody needs it: on real control planes.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/core.ts';
+import {
+  CILIUM_GLOBAL_SERVICE_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+} from '../../api/keys.ts';
+import {
+  CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, SECRETS, SERVICES, type ResourceType,
+} from '../../api/resource-types.ts';
+import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
+
+type ConfigMap = KubernetesObject & { readonly data?: StringMap; readonly immutable?: boolean };
+
+const MANAGER = 'isthmus-test';
+/** Copies go 10 s after the last pod; on a loaded machine all takes its time. */
+const GONE_MS = 60_000;
+
+let world: IsthmusWorld;
+let watched: Record<'configMaps' | 'secrets' | 'services' | 'ingresses', readonly [WatchedCollection<KubernetesObject>, WatchedCollection<KubernetesObject>]>;
+let sourceServices: WatchedCollection<Service>;
+let events: WatchedCollection<KubernetesObject>;
+
+before(async () => {
+  world = await startWorld({ nodes: 1 });
+  const inTargets = async (type: ResourceType) => {
+    const [first, second] = await Promise.all(world.targets.map(({ client }) => new WatchedCollection(client, type).start(world.signal)));
+    return [first!, second!] as const;
+  };
+  const [configMaps, secrets, services, ingresses] = await Promise.all([CONFIG_MAPS, SECRETS, SERVICES, INGRESSES].map(inTargets));
+  watched = { configMaps: configMaps!, secrets: secrets!, services: services!, ingresses: ingresses! };
+  sourceServices = await new WatchedCollection<Service>(world.source.client, SERVICES).start(world.signal);
+  events = await new WatchedCollection(world.source.client, EVENTS).start(world.signal);
+});
+after(() => world?.stop());
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+function elected(namespace: string, name: string, spec: Partial<Pod['spec']> & Record<string, unknown> = {}): Pod {
+  const containers = [{ name: 'main', image: 'example/main:1' }];
+  return { metadata: { namespace, name, labels: { app: name }, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers, ...spec } };
+}
+
+/** Makes the pod, and gives the index of the target that runs it. */
+async function run(pod: Pod): Promise<0 | 1> {
+  const { namespace = '', name = '' } = pod.metadata;
+  await world.source.client.create(PODS, pod);
+  await world.source.pods.until(`${name} Running`, (all) => inNamespace(all, namespace).some((one) => one.metadata.name === name && isRunning(one)), 60_000);
+  return inNamespace(world.targets[0].pods.objects, namespace).some(({ metadata }) => metadata.name?.startsWith(`${name}-`)) ? 0 : 1;
+}
+
+async function make(object: KubernetesObject, type: ResourceType): Promise<void> {
+  await world.source.client.apply(type, object, MANAGER);
+}
+
+/** Objects of any kind, as far as tests look at them. */
+interface Seen extends KubernetesObject {
+  readonly data?: StringMap;
+  readonly spec?: { readonly selector?: StringMap };
+  readonly status?: Pod['status'];
+}
+
+const one = (objects: readonly KubernetesObject[], namespace: string, name: string): Seen | undefined =>
+  inNamespace(objects, namespace).find(({ metadata }) => metadata.name === name);
+
+describe('ConfigMaps and Secrets', () => {
+  const namespace = 'follow-config';
+  let target: 0 | 1;
+
+  before(async () => {
+    await makeNamespace(world, namespace);
+    await make({ metadata: { namespace, name: 'settings', labels: { team: 'a' }, annotations: { note: 'x' } }, data: { color: 'red', size: '1' } } as ConfigMap, CONFIG_MAPS);
+    await make({ metadata: { namespace, name: 'unrelated' }, data: { a: 'b' } } as ConfigMap, CONFIG_MAPS);
+    await make({ metadata: { namespace, name: 'password' }, data: { key: base64('canary-1') } } as Secret, SECRETS);
+    await make({ metadata: { namespace, name: 'registry' }, type: 'kubernetes.io/dockerconfigjson', data: { '.dockerconfigjson': base64('{}') } } as Secret, SECRETS);
+    target = await run(elected(namespace, 'reader', {
+      containers: [{ name: 'main', image: 'example/main:1', envFrom: [{ configMapRef: { name: 'settings' } }] } as Pod['spec']['containers'][number]],
+      volumes: [{ name: 'password', projected: { sources: [{ secret: { name: 'password' } }] } }],
+      imagePullSecrets: [{ name: 'registry' }],
+    }));
+  });
+
+  it('follow the pod that names them, to its target alone, and nothing else does', async () => {
+    const { configMaps, secrets } = watched;
+    await configMaps[target].until('settings is there', (all) => one(all, namespace, 'settings') !== undefined);
+    await secrets[target].until('both Secrets are there', (all) => inNamespace(all, namespace).length === 2);
+    const copy = one(configMaps[target].objects, namespace, 'settings');
+    assert.deepEqual(copy?.data, { color: 'red', size: '1' });
+    assert.deepEqual([copy?.metadata.labels?.['team'], copy?.metadata.annotations?.['note']], ['a', 'x']);
+    const original = await world.source.client.get(CONFIG_MAPS, { namespace, name: 'settings' });
+    assert.equal(copy?.metadata.labels?.[PARENT_UID_LABEL], original.metadata.uid);
+    assert.equal(original.metadata.finalizers, undefined);
+    assert.equal(one(configMaps[target].objects, namespace, 'unrelated'), undefined);
+    const other = target === 0 ? 1 : 0;
+    assert.deepEqual(inNamespace(secrets[other].objects, namespace), []);
+    assert.equal(one(configMaps[other].objects, namespace, 'settings'), undefined);
+  });
+
+  it('stay equal, also where somebody changes the copy', async () => {
+    const collection = watched.configMaps[target];
+    await make({ metadata: { namespace, name: 'settings', labels: { team: 'b' } }, data: { color: 'blue' } } as ConfigMap, CONFIG_MAPS);
+    const isEqual = (all: KubernetesObject[]) => {
+      const copy = one(all, namespace, 'settings');
+      return copy?.data?.['color'] === 'blue' && copy.data['size'] === undefined && copy.metadata.labels?.['team'] === 'b' && copy.metadata.annotations?.['note'] === undefined;
+    };
+    await collection.until('the change has followed', isEqual);
+    await world.targets[target].client.patch(CONFIG_MAPS, { namespace, name: 'settings' }, { patchType: 'merge', patch: { data: { color: 'green' }, metadata: { labels: { theirs: 'x' } } } });
+    const all = await collection.until('the copy is right again', (objects) => isEqual(objects) && one(objects, namespace, 'settings')?.metadata.labels?.['theirs'] === 'x');
+    assert.equal(one(all, namespace, 'settings')?.metadata.labels?.['theirs'], 'x');
+  });
+
+  it('are made anew where the target lets nobody change them', async () => {
+    const collection = watched.configMaps[target];
+    await world.source.client.delete(CONFIG_MAPS, { namespace, name: 'settings' });
+    await collection.until('the copy has gone with the object', (all) => one(all, namespace, 'settings') === undefined);
+    await make({ metadata: { namespace, name: 'settings' }, data: { color: 'one' }, immutable: true } as ConfigMap, CONFIG_MAPS);
+    await collection.until('the first is there', (all) => one(all, namespace, 'settings')?.data?.['color'] === 'one');
+    await world.source.client.delete(CONFIG_MAPS, { namespace, name: 'settings' });
+    await make({ metadata: { namespace, name: 'settings' }, data: { color: 'two' }, immutable: true } as ConfigMap, CONFIG_MAPS);
+    await collection.until('the second is there', (all) => one(all, namespace, 'settings')?.data?.['color'] === 'two');
+  });
+
+  it('go when no pod names them any more', async () => {
+    await world.source.client.delete(PODS, { namespace, name: 'reader' });
+    await watched.configMaps[target].until('no copy of settings', (all) => one(all, namespace, 'settings') === undefined, GONE_MS);
+    await watched.secrets[target].until('no copies of Secrets', (all) => inNamespace(all, namespace).length === 0, GONE_MS);
+    const left = await world.source.client.list(SECRETS, { namespace });
+    assert.deepEqual(new Set(left.map(({ metadata }) => metadata.name)), new Set(['password', 'registry']));
+  });
+});
+
+describe('an object of a target that Isthmus did not make', () => {
+  const namespace = 'follow-foreign';
+
+  it('is left as it is, and the pod says so', async () => {
+    await makeNamespace(world, namespace);
+    const theirs = { metadata: { namespace, name: 'settings' }, data: { whose: 'theirs' } } as ConfigMap;
+    await Promise.all(world.targets.map(({ client }) => client.apply(CONFIG_MAPS, theirs, MANAGER)));
+    await make({ metadata: { namespace, name: 'settings' }, data: { whose: 'ours' } } as ConfigMap, CONFIG_MAPS);
+    const target = await run(elected(namespace, 'reader', { volumes: [{ name: 'settings', configMap: { name: 'settings' } } as { name: string }] }));
+    const told = await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some((event) => (event as { reason?: string }).reason === 'FollowRefused'));
+    const event = inNamespace(told, namespace).find((object) => (object as { reason?: string }).reason === 'FollowRefused') as { note?: string };
+    assert.match(event.note ?? '', /ConfigMap settings does not follow into target target-[12]: an object of that name exists/);
+    await world.source.client.delete(PODS, { namespace, name: 'reader' });
+    await world.source.pods.until('the pod is gone', (all) => inNamespace(all, namespace).length === 0, GONE_MS);
+    assert.deepEqual(one(watched.configMaps[target].objects, namespace, 'settings')?.data, { whose: 'theirs' });
+  });
+});
+
+describe('a copy whose pod went while its source was away', () => {
+  const namespace = 'follow-orphan';
+
+  it('goes when the source is back', async () => {
+    await makeNamespace(world, namespace);
+    await make({ metadata: { namespace, name: 'password' }, data: { key: base64('canary-2') } } as Secret, SECRETS);
+    const target = await run(elected(namespace, 'reader', { volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] }));
+    await watched.secrets[target].until('the copy', (all) => one(all, namespace, 'password') !== undefined);
+    await world.isthmus.processes.get(world.source.cluster.name)?.stop();
+    await world.source.client.delete(SECRETS, { namespace, name: 'password' });
+    await world.isthmus.restart(world.source.cluster.name);
+    await watched.secrets[target].until('no copy', (all) => one(all, namespace, 'password') === undefined, GONE_MS);
+  });
+});
+
+describe('a Service that selects elected pods, and its Ingress', () => {
+  const namespace = 'follow-service';
+  const service = (selector: StringMap): KubernetesObject => ({ metadata: { namespace, name: 'web' }, spec: { selector, ports: [{ port: 80 }] } }) as KubernetesObject;
+
+  before(async () => {
+    await makeNamespace(world, namespace);
+    await make(service({ app: 'web' }), SERVICES);
+    await make({ metadata: { namespace, name: 'other' }, spec: { selector: { app: 'nobody' }, ports: [{ port: 80 }] } } as KubernetesObject, SERVICES);
+    const backend = { service: { name: 'web', port: { number: 80 } } };
+    await make({ metadata: { namespace, name: 'web' }, spec: { rules: [{ host: 'a.example' }, { http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }] } } as KubernetesObject, INGRESSES);
+    await run(elected(namespace, 'web'));
+  });
+
+  it('are in all targets, where the Service selects delegates', async () => {
+    for (const collection of watched.services) {
+      const all = await collection.until('web is there', (objects) => one(objects, namespace, 'web') !== undefined);
+      const copy = one(all, namespace, 'web');
+      assert.deepEqual(copy?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
+      assert.equal(copy.metadata.annotations?.[GLOBAL_ANNOTATION], 'true');
+      assert.equal(copy.metadata.annotations[IS_DELEGATE_ANNOTATION], '');
+      assert.equal(one(all, namespace, 'other'), undefined);
+    }
+    for (const collection of watched.ingresses) await collection.until('the Ingress is there', (objects) => one(objects, namespace, 'web') !== undefined);
+  });
+
+  it('leave the selector of the source rewritten, its own one kept', async () => {
+    const isMarked = (all: Service[]) => one(all, namespace, 'web')?.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION] === 'app=web';
+    const all = await sourceServices.until('web is marked', isMarked);
+    const marked = one(all, namespace, 'web');
+    assert.deepEqual(marked?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
+    assert.equal(marked.metadata.annotations?.[CILIUM_GLOBAL_SERVICE_ANNOTATION], 'true');
+    assert.equal(one(all, namespace, 'other')?.metadata.annotations?.[GLOBAL_ANNOTATION], undefined);
+  });
+
+  it('are rewritten again after the user has applied the manifest again', async () => {
+    await make(service({ app: 'web' }), SERVICES);
+    await sourceServices.until('only our term is left', (all) => {
+      const { metadata, spec } = one(all, namespace, 'web') ?? { metadata: {} };
+      return Object.keys(spec?.selector ?? {}).join() === `${OWN_PREFIX}app` && metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION] === 'app=web';
+    });
+  });
+
+  it('are as before, without copies, soon after the last pod', { timeout: 150_000 }, async () => {
+    await world.source.client.delete(PODS, { namespace, name: 'web' });
+    await sourceServices.until('the selector is the user\'s', (all) => {
+      const { metadata, spec } = one(all, namespace, 'web') ?? { metadata: {} };
+      return spec?.selector?.['app'] === 'web' && Object.keys(metadata.annotations ?? {}).every((key) => !key.startsWith(OWN_PREFIX));
+    }, 120_000);
+    for (const collection of [...watched.services, ...watched.ingresses]) {
+      await collection.until('no copies', (all) => inNamespace(all, namespace).every(({ metadata }) => metadata.labels?.[PARENT_CLUSTER_LABEL] === undefined), GONE_MS);
+    }
+  });
+});
+
+describe('a PersistentVolumeClaim', () => {
+  const namespace = 'follow-claim';
+  const claiming = (name: string, claimName: string) => elected(namespace, name, { volumes: [{ name: 'data', persistentVolumeClaim: { claimName } } as { name: string }] });
+
+  before(async () => {
+    await makeNamespace(world, namespace);
+    const storage = '1Gi';
+    for (const { client } of world.targets) {
+      const { metadata: { uid } } = await client.get(NAMESPACES, { name: namespace });
+      assert.ok(uid);
+      const volume = { capacity: { storage }, accessModes: ['ReadWriteOnce'], storageClassName: '', hostPath: { path: '/data' }, claimRef: { namespace, name: 'data' } };
+      await client.apply(PERSISTENT_VOLUMES, { metadata: { name: 'data' }, spec: volume } as KubernetesObject, MANAGER);
+      const claim = { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeName: 'data', resources: { requests: { storage } } };
+      await client.apply(PERSISTENT_VOLUME_CLAIMS, { metadata: { namespace, name: 'data' }, spec: claim } as KubernetesObject, MANAGER);
+    }
+  });
+
+  it('of the same name in the target is used', async () => {
+    await run(claiming('writer', 'data'));
+  });
+
+  it('that no target has is named as the reason', async () => {
+    await world.source.client.create(PODS, claiming('waiting', 'lost'));
+    const all = await world.source.pods.until('a reason', (pods) => JSON.stringify(one(pods, namespace, 'waiting')?.status?.conditions ?? []).includes('lost'), 60_000);
+    const condition = one(all, namespace, 'waiting')?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
+    assert.match(condition?.message ?? '', /persistentvolumeclaim "lost" not found/);
+  });
+});
