@@ -287,7 +287,7 @@ describe('the identity of a source that was peered with the whole target', () =>
   });
 
   const refused: [string, () => Promise<unknown>][] = [
-    ['read a Secret', () => client.list(SECRETS, { namespace: 'default' })],
+    ['read ServiceAccounts', () => client.list(SERVICE_ACCOUNTS, { namespace: 'default' })],
     ['create a pod', () => client.create(PODS, podIn('default'))],
     ['list nodes', () => client.list(NODES)],
     ['read another namespace', () => client.get(NAMESPACES, { name: 'default' })],
@@ -303,6 +303,8 @@ describe('the identity of a source that was peered with the whole target', () =>
     [true, { verb: 'get', resource: 'pods', subresource: 'log', namespace: 'default' }],
     [true, { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'default' }],
     [true, { verb: 'watch', group: ours, resource: 'clustersummaries' }],
+    [true, { verb: 'patch', resource: 'secrets', namespace: 'default' }],
+    [false, { verb: 'deletecollection', resource: 'secrets', namespace: 'default' }],
     [false, { verb: 'update', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
     [false, { verb: 'patch', group: ours, resource: 'clustersummaries' }],
     [false, { verb: 'delete', resource: 'pods', namespace: 'default' }],
@@ -375,6 +377,9 @@ describe('the components in a cluster', () => {
     ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'singleton' }],
     ['delegate-controller', false, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'other' }],
+    ['delegate-controller', true, { verb: 'watch', resource: 'secrets', namespace: 'default' }],
+    ['delegate-controller', false, { verb: 'patch', resource: 'secrets', namespace: 'default' }],
+    ['delegate-controller', true, { verb: 'patch', resource: 'services', namespace: 'default' }],
     ['delegate-controller', false, { verb: 'create', resource: 'pods', subresource: 'binding', namespace: 'default' }],
     ['virtual-node', true, { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-node-lease' }],
     ['virtual-node', true, { verb: 'patch', resource: 'nodes', subresource: 'status' }],
