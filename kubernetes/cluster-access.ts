@@ -47,7 +47,7 @@ export class ClusterAccess {
   readonly authorization: string | undefined;
   /** Path that all calls begin with, without a slash at its end. */
   readonly basePath: string;
-  /** Aborted with {@link CredentialsChangedError} when another access has taken over. */
+  /** Aborted with {@link CredentialsChangedError} when another access has taken over, and when all connections were ended. */
   readonly retired = new AbortController();
   readonly #connection: ClusterConnection;
   readonly #tls: TlsOptions;
@@ -74,9 +74,14 @@ export class ClusterAccess {
   async session(): Promise<OpenedSession> {
     const { server, proxy } = this.#connection;
     if (server.protocol !== 'https:' || proxy !== undefined) return { kind: 'h1' };
-    const opened = await this.#session?.catch(() => undefined);
-    if (opened === undefined || (opened.kind === 'h2' && opened.session.ended)) await this.#reopen(opened);
-    return this.#session ?? { kind: 'h1' };
+    const before = this.#session;
+    const opened = await before?.catch(() => undefined);
+    this.retired.signal.throwIfAborted();
+    if (opened !== undefined && (opened.kind === 'h1' || !opened.session.ended)) return opened;
+    // Of several watches that find the session gone, the first one opens the next, and the others share it.
+    const next = this.#session === before || this.#session === undefined ? openWatchSession(server, this.#tls, this.#timings) : this.#session;
+    this.#session = next;
+    return next;
   }
 
   /** Lets calls in flight end, ends watches. */
@@ -88,6 +93,7 @@ export class ClusterAccess {
 
   /** Ends all connections at once. */
   async destroy(): Promise<void> {
+    this.retired.abort(new Error('the transport was closed'));
     await Promise.all([this.calls.destroy(), this.#endWatches()]);
   }
 
@@ -95,14 +101,6 @@ export class ClusterAccess {
     const opened = await this.#session?.catch(() => undefined);
     if (opened?.kind === 'h2') opened.session.destroy(new Error('the transport was closed'));
     await this.#watches?.destroy();
-  }
-
-  /** Of several watches that find the session gone, one opens the next. */
-  async #reopen(gone: OpenedSession | undefined): Promise<void> {
-    const present = await this.#session?.catch(() => undefined);
-    if (present !== gone) return;
-    this.#session = openWatchSession(this.#connection.server, this.#tls, this.#timings);
-    await this.#session;
   }
 
   #pool(connections: number | null): Dispatcher {

@@ -49,7 +49,9 @@ export class WatchSession {
     this.#socket = socket;
     this.#timings = timings;
     this.#session = connectSession(server.origin, { createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
-    this.#session.once('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW));
+    this.#session.once('connect', () => {
+      if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // one that was destroyed meanwhile would throw
+    });
     this.#session.on('error', () => undefined); // each stream has it as well
     this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
     this.#session.once('close', () => clearInterval(this.#timer));

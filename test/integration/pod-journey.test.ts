@@ -7,7 +7,8 @@ import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
 import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
 import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS } from '../../api/resource-types.ts';
-import { applyObjects } from '../../cli/apply-objects.ts';
+import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
@@ -225,6 +226,26 @@ describe('a namespace that a target lacks', () => {
     await allGone('lonely');
   });
 });
+
+describe('a source process that is started again', () => {
+  it('ends when it is asked to, and its successor places pods with what the targets said long before', { timeout: 90_000 }, async () => {
+    const process = world.isthmus.processes.get('source')!;
+    await process.stop();
+    assert.deepEqual(await process.exited, { code: 0, signal: null });
+    await world.isthmus.restart('source');
+    await makeNamespace(world, 'successor');
+    const create = () => world.source.client.create(PODS, electedPod('successor', 'pod')).catch(onlyUntilAdmitted);
+    assert.ok(await lookFor(create, { forMs: 60_000, everyMs: 100 }, world.signal), 'the webhook answers again');
+    await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'successor').some(isRunning), 60_000);
+    await world.source.client.delete(PODS, { namespace: 'successor', name: 'pod' });
+    await allGone('successor');
+  });
+});
+
+/** Until the webhook serves, the API server refuses elected pods with an internal error. */
+function onlyUntilAdmitted(error: unknown): undefined {
+  if (!(error instanceof ApiError) || error.status < 500) throw error;
+}
 
 describe('a burst of 200 elected pods', () => {
   before(() => makeNamespace(world, 'burst'));
