@@ -8,6 +8,7 @@ import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycl
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
+import { DECISION } from './decision.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { describeCommit, describeMachine } from './machine.ts';
@@ -17,7 +18,7 @@ import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, COLD_SYNC, IDLE, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, DECISION, COLD_SYNC, IDLE, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

@@ -22,6 +22,8 @@ export interface GroupOfNodes {
   readonly shape: ResourceAmounts;
   /** As it was published, without holes; labels that all nodes share are among its own. */
   readonly published: Omit<NodeGroup, 'holes'>;
+  /** Equal for groups that admit the same pods. */
+  readonly key: string;
 }
 
 /** A hole with the digests of its nodes' names, where they were published. */
@@ -54,13 +56,19 @@ function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringM
     taints: group.taints ?? [],
     shape: parseResourceList(group.shape).amounts,
     published: { ...group, ...(Object.keys(labels).length > 0 && { labels }) },
+    key: JSON.stringify([labels, perNode, group.taints]),
   };
 }
 
 /** The rows that a pod may use. */
 export function openRows(pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]): OpenRows {
   const names = namedNodes(pod);
-  const verdicts = groups.map((group) => toVerdict(pod, group, names));
+  const remembered = verdictsOf(pod);
+  const verdicts = groups.map((group) => {
+    let verdict = remembered.get(group.key);
+    if (verdict === undefined) remembered.set(group.key, (verdict = toVerdict(pod, group, names)));
+    return verdict;
+  });
   const isByName = verdicts.some(({ kind }) => kind === 'by-name');
   const open = isByName ? Uint8Array.from(rows, (row) => (verdictOpens(verdicts[row.group], row) ? 1 : 0)) : new Uint8Array();
   return { groups: Uint8Array.from(verdicts, ({ kind }) => (kind === 'none' ? 0 : kind === 'all' ? 1 : 2)), rows: open };
@@ -70,6 +78,19 @@ type Verdict =
   | { readonly kind: 'none' | 'all' }
   /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not speak of. */
   | { readonly kind: 'by-name'; readonly named: ReadonlyMap<string, boolean>; readonly others: boolean };
+
+/** So many groups are remembered for the pods of one class; then it begins anew. */
+const MOST_GROUPS = 2_000;
+/** By requirements: what was concluded of groups, in whatever target. Most summaries change holes, and their groups stay. */
+const concluded = new WeakMap<NodeRequirements, Map<string, Verdict>>();
+
+function verdictsOf(pod: NodeRequirements): Map<string, Verdict> {
+  const verdicts = concluded.get(pod);
+  if (verdicts !== undefined && verdicts.size < MOST_GROUPS) return verdicts;
+  const fresh = new Map<string, Verdict>();
+  concluded.set(pod, fresh);
+  return fresh;
+}
 
 /** No node is called this. */
 const ANOTHER_NAME = '\0';

@@ -19,7 +19,7 @@ export interface TableRow {
 
 /** Weights by which the roomiest node is found: 1 ÷ allocatable of the group's nodes, 0 for a resource that does not count. */
 export interface RoomWeights {
-  readonly column: number;
+  readonly resource: string;
   /** By group. */
   readonly perUnit: Float64Array;
 }
@@ -49,6 +49,7 @@ export class HoleTable {
   #users: Int32Array;
   readonly #spare: number[] = [];
 
+  /** Rows must come in the order of their shares by the weights that {@link roomiest} is asked with, the largest first. */
   constructor(rows: readonly TableRow[]) {
     this.resources = [...new Set(rows.flatMap(({ free }) => [...free.keys()]))];
     this.#columns = new Map(this.resources.map((resource, column) => [resource, column]));
@@ -61,11 +62,6 @@ export class HoleTable {
     for (const [row, { free }] of rows.entries()) {
       for (const [resource, amount] of free) this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] = amount;
     }
-  }
-
-  /** Column of a resource; undefined when no node has it. */
-  columnOf(resource: string): number | undefined {
-    return this.#columns.get(resource);
   }
 
   /** The request in this table's columns. */
@@ -88,8 +84,11 @@ export class HoleTable {
 
   /** The first row of an open group that has room, or {@link NO_ROW}. */
   firstFit(request: RowRequest, open: OpenRows): number {
-    if (request.unknown.length > 0) return NO_ROW;
-    for (let row = 0; row < this.#rows; row += 1) {
+    return request.unknown.length > 0 ? NO_ROW : this.#firstFit(request, open, this.#rows);
+  }
+
+  #firstFit(request: RowRequest, open: OpenRows, end: number): number {
+    for (let row = 0; row < end; row += 1) {
       if (this.#isOpen(row, open) && this.#hasRoom(row, request)) return row;
     }
     return NO_ROW;
@@ -98,15 +97,12 @@ export class HoleTable {
   /** The row with room where most of the node is free, by the mean of the weighted resources, or {@link NO_ROW}. */
   roomiest(request: RowRequest, open: OpenRows, weights: readonly RoomWeights[]): number {
     if (request.unknown.length > 0) return NO_ROW;
-    let best = NO_ROW;
-    let most = -1;
-    for (let row = 0; row < this.#rows; row += 1) {
+    let best = this.#firstFit(request, open, this.#published); // of those, the first is the roomiest
+    let most = best === NO_ROW ? -1 : this.#shareFree(best, weights);
+    for (let row = this.#published; row < this.#rows; row += 1) {
       if (!this.#isOpen(row, open) || !this.#hasRoom(row, request)) continue;
       const share = this.#shareFree(row, weights);
-      if (share > most) {
-        most = share;
-        best = row;
-      }
+      if (share > most) [most, best] = [share, row];
     }
     return best;
   }
@@ -149,7 +145,7 @@ export class HoleTable {
   #shareFree(row: number, weights: readonly RoomWeights[]): number {
     const group = this.#group[row] ?? 0;
     let share = 0;
-    for (const { column, perUnit } of weights) share += (this.#free[row * this.resources.length + column] ?? 0) * (perUnit[group] ?? 0);
+    for (const { resource, perUnit } of weights) share += (this.#free[row * this.resources.length + (this.#columns.get(resource) ?? 0)] ?? 0) * (perUnit[group] ?? 0);
     return share;
   }
 

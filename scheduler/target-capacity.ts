@@ -62,9 +62,9 @@ export class TargetCapacity {
     this.#publishedFree = sums.free;
     this.#free = new Map(sums.free);
     this.#groups = groups;
-    this.#rows = rows;
-    this.#holes = new HoleTable(rows);
-    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(this.#holes.columnOf(resource), resource, { groups, rows }));
+    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, { groups, rows }));
+    this.#rows = roomiestFirst(rows, this.#weights);
+    this.#holes = new HoleTable(this.#rows);
   }
 
   /** Sums over all nodes, less what was taken; below zero where more was taken than the nodes have. */
@@ -155,9 +155,14 @@ function describe(missing: readonly string[], requests: ResourceAmounts): string
 }
 
 /** A node is as large as its group's shape, or else as the largest hole. */
-function toWeights(column: number | undefined, resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
-  if (column === undefined) return [];
+function toWeights(resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
+  if (!rows.some(({ free }) => free.has(resource))) return [];
   const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);
   for (const { group, free } of rows) largest[group] = Math.max(largest[group] ?? 0, free.get(resource) ?? 0);
-  return [{ column, perUnit: largest.map((amount) => (amount > 0 ? 1 / amount : 0)) }];
+  return [{ resource, perUnit: largest.map((amount) => (amount > 0 ? 1 / amount : 0)) }];
+}
+
+function roomiestFirst(rows: readonly CapacityRow[], weights: readonly RoomWeights[]): readonly CapacityRow[] {
+  const shareOf = ({ group, free }: CapacityRow) => weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
+  return rows.map((row) => ({ row, share: shareOf(row) })).toSorted((one, other) => other.share - one.share).map(({ row }) => row);
 }
