@@ -76,6 +76,23 @@ function withEntries(_key: string, value: unknown): unknown {
   return value instanceof Map || value instanceof Set ? [...value] : value;
 }
 
+/** Where the first of the highest ranks is that may count, or -1 when all are rejected. */
+function highestOf(ranks: Float64Array, mayCount?: (at: number) => boolean): number {
+  let best = -1;
+  let highest = REJECTED;
+  for (let i = 0; i < ranks.length; i += 1) {
+    const rank = ranks[i] as number;
+    if (rank > highest && (mayCount === undefined || mayCount(i))) {
+      highest = rank;
+      best = i;
+    }
+  }
+  return best;
+}
+
+/** Stands for a target that was not looked at yet. */
+const NOT_SEEN: TargetSnapshot = { ref: { kind: 'ClusterTarget', name: '' }, key: '', nodeName: '' };
+
 /** What is remembered for pods of one class, by place in the list of targets. */
 class PodClass {
   #targets: readonly TargetSnapshot[] = [];
@@ -99,15 +116,16 @@ class PodClass {
   #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[]): void {
     if (this.#targets !== targets) {
       this.#targets = targets;
-      this.#seen = [];
+      this.#seen = Array.from(targets, () => NOT_SEEN);
       this.#ranks = new Float64Array(targets.length);
       this.#rejections = Array.from(targets, () => undefined);
       this.#rejected = undefined;
     }
+    const seen = this.#seen; // this loop runs for every target in every decision
     for (let i = 0; i < targets.length; i += 1) {
       const target = targets[i];
-      if (target === undefined || target === this.#seen[i]) continue;
-      this.#seen[i] = target;
+      if (target === seen[i] || target === undefined) continue;
+      seen[i] = target;
       this.#judge(pod, target, i);
     }
   }
@@ -131,17 +149,8 @@ class PodClass {
   }
 
   #best(pod: PodToSchedule): number | undefined {
-    const ranks = this.#ranks;
-    const mayBeRefused = pod.refusals.size > 0;
-    let best: number | undefined;
-    let highest = REJECTED;
-    for (let i = 0; i < ranks.length; i += 1) {
-      const rank = ranks[i] ?? REJECTED;
-      if (rank <= highest || (mayBeRefused && this.#podRejection(pod, i) !== undefined)) continue;
-      highest = rank;
-      best = i;
-    }
-    return best;
+    const best = highestOf(this.#ranks, pod.refusals.size === 0 ? undefined : (i) => this.#podRejection(pod, i) === undefined);
+    return best < 0 ? undefined : best;
   }
 
   #podRejection(pod: PodToSchedule, i: number): Rejection | undefined {

@@ -70,19 +70,27 @@ const ALWAYS_SCORED = [CPU, 'memory'];
  * resource that the pod asks for (kube-scheduler `NodeResourcesFit`, LeastAllocated, over the whole target).
  */
 export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmounts): number {
-  const shares = freeShares(capacity, requests);
-  return shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  let [sum, count] = [0, 0];
+  const add = (resource: string) => {
+    sum += freeShare(capacity, requests, resource);
+    count += 1;
+  };
+  for (const resource of ALWAYS_SCORED) add(resource);
+  for (const resource of requests.keys()) if (resource !== PODS && !ALWAYS_SCORED.includes(resource)) add(resource);
+  return sum / count;
 }
 
 /** Free share of each resource that is scored, in [0,1], with the pod on the target. */
 function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readonly number[] {
   const resources = new Set([...ALWAYS_SCORED, ...requests.keys()]);
   resources.delete(PODS);
-  return [...resources].map((resource) => {
-    const total = capacity.allocatable.get(resource) ?? 0;
-    const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
-    return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that claims more free than it has is not better for it
-  });
+  return [...resources].map((resource) => freeShare(capacity, requests, resource));
+}
+
+function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
+  const total = capacity.allocatable.get(resource) ?? 0;
+  const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
+  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that claims more free than it has is not better for it
 }
 
 /** How evenly the resources would be used: 1 when all are used alike (kube-scheduler `NodeResourcesBalancedAllocation`, dominant against least). */

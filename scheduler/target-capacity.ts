@@ -31,6 +31,8 @@ export function toRequirements(spec: PodSpec): NodeRequirements {
 /** Whether a node can take a pod now, or what is in the way on the node that comes nearest. */
 export type NodeFit = { readonly kind: 'fits' } | { readonly kind: 'no-node'; readonly reason: string; readonly message: string };
 
+const FITS: NodeFit = { kind: 'fits' };
+
 /** Capacity that is held for one pod. */
 export interface Taken {
   readonly requests: ResourceAmounts;
@@ -81,8 +83,8 @@ export class TargetCapacity {
   /** As {@link hasRoomFor}, with what is in the way. */
   fit(pod: NodeRequirements): NodeFit {
     if (this.#groups.length === 0) return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
-    if (this.hasRoomFor(pod)) return { kind: 'fits' };
     const { open, request } = this.#compile(pod);
+    if (this.#holes.firstFit(request, open) !== NO_ROW) return FITS;
     if (!open.groups.some((verdict) => verdict !== 0)) {
       return { kind: 'no-node', reason: 'NodeSelectorOrTaints', message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate' };
     }

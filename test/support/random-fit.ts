@@ -111,7 +111,7 @@ function planCase(id: string, namespace: string, random: RandomSource): PlannedC
 
 function randomNode(name: string, id: string, random: RandomSource): Node {
   const room: ResourceList = {
-    cpu: `${500 + random.below(8) * 500}m`, memory: `${1 + random.below(8)}Gi`, pods: `${random.oneOf([1, 2, 3, 110])}`, 'ephemeral-storage': `${1 + random.below(20)}Gi`,
+    cpu: `${1_000 + random.below(9) * 1_000}m`, memory: `${3 + random.below(24)}Gi`, pods: `${random.oneOf([1, 3, 110, 110])}`, 'ephemeral-storage': `${4 + random.below(20)}Gi`,
     ...(random.chance(0.4) && { [GPU]: `${random.below(5)}` }), ...(random.chance(0.2) && { 'example.com/fpga': `${random.below(3)}` }),
     ...(random.chance(0.2) && { 'hugepages-2Mi': `${random.below(5) * 64}Mi` }),
   };
@@ -120,7 +120,7 @@ function randomNode(name: string, id: string, random: RandomSource): Node {
     ...(random.chance(0.5) && { disk: random.oneOf(['ssd', 'hdd', '']) }), ...(random.chance(0.5) && { rank: random.oneOf(['1', '5', '10', '0', 'x', '007']) }),
   };
   const taint = (): Taint => ({ key: random.oneOf(['team', 'gpu']), value: random.oneOf(['a', 'b', '']), effect: random.oneOf(['NoSchedule', 'NoSchedule', 'NoExecute', 'PreferNoSchedule']) });
-  const taints = random.chance(0.35) ? [taint()] : [];
+  const taints = random.chance(0.3) ? [taint()] : [];
   const ready = !random.chance(0.08);
   const annotations = ready ? { [kwokNodeAnnotation.key]: kwokNodeAnnotation.value } : {}; // which keeps its heart beating
   return {
@@ -139,7 +139,7 @@ function randomPod(name: string, { namespace, id, nodes }: { readonly namespace:
     [CASE]: id, ...(random.chance(0.2) && { zone: random.oneOf(['a', 'b']) }), ...(random.chance(0.1) && { disk: 'ssd' }),
     ...(random.chance(0.1) && { 'kubernetes.io/hostname': random.oneOf(nodes).metadata.name! }),
   };
-  const spec = { ...randomSpec(random), nodeSelector, tolerations: randomTolerations(random), ...(random.chance(0.4) && { affinity: randomAffinity(nodes, random) }) };
+  const spec = { ...randomSpec(random), nodeSelector, tolerations: randomTolerations(random), ...(random.chance(0.3) && { affinity: randomAffinity(nodes, random) }) };
   return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace, name }, spec };
 }
 
@@ -187,8 +187,8 @@ function randomResources(random: RandomSource, mostCpu: number): object {
     ...(random.chance(0.2) && { 'ephemeral-storage': `${random.below(6_000)}Mi` }),
   };
   const devices: ResourceList = {
-    ...(random.chance(0.12) && { [GPU]: `${1 + random.below(2)}` }), ...(random.chance(0.05) && { 'example.com/fpga': '1' }),
-    ...(random.chance(0.06) && { cpu: '2', memory: '2Gi', 'hugepages-2Mi': `${64 * (1 + random.below(2))}Mi` }),
+    ...(random.chance(0.08) && { [GPU]: `${1 + random.below(2)}` }), ...(random.chance(0.03) && { 'example.com/fpga': '1' }),
+    ...(random.chance(0.03) && { cpu: '2', memory: '2Gi', 'hugepages-2Mi': `${64 * (1 + random.below(2))}Mi` }),
   };
   const limits = { ...devices, ...(random.chance(0.2) && { cpu: '2500m', memory: '3Gi' }) };
   return { resources: { requests: { ...requests, ...devices }, limits } };

@@ -85,7 +85,7 @@ describe('fitsOnNode', () => {
     'a pod that one node can take fits': [capacityOf(holesOf(roomy)), needs({ cpu: '4', memory: '8Gi' }), 'fits'],
     'two halves of room are not one whole': [capacityOf(holesOf({ ...roomy, cpu: '2' }, { ...roomy, cpu: '2' })), needs({ cpu: '3' }), 'InsufficientResources: no node has 3 cpu free'],
     'CPU on one node and memory on another do not add up': [
-      capacityOf(holesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2Gi memory free',
+      capacityOf(holesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2 cpu free',
     ],
     'a node that is out of pods takes none': [capacityOf(holesOf({ ...roomy, pods: '0' })), needs({}), 'InsufficientResources: no node has 1 pods free'],
     'a resource that no node has is named': [capacityOf(holesOf(roomy)), needs({ [GPU]: '1' }), `InsufficientResources: no node has 1 ${GPU} free`],
