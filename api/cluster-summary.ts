@@ -56,6 +56,16 @@ export interface ReducedDetail {
   readonly nodes?: number;
 }
 
+/** What a source may use of the cluster. */
+export interface LentShare {
+  /** UID of the source's kube-system Namespace, or `*` for each source that is not listed. */
+  readonly source: string;
+  /** Most that all of its delegates may have; what is not listed has no limit. */
+  readonly limits: ResourceList;
+  /** No new delegates are taken. */
+  readonly cordoned?: true;
+}
+
 /** Capacity of a cluster. Sums are over the nodes that may take pods. */
 export interface ClusterSummary extends KubernetesObject {
   readonly capacity?: ResourceList;
@@ -69,6 +79,8 @@ export interface ClusterSummary extends KubernetesObject {
   readonly commonLabels?: StringMap;
   readonly nodeGroups?: readonly NodeGroup[];
   readonly reduced?: ReducedDetail;
+  /** What ResourceShares lend to sources; a source that is not listed may use all. */
+  readonly shares?: readonly LentShare[];
   /** What the figures were computed from. */
   readonly observed?: {
     /** Up to which resourceVersion of pods they hold; versions of one cluster can be compared (KEP-5504). */
@@ -140,6 +152,22 @@ const REDUCED: Schema = {
   },
 };
 
+const SHARES: Schema = {
+  type: 'array',
+  description: 'What ResourceShares lend to sources.',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['source'],
+  items: {
+    type: 'object',
+    required: ['source', 'limits'],
+    properties: {
+      source: { type: 'string', description: "UID of the source's kube-system Namespace, or * for each source that is not listed." },
+      limits: { ...RESOURCE_LIST, description: 'Most that all of its delegate pods may have.' },
+      cordoned: { type: 'boolean', description: 'No new delegate pods are taken.' },
+    },
+  },
+};
+
 const OBSERVED: Schema = {
   type: 'object',
   description: 'What the figures were computed from.',
@@ -173,6 +201,7 @@ export const CLUSTER_SUMMARY_KIND: KindDefinition = {
     commonLabels: { type: 'object', description: 'Labels that all nodes have with one value.', additionalProperties: { type: 'string' } },
     nodeGroups: { type: 'array', description: 'Nodes alike in labels and taints.', 'x-kubernetes-list-type': 'atomic', items: NODE_GROUP },
     reduced: REDUCED,
+    shares: SHARES,
     observed: OBSERVED,
   },
 };

@@ -4,6 +4,7 @@ import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
+import type { ResourceShare } from './resource-share.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
 
 /** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
@@ -78,6 +79,7 @@ export const SOURCES = admiralty<Source>('sources', 'Source', true);
 export const CLUSTER_SOURCES = admiralty<ClusterSource>('clustersources', 'ClusterSource', false);
 export const POD_CHAPERONS = admiralty<PodChaperon>('podchaperons', 'PodChaperon', true);
 export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', 'ClusterSummary', false);
+export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 

@@ -155,7 +155,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   signal.throwIfAborted();
   if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options) }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, sourceId, proxies, targets, events, takesPods: options.target, logger }, signal);
-  if (runs('virtual-node')) startVirtualNode({ source: client, targets, logger }, signal);
+  if (runs('virtual-node')) startVirtualNode({ source: client, sourceId, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 

@@ -8,8 +8,10 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
+import type { Shares } from './share-controller.ts';
 import type { TargetPod } from './target-pod.ts';
 
 /** What the controller works with. */
@@ -17,28 +19,35 @@ export interface ChaperonOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
+  /** What sources may use of this cluster. */
+  readonly shares: Shares;
   readonly logger: Logger;
 }
 
 const CONCURRENCY = 64;
 /** A delegate that was rejected is tried again this often, in ms, until its source takes the chaperon back. */
 const REJECTION_RETRY_MS = 30_000;
+/** How soon it is looked again whether the shares of this cluster are known, in ms. */
+const SHARES_RETRY_MS = 200;
 
 /** Starts the controller. It writes nothing before all chaperons and pods are known. */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): void {
-  const { client, pods, logger } = options;
+  const { client, pods, shares, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
-  const control = new ChaperonControl(client, pods, chaperons);
+  const control = new ChaperonControl({ client, pods, shares }, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);
   const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   chaperons.onChange((key, before, after) => {
     if (before !== undefined && before.metadata.uid !== after?.metadata.uid) control.forget(before);
+    shares.observe(key, after, pods.get(key));
     controller.enqueue(key);
   });
   pods.onChange((key, before, after) => {
     if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
     control.observe(before, after);
+    if (after === undefined) shares.ledger.release(key);
+    else shares.observe(key, chaperons.get(key), after);
     controller.enqueue(key);
   });
   void chaperons.run(signal);
@@ -47,13 +56,15 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): v
 class ChaperonControl {
   readonly #client: ClusterClient;
   readonly #pods: Informer<Pod, TargetPod>;
+  readonly #shares: Shares;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
 
-  constructor(client: ClusterClient, pods: Informer<Pod, TargetPod>, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor({ client, pods, shares }: Omit<ChaperonOptions, 'logger'>, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
     this.#pods = pods;
+    this.#shares = shares;
     this.#chaperons = chaperons;
   }
 
@@ -93,17 +104,26 @@ class ChaperonControl {
   }
 
   async #create(chaperon: PodChaperon, { pod, thenClear }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    const key = objectKey(chaperon.metadata);
+    const share = this.#shares.admit(key, chaperon);
+    if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
+    if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
     try {
       await this.#client.create(PODS, pod, signal);
       await executePlan(this.#client, thenClear, signal);
       return DONE;
     } catch (error) {
+      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // one that was made all the same is counted when it is seen
       // Ours or not: the watch brings it, and the plan tells them apart.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
-      await this.#act(chaperon, reportRejection(chaperon, messageOf(error), Date.now()), signal);
-      return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
+      return this.#refuse(chaperon, messageOf(error), signal);
     }
+  }
+
+  async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
+    await this.#act(chaperon, reportRejection(chaperon, message, Date.now()), signal);
+    return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
   }
 
   async #collectOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {

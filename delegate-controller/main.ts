@@ -11,6 +11,7 @@ import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { startChaperons } from './chaperon-controller.ts';
 import { startFollow } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
+import { Shares } from './share-controller.ts';
 import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
 
@@ -35,7 +36,9 @@ export function startDelegateController({ client, sourceId, proxies, targets, ev
   startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
   if (!takesPods) return;
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
-  startChaperons({ client, pods, logger: own }, signal);
-  startSummary({ client, pods, logger: own }, signal);
+  const shares = new Shares({ client, pods, logger: own });
+  startChaperons({ client, pods, shares, logger: own }, signal);
+  startSummary({ client, pods, shares, logger: own }, signal);
+  shares.run(signal);
   void pods.run(signal);
 }

@@ -10,6 +10,7 @@ import { toClusterSummary } from './cluster-summary.ts';
 import { NodeGrouper } from './node-groups.ts';
 import { NodeLedger } from './node-ledger.ts';
 import { toTargetNodeRecord, type TargetNode } from './target-node.ts';
+import type { Shares } from './share-controller.ts';
 import type { TargetPod } from './target-pod.ts';
 
 /** What the reporter works with. */
@@ -17,6 +18,8 @@ export interface SummaryOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
+  /** What sources may use of this cluster. */
+  readonly shares: Shares;
   readonly logger: Logger;
 }
 
@@ -31,9 +34,9 @@ const HEARTBEAT_MS = 60_000;
 
 /** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
-  const { client, pods, logger } = options;
+  const { client, pods, shares, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  const reporter = new SummaryReporter(client, () => pods.resourceVersion);
+  const reporter = new SummaryReporter(client, shares, () => pods.resourceVersion);
   const ready = Promise.all([nodes.synced, pods.synced]);
   const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
@@ -44,6 +47,7 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
   pods.onChange((_key, before, after) => {
     if (reporter.observe(before, after)) changed();
   });
+  shares.onChange(changed);
   changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);
 }
@@ -52,6 +56,7 @@ class SummaryReporter {
   readonly ledger = new NodeLedger();
   readonly #grouper = new NodeGrouper();
   readonly #client: ClusterClient;
+  readonly #shares: Shares;
   readonly #podsResourceVersion: () => string;
   #published: string | undefined;
   #publishedAt = 0;
@@ -60,8 +65,9 @@ class SummaryReporter {
   /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
   #delegateGotNode = false;
 
-  constructor(client: ClusterClient, podsResourceVersion: () => string) {
+  constructor(client: ClusterClient, shares: Shares, podsResourceVersion: () => string) {
     this.#client = client;
+    this.#shares = shares;
     this.#podsResourceVersion = podsResourceVersion;
   }
 
@@ -77,7 +83,10 @@ class SummaryReporter {
     if (ms > 0) return { kind: 'requeue-after', ms };
     this.#gatheringSince = undefined;
     const now = performance.now();
-    const summary = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: this.#podsResourceVersion(), time: new Date().toISOString() });
+    const capacity = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: this.#podsResourceVersion(), time: new Date().toISOString() });
+    this.#shares.ledger.setTotal(capacity.allocatable ?? {});
+    const shares = this.#shares.ledger.published();
+    const summary = shares.length === 0 ? capacity : { ...capacity, shares };
     const { observed: _observed, ...figures } = summary;
     const text = JSON.stringify(figures);
     const restMs = this.#publishedAt + HEARTBEAT_MS - now;

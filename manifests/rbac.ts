@@ -74,6 +74,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['services'], [...READ, 'patch']), // marks those that follow elected pods
     rule('networking.k8s.io', ['ingresses'], [...READ, 'patch']),
     rule('', ['nodes'], READ),
+    rule(ISTHMUS_GROUP, ['resourceshares'], ['list', 'watch']),
+    rule(ISTHMUS_GROUP, ['resourceshares/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create']), // a create cannot be limited to a name
     onlyNamed(rule(ADMIRALTY_GROUP, ['clustersummaries'], ['update', 'patch']), [CLUSTER_SUMMARY_NAME]),
   ],

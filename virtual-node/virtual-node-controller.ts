@@ -17,6 +17,8 @@ import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, 
 /** What the controller works with. */
 export interface VirtualNodeOptions {
   readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
   readonly targets: TargetClusters;
   readonly logger: Logger;
 }
@@ -38,7 +40,7 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
     selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` },
     project: withoutManagedFields,
   });
-  const control = new VirtualNodes(source, targets, nodes);
+  const control = new VirtualNodes(options, nodes);
   const ready = Promise.all([nodes.synced, targets.untilSynced()]);
   const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>) =>
     startController({ name, reconcile, concurrency: 8, logger, ready }, signal);
@@ -53,13 +55,15 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
 
 class VirtualNodes {
   readonly #source: ClusterClient;
+  readonly #sourceId: string;
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
   /** When the free figures of a target were last written, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
-  constructor(source: ClusterClient, targets: TargetClusters, nodes: Informer<Node, Node>) {
+  constructor({ source, sourceId, targets }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
+    this.#sourceId = sourceId;
     this.#targets = targets;
     this.#nodes = nodes;
   }
@@ -93,7 +97,7 @@ class VirtualNodes {
     const wanted = toVirtualNode(target.ref, summary);
     if (node === undefined || !showsIdentity(node, wanted)) await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal);
     if (node === undefined) await this.renewLease(name, signal);
-    const status = toVirtualNodeStatus(summary, node, new Date().toISOString());
+    const status = toVirtualNodeStatus(summary, this.#sourceId, node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
     return DONE;

@@ -2,6 +2,8 @@
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Condition, Lease, Node, ResourceList, StringMap } from '../api/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
+import { ANY_SOURCE } from '../api/resource-share.ts';
+import { formatResourceList, parseResourceList } from '../model/resources.ts';
 import { setCondition } from '../model/conditions.ts';
 import { virtualNodeName } from '../model/names.ts';
 import type { TargetRef } from '../model/target-ref.ts';
@@ -57,13 +59,22 @@ export interface VirtualNodeStatus {
  * Status of a virtual node: totals of the target. Ready stays True while the target cannot be reached, for a node that is NotReady
  * has its pods deleted, and an unreachable target is not a mass deletion (design D14); the target's own conditions tell.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(summary: ClusterSummary, sourceId: string, before: Node | undefined, now: string): VirtualNodeStatus {
   const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
   return {
     capacity: summary.capacity ?? {},
-    allocatable: summary.allocatable ?? {},
+    allocatable: lentTo(summary, sourceId),
     conditions: setCondition(before?.status?.conditions, ready, now),
   };
+}
+
+/** What the source may use: of each resource the lesser of what the target has and what its ResourceShare lends. A cordoned share lends no pods. */
+function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string): ResourceList {
+  const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
+  if (share === undefined) return allocatable;
+  const limits = parseResourceList({ ...share.limits, ...(share.cordoned === true && { pods: '0' }) }).amounts;
+  const lent = [...parseResourceList(allocatable).amounts].map(([resource, amount]) => [resource, Math.min(amount, limits.get(resource) ?? amount)] as const);
+  return formatResourceList(new Map(lent));
 }
 
 /** The merge patch after which the Node has this status: resources that the target has lost are taken away. */

@@ -43,8 +43,9 @@ describe('customResourceDefinitions', () => {
     ['clustersummaries', 'mcsum', 'Cluster'],
     ['placementpolicies', 'pp', 'Namespaced'],
     ['clusterplacementpolicies', 'cpp', 'Cluster'],
+    ['resourceshares', 'share', 'Cluster'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

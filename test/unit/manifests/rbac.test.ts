@@ -55,6 +55,8 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('services', ...READ, 'patch'),
       ...each('ingresses', ...READ, 'patch'),
       ...each('nodes', ...READ),
+      ...each('resourceshares', 'list', 'watch'),
+      ...each('resourceshares/status', 'patch'),
       ...each('clustersummaries', 'create'),
       ...each('clustersummaries=singleton', 'update', 'patch'),
     ],

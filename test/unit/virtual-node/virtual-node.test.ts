@@ -74,21 +74,34 @@ describe('showsIdentity', () => {
 
 describe('toVirtualNodeStatus', () => {
   it('shows the totals of the target', () => {
-    const { capacity, allocatable } = toVirtualNodeStatus(frozen({ metadata: {}, capacity: { cpu: '9' }, allocatable: { cpu: '8' } }), undefined, NOW);
+    const { capacity, allocatable } = toVirtualNodeStatus(frozen({ metadata: {}, capacity: { cpu: '9' }, allocatable: { cpu: '8' } }), 'source', undefined, NOW);
     assert.deepEqual([capacity, allocatable], [{ cpu: '9' }, { cpu: '8' }]);
   });
 
-  it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, undefined, NOW).capacity, {}));
+  const shares = [{ source: 'source', limits: { cpu: '2', 'example/gpu': '1' } }, { source: 'stopped', limits: {}, cordoned: true as const }, { source: '*', limits: { cpu: '20', memory: '1Gi' } }];
+  const lent: Record<string, object> = {
+    'source': { cpu: '2', memory: '8Gi', pods: '9' },
+    'stopped': { cpu: '8', memory: '8Gi', pods: '0' },
+    'any other': { cpu: '8', memory: '1Gi', pods: '9' },
+  };
+  for (const [source, allocatable] of Object.entries(lent)) {
+    it(`shows to ${source} what is lent to it, and no resource that the target lacks`, () => {
+      const summary = { metadata: {}, allocatable: { cpu: '8', memory: '8Gi', pods: '9' }, shares };
+      assert.deepEqual(toVirtualNodeStatus(frozen(summary), source, undefined, NOW).allocatable, allocatable);
+    });
+  }
+
+  it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, 'source', undefined, NOW).capacity, {}));
 
   it('is ready: a node that is not has its pods deleted', () => {
-    const [ready] = toVirtualNodeStatus(aSummary(), undefined, NOW).conditions;
+    const [ready] = toVirtualNodeStatus(aSummary(), 'source', undefined, NOW).conditions;
     assert.deepEqual([ready?.type, ready?.status, ready?.lastTransitionTime], ['Ready', 'True', NOW]);
-    assert.equal(toVirtualNodeStatus(aSummary(), aNode(withReady('Unknown')), NOW).conditions[0]?.status, 'True');
+    assert.equal(toVirtualNodeStatus(aSummary(), 'source', aNode(withReady('Unknown')), NOW).conditions[0]?.status, 'True');
   });
 
   it('keeps since when it is ready, and the conditions of others', () => {
     const before = { ...aNode(), status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: THEN }, { type: 'DiskPressure', status: 'False' }] } } as Node;
-    const { conditions } = toVirtualNodeStatus(aSummary(), frozen(before), NOW);
+    const { conditions } = toVirtualNodeStatus(aSummary(), 'source', frozen(before), NOW);
     assert.equal(conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime, THEN);
     assert.ok(conditions.some(({ type }) => type === 'DiskPressure'));
   });
@@ -98,17 +111,17 @@ describe('toVirtualNodeStatus', () => {
     fc.assert(
       fc.property(room, room, (before, now) => {
         const stored: Node = { ...aNode(), status: { capacity: before, allocatable: before } };
-        const wanted = toVirtualNodeStatus(aSummary(now), stored, NOW);
+        const wanted = toVirtualNodeStatus(aSummary(now), 'source', stored, NOW);
         const after = { ...stored, status: afterMergePatch(stored.status, toStatusPatch(frozen(stored), wanted)) } as Node;
-        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), after, '2026-01-03T00:00:00Z')), true);
+        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), 'source', after, '2026-01-03T00:00:00Z')), true);
       }),
     );
   });
 
   it('is not shown by a node that says something else', () => {
-    const stored: Node = { ...aNode(), status: toVirtualNodeStatus(aSummary({ cpu: '8', memory: '1Gi' }), undefined, THEN) };
+    const stored: Node = { ...aNode(), status: toVirtualNodeStatus(aSummary({ cpu: '8', memory: '1Gi' }), 'source', undefined, THEN) };
     for (const capacity of [{ cpu: '8' }, { cpu: '8', memory: '2Gi' }, { cpu: '8', memory: '1Gi', pods: '1' }, { cpu: '8', pods: '1Gi' }]) {
-      assert.equal(showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), stored, NOW)), false, JSON.stringify(capacity));
+      assert.equal(showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), 'source', stored, NOW)), false, JSON.stringify(capacity));
     }
   });
 });
