@@ -3,6 +3,7 @@
 // A listener or projection that throws is logged and passed over: it must not stop the others from being told.
 import type { KubernetesObject } from '../api/core.ts';
 import { messageOf } from '../process/errors.ts';
+import { informerMetrics } from '../process/metrics.ts';
 import { RecordIndex } from './record-index.ts';
 import { reflect, type ReflectorSink, type ReflectorSource } from './reflector.ts';
 
@@ -57,7 +58,13 @@ export class Informer<T extends KubernetesObject, R> {
 
   /** Starts to follow the collection until `signal` is aborted. Add listeners before. */
   async run(signal: AbortSignal): Promise<void> {
+    const metrics = informerMetrics(this.#options.type.plural, () => this.size);
+    this.onListed(metrics.listed);
+    this.onConnection(({ kind }) => {
+      if (kind === 'broken') metrics.broke();
+    });
     await reflect(this.#options, this.#sink(), signal);
+    metrics.ended();
     this.#resolveSynced();
   }
 

@@ -7,6 +7,7 @@ import { forwardAbort, onAbort } from './abort.ts';
 import { toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
 import { CallGate } from './call-gate.ts';
+import { measured } from './call-metrics.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CredentialSource } from './credential-source.ts';
 import { NotLeaderError, type Fence } from './fence.ts';
@@ -147,7 +148,7 @@ export class Transport {
     if (call.fence?.holds() === false) throw new NotLeaderError();
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
     const bounds = { maxBytes: MAX_ANSWER_BYTES, timeoutMs, fence: call.fence };
-    return sendCall(access.calls, this.#toRequest(access, call), bounds, signal);
+    return measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
   }
 
   async #openStream(access: ClusterAccess, call: Call, signal: AbortSignal): Promise<OpenStream> {

@@ -11,6 +11,23 @@ export function collectProcessMetrics(): void {
 }
 
 const LATENCY_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
+const requests = new Histogram({
+  name: 'isthmus_api_request_duration_seconds', help: 'How long a call to an API server took, by what became of it.', labelNames: ['verb', 'resource', 'code'],
+  buckets: LATENCY_BUCKETS, registers: [METRICS],
+});
+const lists = new Counter({ name: 'isthmus_informer_lists_total', help: 'Lists that were read to their end; the first of each collection counts.', labelNames: ['resource'], registers: [METRICS] });
+const breaks = new Counter({ name: 'isthmus_informer_watch_breaks_total', help: 'Watches that ended with an error, or could not be opened.', labelNames: ['resource'], registers: [METRICS] });
+const informers = new Set<{ readonly resource: string; readonly size: () => number }>();
+METRICS.registerMetric(
+  new Gauge({
+    name: 'isthmus_informer_objects', help: 'Objects that are remembered.', labelNames: ['resource'], registers: [],
+    collect() {
+      this.reset();
+      for (const { resource, size } of informers) this.inc({ resource }, size());
+    },
+  }),
+);
+
 const queues = new Map<string, () => number>();
 const leases = new Map<string, () => boolean>();
 
@@ -63,4 +80,25 @@ export function queueMetrics(name: string, depth: () => number): QueueMetrics {
 /** Shows whether a lease is held; asked at each scrape. */
 export function leaseMetric(lease: string, holds: () => boolean): void {
   leases.set(lease, holds);
+}
+
+/** Notes a call to an API server that took `ms`; `code` is the status of its answer, or `none`. */
+export function observeApiCall(labels: { readonly verb: string; readonly resource: string; readonly code: string }, ms: number): void {
+  requests.observe({ ...labels }, ms / 1_000);
+}
+
+/** What an informer tells. */
+export interface InformerMetrics {
+  listed(): void;
+  broke(): void;
+  /** The informer follows no more. */
+  ended(): void;
+}
+
+/** Metrics of an informer of a resource; those of several clusters are added up. `size` is asked at each scrape. */
+export function informerMetrics(resource: string, size: () => number): InformerMetrics {
+  const informer = { resource, size };
+  informers.add(informer);
+  const [listed, broke] = [lists.labels(resource), breaks.labels(resource)];
+  return { listed: () => listed.inc(), broke: () => broke.inc(), ended: () => void informers.delete(informer) };
 }
