@@ -34,7 +34,7 @@ export class CredentialSource {
   /** Whether it is time to read again. */
   get isDue(): boolean {
     if (this.#replaced || this.#readAt === -Infinity) return true;
-    return this.canChange && performance.now() - this.#readAt > this.#maxAgeMs;
+    return this.canChange && performance.now() - this.#readAt >= this.#maxAgeMs;
   }
 
   /** Takes over another connection. */

@@ -59,7 +59,7 @@ export class Informer<T extends KubernetesObject, R> {
   /** Starts to follow the collection until `signal` is aborted. Add listeners before. */
   async run(signal: AbortSignal): Promise<void> {
     const metrics = informerMetrics(this.#options.type.plural, () => this.size);
-    this.onListed(metrics.listed);
+    this.onListed(() => metrics.listed());
     this.onConnection(({ kind }) => {
       if (kind === 'broken') metrics.broke();
     });

@@ -44,6 +44,8 @@ export interface WatchStream {
 
 /** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
 const MAX_ANSWER_BYTES = 128 << 20;
+/** Credentials are looked at so often in the time after which they are due: a look that comes just too early costs a part of it only. */
+const LOOKS_PER_AGE = 4;
 /** How long to wait after a 429 that does not say it, in ms. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
@@ -211,7 +213,7 @@ export class Transport {
     this.#connection = fresh.connection;
     this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings);
     before?.retire();
-    this.#lookTimer ??= this.#credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs).unref() : undefined;
+    this.#lookTimer ??= this.#credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
     return this.#access;
   }
 

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import * as fc from 'fast-check';
+import { LeaderElection } from '../../../kubernetes/leader-election.ts';
+import { LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
+import { LeaseStore, type CallFate } from '../../support/lease-store.ts';
+import { SILENT } from '../../support/scripted-api-server.ts';
+
+const QUICK: CallFate = { thereMs: 5, backMs: 5 };
+const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
+
+/** Elections in virtual time; all replicas have clocks of their own, which run alike and show what they like. */
+class World {
+  readonly store = new LeaseStore();
+  readonly told: string[] = [];
+  now = 0;
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  /** Starts a replica; `fate` is asked for each of its calls. */
+  replica(identity: string, fate: () => CallFate = () => QUICK, clockOffset = 0): { readonly election: LeaderElection; stop(): Promise<void> } {
+    const election = new LeaderElection({
+      client: this.store.client(identity, fate), namespace: 'ns', name: 'lease', identity, logger: SILENT, isHolderGone: () => false,
+      clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
+    });
+    election.listen({ leading: () => this.told.push(`${identity} leads`), lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`) });
+    const stopped = new AbortController();
+    const running = election.run(stopped.signal);
+    const stop = async () => {
+      stopped.abort();
+      await this.pass(2 * LEASE_TIMINGS.callMs);
+      await running;
+    };
+    this.#ends.push(stop);
+    return { election, stop };
+  }
+
+  /** Lets time pass in small steps; `look` is called after each. */
+  async pass(ms: number, look: () => void = () => undefined): Promise<void> {
+    for (const end = this.now + ms; this.now < end; ) {
+      const step = Math.min(50, end - this.now);
+      this.now += step;
+      mock.timers.tick(step);
+      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+      look();
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends) await end();
+  }
+}
+
+describe('LeaderElection in virtual time', () => {
+  let world: World;
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    world = new World();
+  });
+  afterEach(async () => {
+    await world.end();
+    mock.timers.reset();
+  });
+
+  it('takes a lease that nobody has with one call, and keeps it with one call in each interval', async () => {
+    const { election } = world.replica('a');
+    await world.pass(100);
+    assert.equal(election.holds(), true);
+    await world.pass(60_000, () => assert.equal(election.holds(), true));
+    const { length } = world.store.writers;
+    assert(length >= 9 && length <= 12, `${length} writes in a minute`);
+  });
+
+  it('stands by while another one renews, and takes over only when the lease has run out', async () => {
+    let isCut = false;
+    const a = world.replica('a', () => (isCut ? LOST : QUICK));
+    await world.pass(100);
+    const b = world.replica('b');
+    await world.pass(30_000, () => assert.equal(b.election.holds(), false));
+    isCut = true;
+    const cutAt = world.now;
+    let [ended, taken] = [0, 0];
+    await world.pass(40_000, () => {
+      assert(!(a.election.holds() && b.election.holds()));
+      if (!a.election.holds()) ended ||= world.now;
+      if (b.election.holds()) taken ||= world.now;
+    });
+    assert(ended - cutAt <= LEASE_TIMINGS.renewWithinMs + 100, 'acts no longer than its own limit');
+    assert(taken - ended >= LEASE_TIMINGS.leaseMs - LEASE_TIMINGS.renewWithinMs - 100, 'with room between');
+    assert(taken - cutAt <= LEASE_TIMINGS.leaseMs + 2 * LEASE_TIMINGS.retryMs, 'and nobody waits for longer than needed');
+    isCut = false;
+    await world.pass(20_000);
+    assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
+  });
+
+  it('gives the lease back when it ends, so that the next one need not wait for it to run out', async () => {
+    const a = world.replica('a');
+    await world.pass(100);
+    const b = world.replica('b');
+    await world.pass(3_000);
+    await a.stop();
+    assert.equal(a.election.holds(), false);
+    await world.pass(1.2 * LEASE_TIMINGS.retryMs + 100);
+    assert.equal(b.election.holds(), true);
+  });
+
+  it('leads on when the answer to a renewal was lost, for the renewal was done', async () => {
+    let calls = 0;
+    const { election } = world.replica('a', () => ((calls += 1) % 5 === 0 ? { ...QUICK, lost: 'back' } : QUICK));
+    await world.pass(100);
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+    assert.deepEqual(world.told, ['a leads']);
+  });
+
+  it('counts its right from before the request: a slow answer does not make it longer', async () => {
+    let fate: CallFate = { thereMs: 0, backMs: 2_000 };
+    const { election } = world.replica('a', () => fate);
+    await world.pass(2_050);
+    assert.equal(election.holds(), true);
+    assert(election.msLeft() <= LEASE_TIMINGS.leaseMs - 2_000);
+    fate = LOST;
+    await world.pass(LEASE_TIMINGS.renewWithinMs - 2_050 - 50);
+    assert.equal(election.holds(), true);
+    await world.pass(100);
+    assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
+  });
+
+  it('never has two that hold it, whatever is slow or lost, and whatever their clocks show', async () => {
+    const fate = fc.record(
+      { thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }), lost: fc.constantFrom('there' as const, 'back' as const) },
+      { requiredKeys: ['thereMs', 'backMs'] },
+    );
+    const phase = fc.record({ ms: fc.integer({ min: 100, max: 20_000 }), fates: fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(QUICK) }, fate), { minLength: 3, maxLength: 3 }) });
+    const offset = fc.integer({ min: -1e7, max: 1e7 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }), fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
+        world = new World();
+        let fates: readonly CallFate[] = [QUICK, QUICK, QUICK];
+        const replicas = offsets.map((clock, i) => world.replica(`r${i}`, () => fates[i] ?? QUICK, clock));
+        const look = () => assert(replicas.filter(({ election }) => election.holds()).length <= 1, `two hold it at ${world.now}`);
+        for (const { ms, fates: next } of phases) {
+          fates = next;
+          await world.pass(ms, look);
+        }
+        fates = [QUICK, QUICK, QUICK];
+        await world.pass(LEASE_TIMINGS.leaseMs + LEASE_TIMINGS.callMs + 3 * LEASE_TIMINGS.retryMs, look);
+        assert.equal(replicas.filter(({ election }) => election.holds()).length, 1, 'and one in the end');
+        await world.end();
+      }),
+      { numRuns: 12 },
+    );
+  });
+});
