@@ -19,8 +19,8 @@ describe('metrics', () => {
   });
 
   it('take the time of calls in seconds', async () => {
-    observeApiCall({ verb: 'get', resource: 'pods', code: '200' }, 250);
-    assert.equal(await line('isthmus_api_request_duration_seconds_sum{verb="get",resource="pods",code="200"}'), 'isthmus_api_request_duration_seconds_sum{verb="get",resource="pods",code="200"} 0.25');
+    observeApiCall({ verb: 'get', resource: 'of-metrics-test', code: '200' }, 250);
+    assert.equal(await line('isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"}'), 'isthmus_api_request_duration_seconds_sum{verb="get",resource="of-metrics-test",code="200"} 0.25');
   });
 
   it('add up the informers of one resource, and forget those that ended', async () => {
@@ -35,12 +35,12 @@ describe('metrics', () => {
   });
 
   it('count the runs of a queue, and those that failed apart', async () => {
-    const queue = queueMetrics('test-queue', () => 2);
+    const queue = queueMetrics('queue-of-metrics-test', () => 2);
     queue.added();
     queue.started(500);
     queue.ended(1_500, 'failed');
-    assert.equal(await line('isthmus_workqueue_retries_total{name="test-queue"}'), 'isthmus_workqueue_retries_total{name="test-queue"} 1');
-    assert.equal(await line('isthmus_workqueue_depth{name="test-queue"}'), 'isthmus_workqueue_depth{name="test-queue"} 2');
-    assert.equal(await line('isthmus_workqueue_work_duration_seconds_sum{name="test-queue"}'), 'isthmus_workqueue_work_duration_seconds_sum{name="test-queue"} 1.5');
+    assert.equal(await line('isthmus_workqueue_retries_total{name="queue-of-metrics-test"}'), 'isthmus_workqueue_retries_total{name="queue-of-metrics-test"} 1');
+    assert.equal(await line('isthmus_workqueue_depth{name="queue-of-metrics-test"}'), 'isthmus_workqueue_depth{name="queue-of-metrics-test"} 2');
+    assert.equal(await line('isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"}'), 'isthmus_workqueue_work_duration_seconds_sum{name="queue-of-metrics-test"} 1.5');
   });
 });
