@@ -16,9 +16,10 @@ import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { REQUESTS } from './requests.ts';
 import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
+import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, DECISION, COLD_SYNC, IDLE, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, COLD_SYNC, IDLE, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

@@ -26,9 +26,13 @@ async function startServers(): Promise<WebhookPorts> {
     return { apiVersion, kind: 'AdmissionReview', response: { uid: asked.uid, allowed: true } };
   });
   await noop.listen({ host: '127.0.0.1', port: 0 });
+  // The parent has done with us, or has gone. The process then ends by itself, so that a profile of it is written.
+  process.on('disconnect', () => {
+    noop.server.closeAllConnections();
+    void Promise.all([ours.close(), noop.close()]);
+  });
   const address = noop.server.address();
   return { ours: ours.port, noop: typeof address === 'object' && address !== null ? address.port : 0 };
 }
 
 process.send?.(await startServers());
-process.on('disconnect', () => process.kill(process.pid)); // the parent has gone

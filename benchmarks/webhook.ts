@@ -36,14 +36,24 @@ export const WEBHOOK: Benchmark = {
 };
 
 async function measureServers(context: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
-  const child: ChildProcess = fork(SERVERS, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  try {
-    const [ports] = (await once(child, 'message', { signal })) as [WebhookPorts];
+  return withServers(context, async (ports) => {
     const measurements: Measurement[] = [];
     for (const load of LOADS) measurements.push(...(await measureLoad(ports, load, context, signal)));
     return measurements;
+  }, signal);
+}
+
+/** Runs something against both servers, in a process of their own, which is profiled where that was asked for. */
+export async function withServers<T>({ profileFolder }: BenchmarkContext, use: (ports: WebhookPorts) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const execArgv = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  const child: ChildProcess = fork(SERVERS, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv });
+  const ended = once(child, 'exit');
+  try {
+    const [ports] = (await once(child, 'message', { signal })) as [WebhookPorts];
+    return await use(ports);
   } finally {
-    child.kill('SIGKILL');
+    if (child.connected) child.disconnect();
+    await ended;
   }
 }
 
@@ -121,7 +131,8 @@ function samplePod(): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, 'example.com/config': filler } } };
 }
 
-function reviewOfPod(): object {
+/** The review that P3 sends. */
+export function reviewOfPod(): object {
   const userInfo = { username: 'system:serviceaccount:kube-system:replicaset-controller', groups: ['system:authenticated'] };
   const request = { uid: 'a7d3f0c2-1111-2222-3333-444444444444', operation: 'CREATE', namespace: NAMESPACE, userInfo, object: samplePod(), oldObject: null, dryRun: false };
   return { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };

@@ -52,6 +52,7 @@ class OwnCertificates {
   readonly #trust;
   #enqueue: () => void = () => undefined;
   #served = '';
+  #trusted: { readonly certificate: string; readonly since: number } | undefined;
 
   constructor(options: CertificateOptions, signal: AbortSignal) {
     const { client, logger, installNamespace } = options;
@@ -79,12 +80,19 @@ class OwnCertificates {
     await this.#trust.synced;
     const [stored = { authorities: [], resourceVersion: '' }] = this.#secrets.records();
     this.#use(stored);
-    const newestIsTrusted = this.#trust.isTrusted(stored.authorities.at(-1)?.certificate ?? '');
+    const newestTrustedSince = this.#trustedSince(stored.authorities.at(-1)?.certificate ?? '', Date.now());
     const hosts = webhookHosts(this.#trust.configurations());
-    const step = planCertificates({ ...stored, hosts, newestIsTrusted }, this.#lives, Date.now());
+    const step = planCertificates({ ...stored, hosts, newestTrustedSince }, this.#lives, Date.now());
     if (step.kind === 'keep') return { kind: 'requeue-after', ms: step.checkAgainMs };
     await this.#write(await this.#carryOut(step, stored, hosts), stored.resourceVersion);
     return DONE; // what was written comes back through the watch
+  }
+
+  /** Since when all configurations have been seen to trust a CA: the patch that tells them may be late, and API servers see it later still. */
+  #trustedSince(certificate: string, now: number): number | undefined {
+    if (!this.#trust.isTrusted(certificate)) return undefined;
+    if (this.#trusted?.certificate !== certificate) this.#trusted = { certificate, since: now };
+    return this.#trusted.since;
   }
 
   get #lives(): CertificateLives {

@@ -20,8 +20,8 @@ export interface StoredCertificates {
 export interface CertificateState extends StoredCertificates {
   /** Names and addresses that the leaf must hold. */
   readonly hosts: readonly string[];
-  /** Whether API servers were told of the newest CA. */
-  readonly newestIsTrusted: boolean;
+  /** Since when API servers have been told of the newest CA, in ms since the epoch, as far as this process saw; missing when they have not. */
+  readonly newestTrustedSince?: number | undefined;
 }
 
 /** The next thing to do. `signer` is the CA to sign the leaf with. */
@@ -33,7 +33,7 @@ export type CertificateStep =
 
 /** How long CAs overlap, in ms. */
 export interface OverlapTimes {
-  /** A CA is in the trust bundle for so long before it signs: API servers need a moment to see the bundle. */
+  /** A CA was seen in the trust bundle for so long before it signs: API servers need a moment to see the bundle, too. */
   readonly trustFirstMs: number;
   /** A CA stays in the bundle for so long after the last leaf of it was replaced: replicas need a moment to load the new one. */
   readonly trustLongerMs: number;
@@ -51,25 +51,32 @@ export function planCertificates(state: CertificateState, times: OverlapTimes, n
   const { authorities, leaf, hosts } = state;
   const [newest, older] = authorities.toReversed();
   if (newest === undefined || now >= usedUpAt(newest, AUTHORITY_LIFE_USED)) return { kind: 'add-authority' };
-  const waits = older !== undefined && !(state.newestIsTrusted && now >= madeAt(newest) + times.trustFirstMs);
+  const waits = older !== undefined && isTooNew(state, times, now);
   const signer = waits ? older : newest;
-  if (leaf === undefined || now >= usedUpAt(leaf, LEAF_LIFE_USED) || !isGood(leaf, signer, hosts)) return { kind: 'issue-leaf', signer };
+  const signers = waits ? [older, newest] : [newest]; // another replica may have waited long enough
+  if (leaf === undefined || now >= usedUpAt(leaf, LEAF_LIFE_USED) || !isGood(leaf, signers, hosts)) return { kind: 'issue-leaf', signer };
   if (older === undefined || waits || now < madeAt(leaf) + times.trustLongerMs) return { kind: 'keep', checkAgainMs: checkAgainMs(state, times, now) };
   return { kind: 'drop-authorities', kept: [newest] };
 }
 
-function checkAgainMs({ authorities, leaf }: StoredCertificates, times: OverlapTimes, now: number): number {
+/** Whether API servers may not know the newest CA yet. */
+function isTooNew({ newestTrustedSince }: CertificateState, { trustFirstMs }: OverlapTimes, now: number): boolean {
+  return newestTrustedSince === undefined || now < newestTrustedSince + trustFirstMs;
+}
+
+function checkAgainMs({ authorities, leaf, newestTrustedSince }: CertificateState, times: OverlapTimes, now: number): number {
   const newest = authorities.at(-1);
   const moments = [
-    ...(newest ? [usedUpAt(newest, AUTHORITY_LIFE_USED), madeAt(newest) + times.trustFirstMs] : []),
+    ...(newest ? [usedUpAt(newest, AUTHORITY_LIFE_USED)] : []),
+    ...(newestTrustedSince === undefined ? [] : [newestTrustedSince + times.trustFirstMs]),
     ...(leaf ? [usedUpAt(leaf, LEAF_LIFE_USED), madeAt(leaf) + times.trustLongerMs] : []),
   ];
   return Math.min(MAX_CHECK_MS, ...moments.filter((moment) => moment > now).map((moment) => moment - now));
 }
 
-function isGood(leaf: CertificatePair, signer: CertificatePair, hosts: readonly string[]): boolean {
+function isGood(leaf: CertificatePair, signers: readonly CertificatePair[], hosts: readonly string[]): boolean {
   const certificate = new X509Certificate(leaf.certificate);
-  return certificate.verify(new X509Certificate(signer.certificate).publicKey) && hosts.every((host) => holds(certificate, host));
+  return signers.some((signer) => certificate.verify(new X509Certificate(signer.certificate).publicKey)) && hosts.every((host) => holds(certificate, host));
 }
 
 function holds(certificate: X509Certificate, host: string): boolean {

@@ -25,7 +25,7 @@ before(async () => {
   successor = await issue(newest, START + 365 * DAY + TIMES.trustFirstMs);
 });
 
-const plan = (state: Partial<CertificateState>, now: number) => planCertificates({ authorities: [], hosts: HOSTS, newestIsTrusted: true, ...state }, TIMES, now);
+const plan = (state: Partial<CertificateState>, now: number) => planCertificates({ authorities: [], hosts: HOSTS, newestTrustedSince: START + 365 * DAY, ...state }, TIMES, now);
 
 describe('the plan for certificates', () => {
   it('begins with a CA, then a leaf of it', () => {
@@ -56,7 +56,9 @@ describe('the plan for certificates', () => {
     const both = { authorities: [oldest.keyPair, newest.keyPair], leaf: late };
     const made = START + 365 * DAY;
     assert.equal(plan(both, made + 30_000).kind, 'keep');
-    assert.equal(plan({ ...both, newestIsTrusted: false }, made + 10 * 60_000).kind, 'keep', 'nobody was told of it yet');
+    assert.equal(plan({ ...both, newestTrustedSince: undefined }, made + 10 * 60_000).kind, 'keep', 'nobody was told of it yet');
+    assert.equal(plan({ ...both, newestTrustedSince: made + 590_000 }, made + 600_000).kind, 'keep', 'they were told late, and need their moment from then on');
+    assert.equal(plan({ authorities: both.authorities, leaf: successor, newestTrustedSince: undefined }, made + 70_000).kind, 'keep', 'another replica saw it earlier');
     assert.deepEqual(plan(both, made + 61_000), { kind: 'issue-leaf', signer: newest.keyPair });
     assert.deepEqual(plan({ authorities: both.authorities }, made + 30_000), { kind: 'issue-leaf', signer: oldest.keyPair });
   });
