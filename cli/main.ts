@@ -7,8 +7,11 @@ import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
 import { version } from '../process/version.ts';
 import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
+import { explainCommand } from './explain.ts';
 import { installCommand } from './install.ts';
 import { peerCommand } from './peer.ts';
+import { planCommand } from './plan.ts';
+import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 
 function program(): Command {
@@ -18,6 +21,9 @@ function program(): Command {
     .addCommand(installCommand())
     .addCommand(runCommand())
     .addCommand(peerCommand())
+    .addCommand(explainCommand())
+    .addCommand(planCommand())
+    .addCommand(replayCommand())
     .addCommand(sandboxCommand({ startIsthmus }))
     .addCommand(new Command('version').description('print the version').action(() => console.log(version())));
 }

@@ -23,6 +23,7 @@ import { collectProcessMetrics } from '../process/metrics.ts';
 import { startScheduler } from '../scheduler/main.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
 import { parseWeights, type ScoreWeights } from '../scheduler/score-weights.ts';
+import { DecisionLogFile } from './decision-log-file.ts';
 import { campaign } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
@@ -57,6 +58,7 @@ interface RunOptions extends CertificateFlags {
   readonly scoreWeights?: Partial<ScoreWeights>;
   readonly region?: string;
   readonly zone?: string;
+  readonly decisionLog?: string;
 }
 
 /** The command `run`. */
@@ -80,6 +82,7 @@ export function runCommand(): Command {
     .option('--score-weights <list>', 'weights of scores, cost=2,leastAllocated=0 say; placement policies and pods may say otherwise', parseScoreWeights)
     .option('--region <name>', 'region that this cluster is in, for the score locality')
     .option('--zone <name>', 'zone that this cluster is in, for the score locality')
+    .option('--decision-log <file>', 'write each decision with what it was made on, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((options: RunOptions) => run(options, untilStopped()));
 }
@@ -153,7 +156,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options) }, signal);
+  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options), decisionLog: decisionLogOf(options, running) }, signal);
   if (runs('delegate-controller')) startDelegateController({ client, sourceId, proxies, targets, events, takesPods: options.target, logger }, signal);
   if (runs('virtual-node')) startVirtualNode({ source: client, sourceId, targets, logger }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
@@ -194,6 +197,13 @@ async function untilIdentified({ client, connection }: OpenCluster, logger: Logg
       await delay(IDENTITY_RETRY_MS, signal);
     }
   }
+}
+
+function decisionLogOf({ decisionLog }: RunOptions, { logger, shutdown }: Running): DecisionLogFile | undefined {
+  if (decisionLog === undefined) return undefined;
+  const file = new DecisionLogFile(decisionLog, logger);
+  shutdown.add({ name: 'decision log', stop: async () => file.close() });
+  return file;
 }
 
 function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulingOptions['placement'] {

@@ -18,6 +18,8 @@ export class PodMemory {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
+  /** Why the last candidate went where it went; the Binding takes it to the pod. */
+  placement: string | undefined;
   /** Targets that may hold a chaperon or delegate of the pod. */
   readonly targets = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();

@@ -18,7 +18,9 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { createCandidate } from './candidate-client.ts';
 import { DecisionCache } from './decision-cache.ts';
+import type { DecisionToLog } from './decision-log.ts';
 import { overriddenChaperon } from './delegate-overrides.ts';
+import { toPlacementRecord, withPlacementRecord } from './explain.ts';
 import { isLocal, requirementsIn } from './filters.ts';
 import { ObservedState } from './observed-state-client.ts';
 import { failedScheduling } from './placement-event.ts';
@@ -44,6 +46,8 @@ export interface SchedulingOptions {
   readonly logger: Logger;
   /** Weights of scores and where the source is, as the installation says. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
+  /** Where decisions are written down with what they were made on. */
+  readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
 }
 
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
@@ -99,7 +103,7 @@ class Scheduling {
       case 'choose-target':
         return this.#chooseTarget(proxy, memory, signal);
       case 'bind':
-        return this.#bind(memory, step.plan, signal);
+        return this.#bind(memory, withPlacementRecord(step.plan, memory.placement), signal);
       case 'withdraw':
         if (step.refusal !== undefined) memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
         await this.#withdraw(step, signal);
@@ -140,12 +144,14 @@ class Scheduling {
     const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
     const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
     const decision = this.#decisions.decide(pod, targets);
+    this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
     if (decision.kind === 'none') {
       this.#state.wait(proxy, !isLocal(pod));
       await this.#tellUnschedulable(proxy, decision.rejected, signal);
       const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
       return waits.length === 0 ? DONE : { kind: 'requeue-after', ms: Math.min(...waits) };
     }
+    memory.placement = toPlacementRecord(decision);
     this.#state.assume(decision.target.key, proxy, requirementsIn(pod, decision.target));
     const target = this.#options.targets.get(decision.target.key);
     return this.#sendCandidate(memory, { target, chaperon: this.#overridden(proxy, chaperon, target) }, signal);

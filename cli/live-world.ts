@@ -1,0 +1,81 @@
+// What the scheduler knows, gathered once for a command: the same shells observe, and the same functions decide.
+import { PROXY_SCHEDULER } from '../api/keys.ts';
+import type { Pod } from '../api/core.ts';
+import { PODS } from '../api/resource-types.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { readClusterId } from '../kubernetes/target-session.ts';
+import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
+import { createLogger } from '../process/logger.ts';
+import { ObservedState } from '../scheduler/observed-state-client.ts';
+import { PlacementInputs } from '../scheduler/placement-inputs-client.ts';
+import type { PlacementWorld } from '../scheduler/placement-wishes.ts';
+import type { TargetSnapshot } from '../scheduler/snapshot.ts';
+
+/** Which cluster, and how it is asked. */
+export interface LiveWorldFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Namespace that Isthmus is installed in. */
+  readonly installNamespace: string;
+}
+
+/** The world at one moment. */
+export interface LiveWorld {
+  readonly cluster: OpenCluster;
+  readonly sourceId: string;
+  readonly targets: readonly TargetSnapshot[];
+  readonly world: PlacementWorld;
+}
+
+/** How long targets get to answer, in ms; one that does not is shown as it is. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+/** Reasons that a target also has while it has not been heard. */
+const NOT_HEARD: ReadonlySet<string> = new Set(['Connecting', 'SecretMissing']);
+
+/** Opens the source cluster, gathers, lets `use` work on it, and closes everything. */
+export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
+  const ended = new AbortController();
+  const running = AbortSignal.any([signal, ended.signal]);
+  let following: Promise<unknown> = Promise.resolve();
+  try {
+    const sourceId = await readClusterId(cluster.client, signal);
+    const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
+    following = observed.following;
+    await untilGathered(observed, running);
+    return await use({ cluster, sourceId, targets: observed.state.views.snapshots(), world: observed.state.world });
+  } finally {
+    ended.abort();
+    await following;
+    await cluster.client.transport.close();
+  }
+}
+
+interface Observed {
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly inputs: PlacementInputs;
+  readonly state: ObservedState;
+  readonly following: Promise<unknown>;
+}
+
+function observe({ client, connection }: OpenCluster, { sourceId, installNamespace }: { readonly sourceId: string; readonly installNamespace: string }, signal: AbortSignal): Observed {
+  const logger = createLogger('silent');
+  const proxies = new Informer<Pod, ProxyPod>({ client, logger, type: PODS, selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, project: toProxyPodRecord });
+  const targets = new TargetClusters({ source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger });
+  const inputs = new PlacementInputs(client, logger);
+  const state = new ObservedState({ proxies, targets, inputs });
+  state.observe(() => undefined);
+  return { proxies, targets, inputs, state, following: Promise.all([proxies.run(signal), targets.run(signal), inputs.run(signal)]) };
+}
+
+async function untilGathered({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
+  await Promise.race([Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]), delay(PATIENCE_MS, signal)]);
+  const until = performance.now() + PATIENCE_MS;
+  const isConnecting = () => [...targets.all()].some(({ availability }) => availability.kind === 'unavailable' && NOT_HEARD.has(availability.reason));
+  while (isConnecting() && performance.now() < until) await delay(LOOK_EVERY_MS, signal);
+}
