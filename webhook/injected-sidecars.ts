@@ -2,6 +2,7 @@
 // The delegate gets its own from the injectors of the target. So what an injector of the source put in before us, told by the
 // marks it leaves, is taken out of the pod, and the manifest never holds it (what each of them writes: its injection template).
 import type { Container, Pod, PodSpec, StringMap, Volume } from '../api/core.ts';
+import { withOwnProbes } from './istio-probes.ts';
 
 /** How one injector is known. */
 interface Injector {
@@ -9,6 +10,8 @@ interface Injector {
   readonly mark: string;
   /** Names of what it put in, from the value of the mark. */
   readonly injected: (mark: string) => InjectedNames;
+  /** Undoes what it changed in the pod's own containers. */
+  readonly undo?: (pod: Pod) => Pod;
   /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and mean nothing in the target. */
   readonly traces: readonly string[];
   /** Keys that it looks at before it injects: set on every proxy pod, or only where the pod has the key. */
@@ -23,6 +26,7 @@ interface InjectedNames {
 const ISTIO: Injector = {
   mark: 'sidecar.istio.io/status',
   injected: namesOfIstio,
+  undo: withOwnProbes,
   traces: ['sidecar.istio.io/status', 'istio.io/rev'],
   optOut: [
     { on: 'labels', key: 'sidecar.istio.io/inject', value: 'false', always: true },
@@ -67,7 +71,8 @@ export function withoutInjectedSidecars(pod: Pod): Pod {
   return found.length === 0 ? pod : found.reduce(withoutSidecars, pod);
 }
 
-function withoutSidecars(pod: Pod, { mark, injected, traces }: Injector): Pod {
+function withoutSidecars(injectedPod: Pod, { mark, injected, traces, undo }: Injector): Pod {
+  const pod = undo?.(injectedPod) ?? injectedPod;
   const { annotations = {} } = pod.metadata;
   const names = injected(annotations[mark] ?? '');
   return { ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) }, spec: withoutNamed(pod.spec, names) };
