@@ -13,5 +13,5 @@ it('every reason for which admission refuses is documented, and no other', () =>
   const page = readFileSync(join(ROOT, 'docs', 'admission-refusals.md'), 'utf8');
   const documented = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
   assert.ok(given.length > 10);
-  assert.deepEqual(documented, [...new Set(given)].toSorted());
+  assert.deepEqual(new Set(documented), new Set(given));
 });
