@@ -27,6 +27,7 @@ import { failedScheduling } from './placement-event.ts';
 import { PlacementInputs } from './placement-inputs-client.ts';
 import { rulesFor } from './placement-rules.ts';
 import { toPodToSchedule, type PlacementWorld } from './placement-wishes.ts';
+import { startPolicyStatus } from './policy-status-controller.ts';
 import { planPlacement, planUnschedulable } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
@@ -63,6 +64,7 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  startPolicyStatus({ source: options.source, inputs, logger }, signal);
   void inputs.run(signal);
 }
 

@@ -1,6 +1,12 @@
-// Placement on real control planes: policies by labels of targets, tiers, shares, patches, virtual nodes, spread.
+// Placement on real control planes: policies by labels of targets, tiers, shares, patches, virtual nodes, spread, and what explains it all.
 // Each target has two nodes with 32 CPUs each.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
@@ -214,5 +220,78 @@ describe('affinity and spread across clusters', () => {
     const place = targetOf(podNamed('the-other'));
     await Promise.all(['the-other', 'plain'].map((name) => world.source.client.delete(PODS, { namespace: NAMESPACE, name })));
     assert.equal(targetOf(await runs('third')), place);
+  });
+});
+
+const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+
+/** Runs the command against the source; gives what it prints, rejects when its exit code is not 0. */
+async function isthmus(command: string, ...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, command, '--kubeconfig', world.source.cluster.kubeconfigPath, ...args]);
+  return stdout;
+}
+
+describe('isthmus explain', () => {
+  const explain = (...args: string[]) => isthmus('explain', '-n', NAMESPACE, ...args);
+
+  it('tells of a pod that waits what the smallest change is, by target', async () => {
+    await applyPolicy({ require: { matchLabels: { region: 'eu' } } });
+    await create(aPod('huge', { cpu: '40' }));
+    await waits('huge', /target-1: InsufficientResources/);
+    const text = await explain('pod/huge');
+    assert.match(text, /None of 2 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/target-1:\n  - InsufficientResources: no node has 40 cpu free; or let the pod ask for 32 cpu instead of 40/);
+    assert.match(text, /ClusterTarget\/target-2\n  ✗ Policy: PolicyRequires: /);
+  });
+
+  it('tells of a pod that runs what decided, and what was recorded', async () => {
+    await applyPolicy({ tiers: [{ targets: { matchLabels: { site: 'own' } } }, { targets: {} }] });
+    await create(aPod('runs'));
+    await runs('runs');
+    const found = JSON.parse(await explain('pod/runs', '-o', 'json')) as { chosen: string; margin: { over: string; by: string }; recorded: { target: string } };
+    assert.deepEqual([found.chosen, found.margin.over, found.margin.by, found.recorded.target], ['ClusterTarget/target-1', 'ClusterTarget/target-2', 'tier', 'ClusterTarget/target-1']);
+    assert.match(await explain('runs', '-o', 'wide'), /→ ClusterTarget\/target-1 {2}score [\d.]+\n {2}✓ Policy|→ ClusterTarget\/target-1 {2}score [\d.]+\n {2}✓ Available/);
+  });
+
+  it('says which pod there is not', async () => {
+    await assert.rejects(explain('pod/none'), /There is no pod none in namespace placed/);
+  });
+});
+
+describe('isthmus plan', () => {
+  let dir: string;
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'isthmus-plan-'));
+  });
+  after(() => rm(dir, { recursive: true, force: true }));
+
+  async function manifest(replicas: number, cpu: string): Promise<string> {
+    const { metadata, spec } = aPod('planned', { cpu });
+    const template = { metadata: { labels: metadata.labels, annotations: metadata.annotations }, spec };
+    const path = join(dir, 'app.yaml');
+    await writeFile(path, JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace: NAMESPACE, name: 'planned' }, spec: { replicas, template } }));
+    return path;
+  }
+
+  it('ends with 0 when all pods fit, and places none', async () => {
+    const text = await isthmus('plan', '-f', await manifest(4, '20'));
+    assert.match(text, /^4 of 4 pods would be placed\.\n2 pods \(placed\/planned-0, …\) → ClusterTarget\/target-1\n2 pods \(placed\/planned-1, …\) → ClusterTarget\/target-2\n$/);
+    assert.deepEqual(inNamespace(world.source.pods.objects, NAMESPACE), []);
+  });
+
+  it('ends with 1 and says why when one would wait, unless there were more nodes', async () => {
+    const file = await manifest(4, '20');
+    const failed = await isthmus('plan', '-f', file, '--without', 'target-2').then(() => undefined, (error: { code: number; stdout: string }) => error);
+    assert.equal(failed?.code, 1);
+    assert.match(failed?.stdout ?? '', /2 of 4 pods would be placed\.[^]*2 pods \(placed\/planned-2, …\) would wait: None of 1 targets[^]*no node has 20 cpu free/);
+    assert.match(await isthmus('plan', '-f', file, '--without', 'target-2', '--add', '2xcpu=32,memory=64Gi'), /^4 of 4 pods would be placed/);
+  });
+
+  it('plans on a recorded world as on the live one', async () => {
+    await applyPolicy({ require: { matchLabels: { region: 'eu' } } });
+    const record = join(dir, 'world.json');
+    const file = await manifest(2, '1');
+    const live = await isthmus('plan', '-f', file, '--record', record);
+    assert.match(live, /2 pods \(placed\/planned-0, …\) → ClusterTarget\/target-1/);
+    assert.equal(await isthmus('plan', '-f', file, '--snapshot', record), live);
   });
 });
