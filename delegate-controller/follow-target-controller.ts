@@ -7,7 +7,7 @@ import { ApiError, isAlreadyExists, isConflict, isNotFound, isRejection } from '
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import { Informer, type ConnectionState } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import type { Command } from '../model/plan.ts';
@@ -56,7 +56,7 @@ export class TargetFollower {
     this.#target = target;
     this.#session = session;
     for (const kind of FOLLOWED_KINDS) this.#copies.set(kind.type.plural, this.#copiesOf(kind));
-    const ready = Promise.all([context.ready, session.chaperons.synced, session.delegates.synced, ...[...this.#copies.values()].map(({ synced }) => synced)]);
+    const ready = Promise.all([context.ready, session.chaperons.synced, session.delegates.synced]);
     const reconcile = (key: string) => this.#reconcile(key, session.signal);
     this.#controller = startController({ name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }), ready }, session.signal);
     for (const kind of FOLLOWED_KINDS) {
@@ -92,6 +92,8 @@ export class TargetFollower {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     if (at === undefined || this.#session.failure !== undefined) return DONE; // the session's return brings all copies back
+    const copies = this.#copies.get(at.kind.type.plural);
+    if (copies?.hasSynced !== true) return this.#awaitCopies(at, copies?.connection);
     const state = this.#gather(at, key);
     const step = planFollow(state, Date.now());
     switch (step.kind) {
@@ -109,6 +111,14 @@ export class TargetFollower {
         await executePlan(this.#session.client, step.plan, signal).catch(ignoreStale);
         return DONE;
     }
+  }
+
+  /** Nothing is concluded about a kind whose copies are not known. A source that lacks a right there loses that kind alone, and says so. */
+  #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
+    const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
+    if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    if (!this.#context.isNeeded(at, this.#target)) return DONE;
+    return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus peer" again`);
   }
 
   #gather(at: FollowedName, key: string): FollowState {
