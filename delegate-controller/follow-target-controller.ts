@@ -118,7 +118,7 @@ export class TargetFollower {
     const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (!this.#context.isNeeded(at, this.#target)) return DONE;
-    return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus peer" again`);
+    return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`);
   }
 
   #gather(at: FollowedName, key: string): FollowState {
