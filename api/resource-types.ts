@@ -73,6 +73,14 @@ export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<WebhookConfiguratio
   group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration', namespaced: false,
 };
 
+/** `admissionregistration.k8s.io/v1`, Kubernetes ≥ 1.30. */
+export const VALIDATING_ADMISSION_POLICIES: ResourceType = {
+  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy', namespaced: false,
+};
+export const VALIDATING_ADMISSION_POLICY_BINDINGS: ResourceType = {
+  group: 'admissionregistration.k8s.io', version: 'v1', plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding', namespaced: false,
+};
+
 export const TARGETS = admiralty<Target>('targets', 'Target', true);
 export const CLUSTER_TARGETS = admiralty<ClusterTarget>('clustertargets', 'ClusterTarget', false);
 export const SOURCES = admiralty<Source>('sources', 'Source', true);

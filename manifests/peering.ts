@@ -8,6 +8,7 @@ import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
 import { installNamespaceManifest } from './install.ts';
 import { clusterRoleBinding, PART_OF, roleBinding, serviceAccount, type ServiceAccountName } from './rbac-objects.ts';
+import { sourcePolicy } from './source-policy.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE, targetSecretReaderBinding } from './rbac.ts';
 
 /** Which clusters are peered, and how. */
@@ -61,11 +62,13 @@ function clusterSourceManifests(peering: Peering, account: ServiceAccountName): 
     apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, labels: PART_OF }, spec: { serviceAccount: account },
   };
   const prefix = { constant: 'admiralty-cluster-source' };
+  const policyName = joinName([prefix, name, { constant: 'own-objects' }], MAX_NAME_LENGTH);
   const viewer = joinName([prefix, name, { constant: 'cluster-summary-viewer' }], MAX_NAME_LENGTH);
   return [
     source,
     clusterRoleBinding(joinName([prefix, name], MAX_NAME_LENGTH), SOURCE_ROLE, [account]),
     clusterRoleBinding(viewer, CLUSTER_SUMMARY_VIEWER_ROLE, [account]),
+    ...sourcePolicy({ policyName, account, sourceId: peering.sourceId }),
   ];
 }
 
@@ -75,9 +78,15 @@ function sourceManifests(peering: Peering, namespace: string, account: ServiceAc
     apiVersion: ADMIRALTY_API_VERSION, kind: 'Source', metadata: { namespace, name, labels: PART_OF }, spec: { serviceAccountName: account.name },
   };
   const prefix = { constant: 'admiralty-source' };
+  const policyName = joinName([prefix, namespace, name, { constant: 'own-objects' }], MAX_NAME_LENGTH);
   const viewer = joinName([prefix, namespace, name, { constant: 'cluster-summary-viewer' }], MAX_NAME_LENGTH);
   const binding = { namespace, name: joinName([prefix, name], MAX_NAME_LENGTH), roleKind: 'ClusterRole', roleName: SOURCE_ROLE } as const;
-  return [source, roleBinding(binding, [account]), clusterRoleBinding(viewer, CLUSTER_SUMMARY_VIEWER_ROLE, [account])];
+  return [
+    source,
+    roleBinding(binding, [account]),
+    clusterRoleBinding(viewer, CLUSTER_SUMMARY_VIEWER_ROLE, [account]),
+    ...sourcePolicy({ policyName, account, sourceId: peering.sourceId }),
+  ];
 }
 
 /** What the source needs, in apply order; `kubeconfig` is the text from {@link targetKubeconfig}. */

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { CLUSTER_SOURCES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import { ELECT_ANNOTATION, PARENT_CLUSTER_LABEL } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';
 import { peerClusters, type PeerCluster, type PeeringRequest } from '../../cli/peer-clusters.ts';
@@ -276,10 +276,30 @@ describe('the identity of a source that was peered with the whole target', () =>
 
   it('creates, reads and deletes chaperons and lists pods', async () => {
     const { spec } = podIn('default');
-    const made = await client.create(POD_CHAPERONS, { metadata: { namespace: 'default', name: 'chaperon' }, spec } as KubernetesObject);
+    const labels = { [PARENT_CLUSTER_LABEL]: await readClusterId(source.client, deadline) };
+    const made = await client.create(POD_CHAPERONS, { metadata: { namespace: 'default', name: 'chaperon', labels }, spec } as KubernetesObject);
     assert.equal((await client.get(POD_CHAPERONS, { namespace: 'default', name: 'chaperon' })).metadata.uid, made.metadata.uid);
     await client.delete(POD_CHAPERONS, { namespace: 'default', name: 'chaperon' });
     assert.ok(Array.isArray(await client.list(PODS)));
+  });
+
+  it('may not create, change, take over or delete what another source has there', async () => {
+    const { spec } = podIn('default');
+    const at = { namespace: 'default', name: 'of-another' };
+    const [another, own] = ['another-cluster', await readClusterId(source.client, deadline)].map((id) => ({ [PARENT_CLUSTER_LABEL]: id }));
+    const chaperon = (name: string, labels?: object) => ({ metadata: { namespace: 'default', name, ...(labels && { labels }) }, spec }) as KubernetesObject;
+    await target.client.create(POD_CHAPERONS, chaperon(at.name, another));
+    const isRefused = (call: () => Promise<unknown>) => call().then(() => undefined, (error: unknown) => (isForbidden(error) ? true : Promise.reject(error)));
+    const patience = { forMs: 30_000, everyMs: 200 }; // an API server takes a policy up a little after it was written
+    assert.ok(await lookFor(() => isRefused(() => client.patch(POD_CHAPERONS, at, { patchType: 'merge', patch: { metadata: { labels: own } } })), patience, deadline));
+    for (const call of [
+      () => client.create(POD_CHAPERONS, chaperon('unnamed')),
+      () => client.create(POD_CHAPERONS, chaperon('disguised', another)),
+      () => client.patch(POD_CHAPERONS, at, { patchType: 'merge', patch: { spec: { hostNetwork: true } } }),
+      () => client.delete(POD_CHAPERONS, at),
+      () => client.transport.call({ method: 'DELETE', path: '/apis/multicluster.admiralty.io/v1alpha1/namespaces/default/podchaperons' }),
+    ]) await assert.rejects(call, isForbidden);
+    await target.client.delete(POD_CHAPERONS, at);
   });
 
   it('learns which cluster it talks to', async () => {

@@ -19,6 +19,8 @@ describe('the target side of a peering', () => {
       'ClusterSource c2-0123abcd',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd-cluster-summary-viewer',
+      'ValidatingAdmissionPolicy admiralty-cluster-source-c2-0123abcd-own-objects',
+      'ValidatingAdmissionPolicyBinding admiralty-cluster-source-c2-0123abcd-own-objects',
     ]);
   });
 
@@ -31,12 +33,12 @@ describe('the target side of a peering', () => {
     ]);
     // Two variable parts with dashes of their own: Admiralty's rule appends a hash (contract §1.3).
     assert.match(names[3] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
-    assert.equal(names.length, 4);
+    assert.deepEqual(names.slice(4).map((name) => name.split(' ')[0]), ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']);
   });
 
   for (const [what, peering] of [['whole clusters', whole], ['one namespace', oneNamespace]] as const) {
     it(`of ${what} binds the source's own account and no other`, () => {
-      const bindings = targetSideManifests(peering).filter((object): object is BindingObject => object.kind?.endsWith('Binding') === true);
+      const bindings = targetSideManifests(peering).filter((object): object is BindingObject => object.kind?.endsWith('RoleBinding') === true);
       for (const { subjects } of bindings) assert.deepEqual(subjects, [{ kind: 'ServiceAccount', ...sourceAccount(peering) }]);
       assert.deepEqual(bindings.map(({ roleRef }) => roleRef.name), ['isthmus-source', 'isthmus-cluster-summary-viewer']);
     });

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sourcePolicy } from '../../../manifests/source-policy.ts';
+
+interface Policy {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly policyName?: string;
+    readonly failurePolicy?: string;
+    readonly validationActions?: readonly string[];
+    readonly matchConditions: readonly { readonly expression: string }[];
+    readonly validations: readonly { readonly expression: string }[];
+    readonly matchConstraints: { readonly resourceRules: readonly { readonly operations: readonly string[]; readonly resources: readonly string[] }[] };
+  };
+}
+
+describe('sourcePolicy', () => {
+  const [policy, binding] = sourcePolicy({ policyName: 'p', account: { namespace: 'ns', name: 'source' }, sourceId: 'uid-1' }) as unknown as [Policy, Policy];
+
+  it('is about that one identity', () => {
+    assert.deepEqual(policy.spec.matchConditions.map(({ expression }) => expression), ["request.userInfo.username == 'system:serviceaccount:ns:source'"]);
+  });
+
+  it('guards every write to chaperons and pods', () => {
+    assert.deepEqual(policy.spec.matchConstraints.resourceRules.flatMap(({ resources }) => resources), ['podchaperons', 'pods']);
+    assert.ok(policy.spec.matchConstraints.resourceRules.every(({ operations }) => operations.join() === 'CREATE,UPDATE,DELETE'));
+  });
+
+  it('asks for the identity of the source before and after', () => {
+    const [{ expression } = { expression: '' }] = policy.spec.validations;
+    assert.match(expression, /request\.operation == 'DELETE' \|\| \(has\(object\.metadata\.labels\).*object\.metadata\.labels\['multicluster\.admiralty\.io\/parent-cluster-name'\] == 'uid-1'/);
+    assert.match(expression, /request\.operation == 'CREATE' \|\| \(has\(oldObject\.metadata\.labels\).*== 'uid-1'/);
+  });
+
+  it('denies, also when it cannot be evaluated', () => {
+    assert.equal(policy.spec.failurePolicy, 'Fail');
+    assert.deepEqual([binding.spec.policyName, binding.spec.validationActions], ['p', ['Deny']]);
+  });
+});
