@@ -46,6 +46,11 @@ export const POD_MISSING_SINCE_ANNOTATION = `${OWN_PREFIX}pod-missing-since`;
  */
 export const GRACE_PERIOD_ANNOTATION = `${OWN_PREFIX}deletion-grace-period-seconds`;
 /**
+ * Finalizer on PodChaperons, set by the source, removed by the chaperon controller once no delegate is there: whoever else finishes the deletion,
+ * garbage collection say, could do so while a delegate is just being made from what the controller's cache still shows.
+ */
+export const CHAPERON_FINALIZER = `${OWN_PREFIX}chaperon`;
+/**
  * Finalizer on delegate pods that must not run again (restart policy Never and OnFailure), set and removed by the chaperon controller: such a
  * pod cannot vanish before it is written down how it ended, also while that controller is away.
  */

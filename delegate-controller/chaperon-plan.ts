@@ -1,5 +1,5 @@
 // Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
-import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Condition, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
@@ -62,8 +62,8 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
   const { metadata } = chaperon;
   if (pod !== undefined && pod.chaperonUid === metadata.uid) return planDelegateDeletion(chaperon, pod);
   const { finalizers = [] } = metadata;
-  if (!finalizers.includes(FOREGROUND_FINALIZER)) return { kind: 'settled' };
-  const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER);
+  const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER && finalizer !== CHAPERON_FINALIZER);
+  if (rest.length === finalizers.length) return { kind: 'settled' };
   return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest }, metadata.resourceVersion)] };
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../api/core.ts';
 import {
-  HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
@@ -43,6 +43,7 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
       },
+      finalizers: [CHAPERON_FINALIZER],
     },
     spec: toDelegateSpec(Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec),
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod, PodStatus } from '../../../api/core.ts';
-import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
+import { CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
@@ -105,8 +105,8 @@ describe('planChaperon', () => {
     assert.deepEqual(step, { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: AT, preconditions: { uid: 'delegate-uid' }, propagation: 'Background' }] });
   });
 
-  it('takes only the finalizer of foreground deletion away, from this very version', () => {
-    const step = planChaperon(state(aChaperon(terminating(), withFinalizers('a.io/x', 'foregroundDeletion'))), NOW);
+  it('takes only its own finalizer and that of foreground deletion away, from this very version', () => {
+    const step = planChaperon(state(aChaperon(terminating(), withFinalizers('a.io/x', CHAPERON_FINALIZER, 'foregroundDeletion'))), NOW);
     const patch = { metadata: { uid: 'chaperon-uid', resourceVersion: '10', finalizers: ['a.io/x'] } };
     assert.deepEqual(step, { kind: 'confirm-gone', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }] });
   });

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { Container, Pod, PodSpec } from '../../../api/core.ts';
 import * as keys from '../../../api/keys.ts';
 import {
-  HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { delegateName } from '../../../model/names.ts';
@@ -44,7 +44,8 @@ describe('toPodChaperon', () => {
   it('carries nothing else of the metadata, which belongs to the source', () => {
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs' };
     const { metadata } = chaperonOf(withFinalizers('a.io/x'), withMetadata({ generateName: 'web-', ownerReferences: [owner] }));
-    assert.deepEqual(Object.keys(metadata).toSorted(), ['annotations', 'labels', 'name', 'namespace']);
+    assert.deepEqual(Object.keys(metadata).toSorted(), ['annotations', 'finalizers', 'labels', 'name', 'namespace']);
+    assert.deepEqual(metadata.finalizers, [CHAPERON_FINALIZER]);
   });
 
   it('carries no status', () => assert.equal(chaperonOf(withStatus({ phase: 'Running' })).status, undefined));

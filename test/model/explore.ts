@@ -1,0 +1,150 @@
+// The two ways through the model: every interleaving, with states that were seen before left out; and random walks from a seed.
+import { createHash } from 'node:crypto';
+import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/keys.ts';
+import type { Pod } from '../../api/core.ts';
+import { isTerminal } from '../../model/pod.ts';
+import { actionsOf, copyOf, type Action } from './actions.ts';
+import type { Plans } from './processes.ts';
+import { nodeNameOf, objectIn, uidOf } from './servers.ts';
+import { newWorld, nodeOf, type Scenario, type World } from './world.ts';
+
+/** What was found: a breach with the way to it, or nothing in so many states. */
+export interface Finding {
+  readonly states: number;
+  readonly breach?: string;
+  /** Names of the actions that lead to the breach. */
+  readonly trace: readonly string[];
+}
+
+/** A run of progress alone that is longer than this goes in circles. */
+const MAX_PROGRESS = 2_000;
+
+/** Looks at every state that can be reached, depth first; stops at the first breach or after `maxStates`. */
+export function exploreAll(scenario: Scenario, plans: Plans, maxStates = Infinity): Finding {
+  const first = newWorld(scenario);
+  const seen = new Map<string, { readonly from: string; readonly name: string }>();
+  const start = digest(JSON.stringify(first));
+  seen.set(start, { from: '', name: '' });
+  const stack = [{ world: first, id: start }];
+  for (let node = stack.pop(); node !== undefined && seen.size < maxStates; node = stack.pop()) {
+    const { world, id } = node;
+    const actions = actionsOf(world, plans);
+    const stuck = actions.some(({ kind }) => kind === 'progress') ? undefined : unfinished(world);
+    if (stuck !== undefined) return { states: seen.size, breach: stuck, trace: traceTo(seen, id) };
+    for (const { name, act } of actions) {
+      const next = copyOf(world);
+      act(next);
+      const nextId = digest(JSON.stringify(next));
+      if (seen.has(nextId)) continue;
+      seen.set(nextId, { from: id, name });
+      const found = next.breach ?? breachIn(next);
+      if (found !== undefined) return { states: seen.size, breach: found, trace: traceTo(seen, nextId) };
+      stack.push({ world: next, id: nextId });
+    }
+  }
+  return { states: seen.size, trace: [] };
+}
+
+function digest(text: string): string {
+  return createHash('sha1').update(text).digest('base64').slice(0, 16);
+}
+
+function traceTo(seen: ReadonlyMap<string, { readonly from: string; readonly name: string }>, end: string): string[] {
+  const names: string[] = [];
+  for (let id = end; id !== ''; id = seen.get(id)!.from) names.unshift(seen.get(id)!.name);
+  return names.filter((name) => name !== '');
+}
+
+/** A random walk, then progress alone until nothing is left to do. The same seed gives the same walk. */
+export function walk(seed: number, scenario: Scenario, plans: Plans, steps = 120): Finding {
+  const random = randomFrom(seed);
+  const world = newWorld(scenario);
+  const trace: string[] = [];
+  const step = (actions: readonly Action[]): string | undefined => {
+    const action = actions[Math.floor(random() * actions.length)]!;
+    trace.push(action.name);
+    action.act(world);
+    return world.breach ?? breachIn(world);
+  };
+  for (let count = 0; count < steps; count += 1) {
+    const actions = actionsOf(world, plans);
+    if (actions.length === 0) break;
+    const wanted = actions.filter(({ kind }) => kind === (random() < 0.2 ? 'optional' : 'progress'));
+    const found = step(wanted.length > 0 ? wanted : actions);
+    if (found !== undefined) return { states: trace.length, breach: found, trace };
+  }
+  for (let count = 0; count < MAX_PROGRESS; count += 1) {
+    const actions = actionsOf(world, plans).filter(({ kind }) => kind === 'progress');
+    if (actions.length === 0) return result(trace, unfinished(world));
+    const found = step(actions);
+    if (found !== undefined) return { states: trace.length, breach: found, trace };
+  }
+  return { states: trace.length, breach: 'it never comes to rest', trace };
+}
+
+function result(trace: readonly string[], breach: string | undefined): Finding {
+  return { states: trace.length, ...(breach !== undefined && { breach }), trace };
+}
+
+/** mulberry32. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Invariants 1, 4, 5 and 13 of design §10, which hold in every state. */
+function breachIn(world: World): string | undefined {
+  const delegates = world.targets.flatMap(({ pods }, target) => {
+    const object = objectIn(pods);
+    return object?.metadata.labels?.[PARENT_UID_LABEL] === undefined ? [] : [{ object, target }];
+  });
+  const chaperons = world.targets.flatMap(({ chaperons: held }) => objectIn(held) ?? []);
+  const proxy = objectIn(world.proxies);
+  const held = proxy?.metadata.finalizers?.includes(DELEGATE_FINALIZER) === true ? proxy.metadata.uid : undefined;
+  const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
+  for (const [index, { object }] of living.entries()) {
+    const uid = object.metadata.labels?.[PARENT_UID_LABEL] ?? '';
+    if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) return `two delegates of ${uid} at a time`;
+  }
+  for (const { metadata } of [...chaperons, ...delegates.map(({ object }) => object)]) {
+    const uid = metadata.labels?.[PARENT_UID_LABEL];
+    if (uid !== held) return `${uid} was let go while ${metadata.uid} was there`;
+  }
+  const stray = living.find(({ object, target }) => {
+    const node = world.bound[object.metadata.labels?.[PARENT_UID_LABEL] ?? ''];
+    return node !== undefined && node !== nodeOf(target);
+  });
+  return stray === undefined ? undefined : `a delegate in ${stray.target}, which its proxy is not bound to`;
+}
+
+/** What is not as it should be where nothing more happens by itself: invariants 2, 3 and 11. */
+function unfinished(world: World): string | undefined {
+  const proxy = objectIn(world.proxies);
+  const chaperons = world.targets.filter(({ chaperons: { held } }) => held !== 0).length;
+  const delegates = world.targets.filter(({ pods }) => objectIn(pods)?.metadata.ownerReferences !== undefined).length;
+  if (proxy === null) return chaperons + delegates === 0 ? undefined : 'the pod is gone, and something of it stays';
+  if (proxy.metadata.deletionTimestamp !== undefined) return 'the deleted pod stays';
+  return isTerminal(proxy.status?.phase) ? undefined : unplaced(world, proxy);
+}
+
+function unplaced(world: World, proxy: Pod): string | undefined {
+  const target = world.targets.findIndex((_target, index) => nodeOf(index) === nodeNameOf(proxy));
+  if (target !== -1) return runs(world, target, proxy.metadata.uid) ? undefined : 'the bound pod has no delegate';
+  const refused = world.source.memories[uidOf(proxy)]?.refused.length;
+  return refused === world.targets.length || world.left.impatience === 0 ? undefined : 'the pod waits for nothing';
+}
+
+function runs(world: World, target: number, uid: string | undefined): boolean {
+  const delegate = objectIn(world.targets[target]!.pods);
+  return delegate?.metadata.labels?.[PARENT_UID_LABEL] === uid;
+}
+
+/** For people: how a world looks. */
+export function describeWorld(world: World): string {
+  return JSON.stringify(copyOf(world), undefined, 1);
+}

@@ -1,0 +1,216 @@
+// What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into requests. The order of reads and
+// writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience there is has ended.
+import { CHAPERON_FINALIZER } from '../../api/keys.ts';
+import type { Pod } from '../../api/core.ts';
+import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon-plan.ts';
+import { planFeedback, planWithdrawal } from '../../delegate-controller/feedback-plan.ts';
+import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-pod.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate-pod.ts';
+import type { Command, Plan } from '../../model/plan.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
+import { planPlacement, type Candidate } from '../../scheduler/placement.ts';
+import { uidOf, valueOf, type Ref } from './servers.ts';
+import { chaperonFor, nodeOf, whatOf, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
+
+/** The decisions under test; a mutant replaces one of them. */
+export interface Plans {
+  readonly planChaperon: typeof planChaperon;
+  readonly planOrphanedDelegate: typeof planOrphanedDelegate;
+  readonly planFeedback: typeof planFeedback;
+  readonly planWithdrawal: typeof planWithdrawal;
+  readonly planPlacement: typeof planPlacement;
+  /** Of the chaperons that the source makes. */
+  readonly chaperonFinalizers: readonly string[];
+}
+
+/** The plans as they are. */
+export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, chaperonFinalizers: [CHAPERON_FINALIZER] };
+
+/** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
+export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
+
+const NOTHING: Intent = { kind: 'nothing' };
+/** Patience is counted in minutes, and this is later. */
+const LATE = 1e12;
+
+/** Records are made once of each version. */
+function remembered<T, R>(toRecord: (object: T) => R | undefined): (ref: Ref<T>) => R | undefined {
+  const records = new Map<number, R | undefined>();
+  return (ref) => {
+    if (!records.has(ref)) records.set(ref, ref === 0 ? undefined : toRecord(valueOf(ref)!));
+    return records.get(ref);
+  };
+}
+const proxyOf = remembered(toProxyPodRecord);
+const chaperonOf = remembered(toChaperonRecord);
+const delegateOf = remembered(toDelegatePodRecord);
+const targetPodOf = remembered(toTargetPodRecord);
+
+const one = (operation: Operation): Intent => (operation.requests.length === 0 ? NOTHING : { kind: 'operations', operations: [operation] });
+
+function writes(place: Place, plan: Plan, meant: string | null): Request[] {
+  return plan.map((command: Command) => ({ kind: 'write', place, what: whatOf(command), command, meant }));
+}
+
+/** The scheduler; notes in the world's memory what its caches have made clear. */
+export function schedule(world: World, plans: Plans, isLate: boolean): Intent {
+  const pod = valueOf(world.source.proxies.cached);
+  const proxy = proxyOf(world.source.proxies.cached);
+  const isOurs = world.source.proxies.synced && proxy?.nodeName === undefined;
+  return pod === null || proxy === undefined || !isOurs ? NOTHING : place(world, plans, { pod, proxy }, isLate);
+}
+
+function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; readonly proxy: ProxyPod }, isLate: boolean): Intent {
+  const memory = memoryOf(world, proxy.uid);
+  const candidates = gather(world, proxy, memory);
+  settlePending(world, memory);
+  if (memory.pending?.kind === 'unconfirmed') return one(creation(pod, memory.pending.target, plans));
+  const unheard = unheardOf(world, proxy);
+  const step = plans.planPlacement({ proxy, candidates, pendingCreate: memory.pending !== null, unheard }, isLate ? LATE : 0);
+  switch (step.kind) {
+    case 'settled':
+      return NOTHING;
+    case 'wait':
+      return waitFor(step.ms);
+    case 'choose-target':
+      return choose(world, pod, memory, plans);
+    case 'bind':
+      return memory.bindSent ? NOTHING : one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
+    case 'withdraw':
+      if (step.refusal !== undefined) memory.refused.push(Number(step.target));
+      return one({ requests: writes(Number(step.target), step.plan, uidIn(candidates, step.target)) });
+    case 'release':
+      return one({ requests: writes('source', step.plan, proxy.uid) });
+  }
+}
+
+function waitFor(ms: number | undefined): Intent {
+  return ms === undefined ? NOTHING : { kind: 'patience' };
+}
+
+function uidIn(candidates: readonly Candidate[], wanted: string): string | null {
+  return candidates.find(({ target }) => target === wanted)?.chaperon?.uid ?? null;
+}
+
+/** What is remembered of a pod. */
+export function memoryOf({ source }: World, uid: string): Memory {
+  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [] });
+}
+
+function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
+  if (Number(uid.slice('proxy'.length)) > source.began) return [];
+  return source.links.flatMap((link, index) => (link.chaperons.synced && link.pods.synced ? [] : [String(index)]));
+}
+
+function gather({ source }: World, proxy: ProxyPod, memory: Memory): Candidate[] {
+  return [...memory.targets].flatMap((index): Candidate[] => {
+    const { chaperons, pods, seenCut } = source.links[index]!;
+    if (!chaperons.synced || !pods.synced) return [];
+    const chaperon = chaperonOf(chaperons.cached);
+    const delegate = delegateOf(pods.cached);
+    const found = { chaperon: childOf(proxy, chaperon), delegate: childOf(proxy, delegate) };
+    if (found.chaperon === undefined && found.delegate === undefined) {
+      if (memory.pending?.target !== index) memory.targets = memory.targets.filter((target) => target !== index);
+      return [];
+    }
+    if (memory.pending?.target === index) memory.pending = null;
+    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0 }];
+  });
+}
+
+function childOf<C extends { readonly parentUid: string }>({ uid }: ProxyPod, child: C | undefined): C | undefined {
+  return child?.parentUid === uid ? child : undefined;
+}
+
+function settlePending({ source }: World, memory: Memory): void {
+  const { pending } = memory;
+  if (pending?.kind !== 'created' || source.links[pending.target]!.chaperons.version < pending.version) return;
+  memory.pending = null;
+  memory.targets = memory.targets.filter((target) => target !== pending.target);
+}
+
+function choose({ source }: World, pod: Pod, memory: Memory, plans: Plans): Intent {
+  const open = source.links.flatMap(({ seenCut, chaperons, pods }, index) => (seenCut || !chaperons.synced || !pods.synced ? [] : [index]));
+  if (open.length > 0 && open.every((index) => memory.refused.includes(index))) memory.refused = []; // refusals end after a while
+  const operations = open.filter((index) => !memory.refused.includes(index)).map((index) => creation(pod, index, plans));
+  return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
+}
+
+function creation(pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
+  const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object: chaperonFor(pod, chaperonFinalizers) } as const;
+  return { requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target };
+}
+
+/** The feedback controller. */
+export function feedBack(world: World, plans: Plans): Intent {
+  const { source } = world;
+  if (!source.proxies.synced) return NOTHING;
+  const proxy = proxyOf(source.proxies.cached);
+  const sweeps = sweep(world, plans, proxy);
+  if (sweeps.length > 0) return { kind: 'operations', operations: sweeps };
+  return proxy?.nodeName === undefined ? NOTHING : followBound(world, plans, proxy);
+}
+
+function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
+  const target = source.links.findIndex((_link, index) => nodeOf(index) === proxy.nodeName);
+  const { chaperons, pods, seenCut } = source.links[target]!;
+  const chaperon = childOf(proxy, chaperonOf(chaperons.cached));
+  const isUnknown = seenCut || !chaperons.synced || !pods.synced;
+  const step = plans.planFeedback(proxy, isUnknown ? { kind: 'unknown' } : { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) });
+  const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request => ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
+  switch (step.kind) {
+    case 'settled':
+      return NOTHING;
+    case 'write':
+    case 'mirror':
+      return one({ requests: writes('source', step.plan, proxy.uid) });
+    case 'withdraw':
+      return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });
+    case 'confirm-gone':
+      return one({ requests: [read('PodChaperon', 'no-child'), read('Pod', 'no-child'), ...writes('source', step.plan, proxy.uid)] });
+    case 'confirm-lost':
+      return one({ requests: [read('PodChaperon', 'lost'), ...writes('source', step.plan, proxy.uid)] });
+  }
+}
+
+function sweep({ source }: World, plans: Plans, proxy: ProxyPod | undefined): Operation[] {
+  return source.links.flatMap(({ chaperons }, index): Operation[] => {
+    const chaperon = chaperonOf(chaperons.cached);
+    if (chaperon === undefined || chaperon.terminating) return [];
+    const nodeName = nodeOf(index);
+    if (proxy?.uid === chaperon.parentUid && (proxy.nodeName === undefined || proxy.nodeName === nodeName)) return [];
+    const read: Request = { kind: 'read', place: 'source', what: 'Pod', expect: { kind: 'unwanted', uid: chaperon.parentUid, nodeName } };
+    return [{ requests: [read, ...writes(index, plans.planWithdrawal(chaperon), chaperon.uid)] }];
+  });
+}
+
+/** The chaperon controller of a target. */
+export function chaperone(world: World, index: number, plans: Plans, isLate: boolean): Intent {
+  const { process } = world.targets[index]!;
+  if (!process.chaperons.synced || !process.pods.synced) return NOTHING;
+  const chaperon = valueOf(process.chaperons.cached);
+  const pod = targetPodOf(process.pods.cached);
+    if (chaperon === null) return orphan(index, pod, plans);
+  const uid = uidOf(chaperon);
+  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0 }, isLate ? LATE : 0);
+  const meant = (command: Command) => (whatOf(command) === 'Pod' ? (pod?.uid ?? null) : uid);
+  const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
+  switch (step.kind) {
+    case 'settled':
+      return NOTHING;
+    case 'wait':
+      return { kind: 'patience' };
+    case 'write':
+      return one({ requests: written(step.plan) });
+    case 'confirm-gone':
+      return one({ requests: [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }, ...written(step.plan)] });
+    case 'create':
+      return one({ requests: [...writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null), ...written(step.thenClear)] });
+  }
+}
+
+function orphan(index: number, pod: TargetPod | undefined, plans: Plans): Intent {
+  const plan = pod === undefined ? [] : plans.planOrphanedDelegate(pod);
+  if (pod === undefined || plan.length === 0) return NOTHING;
+  return one({ requests: [{ kind: 'read', place: index, what: 'PodChaperon', expect: { kind: 'gone', uid: pod.chaperonUid ?? '' } }, ...writes(index, plan, pod.uid)] });
+}

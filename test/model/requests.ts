@@ -1,0 +1,119 @@
+// One request of an operation, from the sender to the server and back, and what the checker sees on the way: no write hits another object than
+// the one that it was decided for, takes away what is somebody else's, or makes an end come undone.
+import type { Pod } from '../../api/core.ts';
+import { POD_MISSING_SINCE_ANNOTATION } from '../../api/keys.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import { isTerminal } from '../../model/pod.ts';
+import { tell, tellSource } from './telling.ts';
+import { memoryOf } from './processes.ts';
+import { execute, FOREIGN_FINALIZER, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, type Answer, type Collection } from './servers.ts';
+import type { Expectation, Operation, Place, Request, World } from './world.ts';
+
+/** Notes what must never be; the first one counts. */
+export function breach(world: World, what: string): void {
+  world.breach ??= what;
+}
+
+/** Sends the next request of an operation, and holds on to the rest if there is one and the answer allows it. */
+export function sendNext(world: World, by: string, operation: Operation, hold: (world: World, operation: Operation | null) => void): void {
+  const [request, ...requests] = operation.requests;
+  if (request === undefined) return hold(world, null);
+  if (operation.noted === 'created') noteSending(world, operation);
+  const { place } = request;
+  const isCut = /^(scheduler|feedback)/.test(by) && place !== 'source' && world.targets[place]!.isCut;
+  const isReached = world.lost !== 'request' && !isCut;
+  const answer = isReached ? serve(world, request) : undefined;
+  const heard = world.lost === 'answer' ? undefined : answer;
+  const goesOn = heard !== undefined && allows(request, heard);
+  note(world, operation, heard);
+  hold(world, goesOn && requests.length > 0 ? { ...operation, requests } : null);
+}
+
+function noteSending(world: World, { requests, target = 0 }: Operation): void {
+  const memory = memoryOf(world, wantedBy(requests[0]!));
+  if (!memory.targets.includes(target)) memory.targets.push(target);
+  memory.pending = { kind: 'unconfirmed', target, version: 0 };
+}
+
+function wantedBy(request: Request): string {
+  return request.kind === 'write' && request.command.kind === 'create' ? (parentOf(request.command.object as PodChaperon) ?? '') : '';
+}
+
+/** What the scheduler makes of an answer; the others read all anew. */
+function note(world: World, { noted, requests, target = 0 }: Operation, answer: Answer | undefined): void {
+  const [request] = requests;
+  if (noted === 'bound' && request?.kind === 'write') memoryOf(world, String(request.meant)).bindSent = answer?.kind === 'ok';
+  if (noted === 'created' && answer !== undefined) noteCreation(world, wantedBy(request!), target, answer);
+}
+
+function noteCreation(world: World, uid: string, target: number, answer: Answer): void {
+  const memory = memoryOf(world, uid);
+  const existing = objectIn(world.targets[target]!.chaperons);
+  if (answer.kind === 'ok' || parentOf(existing) === uid) {
+    memory.pending = { kind: 'created', target, version: Number(existing?.metadata.resourceVersion) };
+  } else {
+    memory.pending = null;
+    memory.refused.push(target);
+    memory.targets = memory.targets.filter((known) => known !== target);
+  }
+}
+
+function allows(request: Request, answer: Answer): boolean {
+  if (request.kind === 'read') return isExpected(request.expect, answer.kind === 'ok' ? answer.object : null);
+  return answer.kind === 'ok' || (answer.kind === 'not-found' && request.command.kind === 'delete');
+}
+
+function isExpected(expect: Expectation, object: Pod | PodChaperon | null): boolean {
+  const { uid } = expect;
+  switch (expect.kind) {
+    case 'no-child':
+      return parentOf(object) !== uid;
+    case 'gone':
+      return uidOf(object) !== uid;
+    case 'not-owned':
+      return object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) !== true;
+    case 'lost':
+      return parentOf(object) !== uid || goes(object) || isMissing(object);
+    case 'unwanted':
+      return uidOf(object) !== uid || !['', expect.nodeName].includes(nodeNameOf(object));
+  }
+}
+
+function isMissing(object: Pod | PodChaperon | null): boolean {
+  return object?.metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
+}
+
+function collectionOf(world: World, place: Place, what: Request['what']): Collection<Pod | PodChaperon> {
+  const collection = place === 'source' ? world.proxies : what === 'Pod' ? world.targets[place]!.pods : world.targets[place]!.chaperons;
+  return collection;
+}
+
+function serve(world: World, request: Request): Answer {
+  const collection = collectionOf(world, request.place, request.what);
+  if (request.kind === 'read') return collection.held === 0 ? { kind: 'not-found' } : { kind: 'ok', object: objectIn(collection) };
+  const before = objectIn(collection);
+  let answer: Answer = { kind: 'not-found' };
+  const write = () => {
+    answer = execute(collection, request.command, request.place === 'source' ? 'proxy' : `${request.what}${request.place}.`);
+  };
+  if (request.place === 'source') tellSource(world, write);
+  else tell(world, request.place, write);
+  if ((answer as Answer).kind === 'ok') inspect(world, request, before, objectIn(collection));
+  return answer;
+}
+
+function inspect(world: World, request: Extract<Request, { kind: 'write' }>, before: Pod | PodChaperon | null, after: Pod | PodChaperon | null): void {
+  const { command, meant } = request;
+  if (before === null) return;
+  const uid = uidOf(before);
+  if (meant !== null && meant !== uid) breach(world, `a ${command.kind} that was meant for ${meant} hit ${uid}`);
+  if (uid === 'foreign') breach(world, `a ${command.kind} hit a foreign pod`);
+  if (finalizersOf(before).includes(FOREIGN_FINALIZER) && !finalizersOf(after).includes(FOREIGN_FINALIZER)) breach(world, `a ${command.kind} took a foreign finalizer from ${uid}`);
+  inspectEnd(world, before, after);
+  if (command.kind === 'bind') world.bound[uid] = command.binding.target.name;
+}
+
+function inspectEnd(world: World, before: Pod | PodChaperon, after: Pod | PodChaperon | null): void {
+  const [was, is] = [before.status?.phase, after?.status?.phase];
+  if (isTerminal(was) && after !== null && is !== was) breach(world, `${uidOf(before)} was ${was} and then ${is}`);
+}

@@ -1,0 +1,199 @@
+// The state of the model test: servers, what each process has heard of them, what it remembers, and the requests it is about to send.
+// The shells are modelled by what they do between two requests; what they decide comes from the real plans.
+import type { Pod } from '../../api/core.ts';
+import {
+  DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
+} from '../../api/keys.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
+import type { Command } from '../../model/plan.ts';
+import { virtualNodeName } from '../../model/names.ts';
+import { intern, type Collection, type Ref, type Watch } from './servers.ts';
+
+/** Where a request goes: the source, or a target by its number. */
+export type Place = 'source' | number;
+
+/** A read, and what must be true of its answer for the rest to be sent; or a write, and the object that it was decided for. */
+export type Request =
+  | { readonly kind: 'read'; readonly place: Place; readonly what: 'Pod' | 'PodChaperon'; readonly expect: Expectation }
+  | { readonly kind: 'write'; readonly place: Place; readonly what: 'Pod' | 'PodChaperon'; readonly command: Command; readonly meant: string | null };
+
+/** What a live read must confirm. */
+export type Expectation =
+  /** No object that the proxy of this UID is the parent of. */
+  | { readonly kind: 'no-child'; readonly uid: string }
+  /** No object of this UID. */
+  | { readonly kind: 'gone'; readonly uid: string }
+  /** No object that this one owns. */
+  | { readonly kind: 'not-owned'; readonly uid: string }
+  /** A chaperon that is gone, going, or has lost its delegate. */
+  | { readonly kind: 'lost'; readonly uid: string }
+  /** A proxy that is gone, another, or bound elsewhere. */
+  | { readonly kind: 'unwanted'; readonly uid: string; readonly nodeName: string };
+
+/** What a controller has in hand: requests that are sent one after the other. */
+export interface Operation {
+  readonly requests: readonly Request[];
+  /** What the scheduler notes of the answer. */
+  readonly noted?: 'created' | 'bound';
+  readonly target?: number;
+}
+
+/** What the scheduler remembers of a pod. */
+export interface Memory {
+  pending: { kind: 'unconfirmed' | 'created'; target: number; version: number } | null;
+  bindSent: boolean;
+  targets: number[];
+  refused: number[];
+}
+
+/** What the source's process knows of a target. */
+export interface Link {
+  chaperons: Watch<PodChaperon>;
+  pods: Watch<Pod>;
+  /** It knows that the target cannot be reached. */
+  seenCut: boolean;
+}
+
+/** A world. */
+export interface World {
+  proxies: Collection<Pod>;
+  targets: {
+    chaperons: Collection<PodChaperon>;
+    pods: Collection<Pod>;
+    /** The path between source and target is cut. */
+    isCut: boolean;
+    process: { isUp: boolean; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; operation: Ref<Operation> };
+  }[];
+  source: {
+    isUp: boolean;
+    /** Proxies made before this were there when the process began. */
+    began: number;
+    proxies: Watch<Pod>;
+    links: Link[];
+    memories: Record<string, Memory>;
+    scheduling: Ref<Operation>;
+    feedback: Ref<Operation>;
+  };
+  left: Budget;
+  /** Which virtual node each proxy was bound to; kept for the invariants. */
+  bound: Record<string, string>;
+  /** Proxies of which a delegate has run. */
+  ran: string[];
+  readonly restartPolicy: string;
+  readonly watches: Scenario['watches'];
+  readonly prompt?: 'targets';
+  /** What is lost on the way of the request that is being sent. */
+  lost?: 'request' | 'answer';
+  /** The first thing that must never be. */
+  breach?: string;
+}
+
+/** How often each thing may still happen. */
+export interface Budget {
+  crash: number;
+  cut: number;
+  /** A request or its answer is lost without anybody noticing a cut. */
+  loss: number;
+  userDelete: number;
+  /** Another proxy of the same name is made once the first has gone. */
+  successor: number;
+  /** Somebody deletes the delegate in the target. */
+  adminDelete: number;
+  /** The target's scheduler says no. */
+  refusal: number;
+  /** Patience of the scheduler or of the chaperon controller ends. */
+  impatience: number;
+  /** Somebody else's finalizer, or pod of the delegate's name, appears. */
+  foreign: number;
+  /** Steps of garbage collection: it does what our controllers do as well, at its own pace. */
+  collection: number;
+}
+
+/** What a run is about. */
+export interface Scenario {
+  readonly targets: number;
+  readonly restartPolicy: 'Always' | 'Never';
+  /**
+   * Whether a watcher hears of every version, one after the other, or a watcher that is behind hears of the newest next. Both let a cache be
+   * behind by any number of versions for any time.
+   */
+  readonly watches: 'every' | 'newest';
+  /** Chaperon controllers know at once what is in their own cluster; it is the source that is behind. */
+  readonly prompt?: 'targets';
+  readonly budget: Partial<Budget>;
+}
+
+const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0 };
+
+/** A new world: the user has just created the pod. */
+export function newWorld({ targets, restartPolicy, watches, prompt, budget }: Scenario): World {
+  const world: World = {
+    proxies: { version: 0, made: 0, held: 0 },
+    targets: Array.from({ length: targets }, () => ({
+      chaperons: { version: 0, made: 0, held: 0 },
+      pods: { version: 0, made: 0, held: 0 },
+      isCut: false,
+      process: { isUp: true, chaperons: newWatch(true), pods: newWatch(true), seen: [], operation: 0 },
+    })),
+    source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0 },
+    left: { ...NOTHING_MORE, ...budget },
+    bound: {},
+    ran: [],
+    restartPolicy,
+    watches,
+    ...(prompt && { prompt }),
+  };
+  makeProxy(world, restartPolicy);
+  return world;
+}
+
+/** The user creates the pod, and admission makes a proxy of it. */
+export function makeProxy({ proxies, source }: World, restartPolicy: string): void {
+  proxies.made += 1;
+  proxies.version += 1;
+  proxies.held = intern({
+    kind: 'Pod',
+    metadata: {
+      namespace: 'ns', name: 'web', uid: `proxy${proxies.made}`, resourceVersion: String(proxies.version),
+      annotations: { [ELECT_ANNOTATION]: '' }, finalizers: [DELEGATE_FINALIZER],
+    },
+    spec: { schedulerName: PROXY_SCHEDULER, restartPolicy, containers: [] },
+  });
+  if (source.isUp && source.proxies.synced) source.proxies.queue.push({ version: proxies.version, held: proxies.held });
+}
+
+/** What the scheduler asks a target for; the name is the same for successors, as if their UIDs' hashes collided: the hardest case. */
+export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string[]): PodChaperon {
+  return {
+    kind: 'PodChaperon',
+    metadata: {
+      namespace: 'ns', name: 'delegate', labels: { [PARENT_UID_LABEL]: metadata.uid ?? '' },
+      annotations: { [PARENT_NAME_ANNOTATION]: 'web', [PARENT_NAMESPACE_ANNOTATION]: 'ns', [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE },
+      finalizers,
+    },
+    spec: { restartPolicy: spec.restartPolicy ?? 'Always', containers: [] },
+  };
+}
+
+/** A watch that has heard of nothing. */
+export function newWatch<T>(synced: boolean): Watch<T> {
+  return { synced, version: 0, cached: 0, queue: [] };
+}
+
+/** A connection to a target. */
+export function newLink(synced: boolean): Link {
+  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false };
+}
+
+/** The virtual node of a target. */
+export function nodeOf(target: number): string {
+  return virtualNodeName({ kind: 'ClusterTarget', name: `t${target}` });
+}
+
+/** The resource type of what a request is about, as a word. */
+export function whatOf(command: Command): 'Pod' | 'PodChaperon' {
+  if (command.kind === 'bind' || command.type.kind === PODS.kind) return 'Pod';
+  if (command.type.kind === POD_CHAPERONS.kind) return 'PodChaperon';
+  throw new Error(`no plan is about ${command.type.kind}`);
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { exploreAll, walk } from '../../model/explore.ts';
+import { MUTANTS } from '../../model/mutants.ts';
+import { PLANS } from '../../model/processes.ts';
+import { QUICK, walkScenario } from '../../model/scenarios.ts';
+
+/** As many as take about a second; `npm run test:model` takes thousands. */
+const SEEDS = 60;
+
+describe('the plans of scheduler and delegate controller together', () => {
+  it(`hold every invariant on ${SEEDS} random walks with crashes, cuts, losses and foreign hands`, () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const { breach, trace } = walk(seed, walkScenario(seed), PLANS);
+      assert.equal(breach, undefined, [`seed ${seed}`, ...trace].join('\n'));
+    }
+  });
+
+  for (const [name, scenario] of Object.entries(QUICK)) {
+    it(`hold every invariant in every interleaving: ${name}`, () => {
+      const { breach, states, trace } = exploreAll(scenario, PLANS);
+      assert.equal(breach, undefined, trace.join('\n'));
+      assert.ok(states > 50, String(states));
+    });
+  }
+
+  // Seeds that once found a fault of the plans.
+  for (const [seed, fault] of [[175, 'a delegate was made from a stale cache after its chaperon had gone']] as const) {
+    it(`do not let it happen again that ${fault}`, () => assert.equal(walk(seed, walkScenario(seed), PLANS).breach, undefined));
+  }
+});
+
+describe('the model finds out plans that forget', () => {
+  const found: Record<string, number> = {
+    'planPlacement: that a create is under way': 4,
+    'planPlacement: that a target was not heard yet': 1,
+    'planPlacement: that a candidate that goes is still there': 0,
+    'planChaperon: the version of what it patches': 35,
+    'planChaperon: the UID of what it deletes': 284,
+    'planChaperon: the finalizer that holds what must not run again': 489,
+    'planFeedback: that nothing is known of a target that is away': 271,
+    'the finalizer that holds a chaperon': 175,
+  };
+  for (const [what, seed] of Object.entries(found)) {
+    it(what, () => assert.notEqual(walk(seed, walkScenario(seed), MUTANTS[what]!).breach, undefined));
+  }
+});
