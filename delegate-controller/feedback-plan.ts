@@ -1,5 +1,6 @@
 // Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
 // A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
+import type { PodStatus } from '../api/core.ts';
 import { GRACE_PERIOD_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
@@ -42,10 +43,12 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
   if (target.kind !== 'known') return { kind: 'settled' };
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
-  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate, mirrored);
+  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, mirrored);
+  // It ended and was cleaned up before anybody here has looked; its chaperon remembers.
+  if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, mirrored);
   // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
   if (isLost(chaperon)) return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
-  return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate, mirrored);
+  return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate.status, mirrored);
 }
 
 /** Whether a proxy has lost what it stands for. */
@@ -87,9 +90,9 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
   return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-function planMirror(proxy: ProxyPod, delegate: DelegatePod, mirrored: Mirrored | undefined): FeedbackStep {
+function planMirror(proxy: ProxyPod, said: PodStatus, mirrored: Mirrored | undefined): FeedbackStep {
   const { uid, containers = [], ownConditions = [] } = proxy;
-  const status = withSourceConditions(statusOfContainers(mirroredStatus(delegate.status), containers), ownConditions);
+  const status = withSourceConditions(statusOfContainers(mirroredStatus(said), containers), ownConditions);
   // The bind has said PodScheduled already; before containers exist there is nothing to add.
   const saysNothingNew = status.phase === 'Pending' && status.containerStatuses === undefined && status.initContainerStatuses === undefined;
   const digest = digestOf(status);

@@ -5,7 +5,7 @@ import {
 import type { ObjectMeta, Pod, PodStatus } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
-import { objectKey } from './pod.ts';
+import { isTerminal, objectKey } from './pod.ts';
 
 /** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
@@ -41,6 +41,8 @@ export interface Chaperon {
   /** When it was created by the target's clock, in ms since the epoch. */
   readonly createdAt: number;
   readonly terminating: boolean;
+  /** How its delegate ended, once it has: the delegate itself may be gone by then. */
+  readonly ended?: PodStatus;
   /** Seconds that its delegate was told to stop within, where not its own. */
   readonly graceSeconds?: number;
   /** The delegate was there and has gone without us. */
@@ -69,7 +71,6 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const { metadata } = chaperon;
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
-  const grace = metadata.annotations?.[GRACE_PERIOD_ANNOTATION];
   return {
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
@@ -80,10 +81,15 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
     parentKey: parent.key,
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
-    ...(grace !== undefined && { graceSeconds: Number(grace) }),
+    ...endOf(chaperon),
     podMissing: metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
     verdict: verdictOf(chaperon.status ?? {}),
   };
+}
+
+function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' | 'graceSeconds'> {
+  const grace = metadata.annotations?.[GRACE_PERIOD_ANNOTATION];
+  return { ...(isTerminal(status.phase) && { ended: status }), ...(grace !== undefined && { graceSeconds: Number(grace) }) };
 }
 
 /** The target's word as its PodScheduled condition states it. A pod that runs or ran was scheduled, whatever the condition says. */
