@@ -9,6 +9,7 @@ import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
 import { DECISION } from './decision.ts';
+import { FIRST_CHOICE } from './first-choice.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { describeCommit, describeMachine } from './machine.ts';
@@ -19,7 +20,7 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, COLD_SYNC, IDLE, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, IDLE, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
