@@ -129,9 +129,14 @@ function settlePending({ source }: World, memory: Memory): void {
   memory.targets = memory.targets.filter((target) => target !== pending.target);
 }
 
-function choose({ source }: World, pod: Pod, memory: Memory, plans: Plans): Intent {
+function choose(world: World, pod: Pod, memory: Memory, plans: Plans): Intent {
+  const { source } = world;
   const open = source.links.flatMap(({ seenCut, chaperons, pods }, index) => (seenCut || !chaperons.synced || !pods.synced ? [] : [index]));
-  if (open.length > 0 && open.every((index) => memory.refused.includes(index))) memory.refused = []; // refusals end after a while
+  if (open.every((index) => memory.refused.includes(index))) {
+    if (world.left.impatience === 0) return NOTHING;
+    world.left.impatience -= 1; // refusals end after a while
+    memory.refused = [];
+  }
   const operations = open.filter((index) => !memory.refused.includes(index)).map((index) => creation(pod, index, plans));
   return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
 }

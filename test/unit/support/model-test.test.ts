@@ -38,7 +38,7 @@ describe('the model finds out plans that forget', () => {
     'planPlacement: that a create is under way': 4,
     'planPlacement: that a target was not heard yet': 1,
     'planPlacement: that a candidate that goes is still there': 0,
-    'planChaperon: the version of what it patches': 35,
+    'planChaperon: the version of what it patches': 79,
     'planChaperon: the UID of what it deletes': 284,
     'planChaperon: the finalizer that holds what must not run again': 489,
     'planFeedback: that nothing is known of a target that is away': 271,
