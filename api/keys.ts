@@ -71,6 +71,12 @@ const ISTHMUS_PREFIX = 'isthmus.dev/';
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */
 export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
+/** Label on source pods, set by the user, read by the scheduler: name of the group that the pod is placed with, within its namespace. */
+export const POD_GROUP_LABEL = `${ISTHMUS_PREFIX}pod-group`;
+/** The same label as the Coscheduling plugin has it. */
+export const COSCHEDULING_POD_GROUP_LABEL = 'scheduling.x-k8s.io/pod-group';
+/** Annotation on source pods of a group, set by the user, read by the scheduler: so many of them are placed together or none. */
+export const POD_GROUP_MIN_COUNT_ANNOTATION = `${ISTHMUS_PREFIX}pod-group-min-count`;
 /** Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}. */
 export const GLOBAL_ANNOTATION = `${OWN_PREFIX}global`;
 /** Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. Value empty. */

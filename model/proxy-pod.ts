@@ -5,6 +5,7 @@ import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
 import type { SigningKeys } from './manifest-signature.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { podGroupOf, type PodGroup } from './pod-group.ts';
 import { podNeeds, type PodNeeds } from './pod-needs.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
@@ -40,6 +41,8 @@ export interface ProxyPod {
   readonly labels: StringMap;
   /** UID of the object that controls the pod, a ReplicaSet say: replicas are counted by it. */
   readonly controllerUid?: string;
+  /** Group that it is placed with. */
+  readonly group?: PodGroup;
   /** Its required anti-affinity, which holds against pods that come later too. */
   readonly antiAffinity?: readonly PodAffinityTerm[];
   /** What chooses its cluster, only until the pod is bound. */
@@ -99,13 +102,15 @@ function boundFields({ spec, status }: Pod): Pick<ProxyPod, 'nodeName' | 'contai
   };
 }
 
-function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'antiAffinity'> {
+function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'antiAffinity' | 'group'> {
   const controllerUid = controllerOf(metadata)?.uid;
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const group = podGroupOf(metadata);
   return {
     labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX))),
     ...(controllerUid !== undefined && { controllerUid }),
     ...(antiAffinity !== undefined && { antiAffinity }),
+    ...(group !== undefined && { group }),
   };
 }
 

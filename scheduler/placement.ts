@@ -7,6 +7,7 @@ import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
 import { NOTHING, type Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../model/proxy-pod.ts';
+import type { GroupStanding } from './pod-groups.ts';
 import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
 import type { Rejection } from './snapshot.ts';
 
@@ -28,6 +29,8 @@ export interface PlacementState {
   readonly candidates: readonly Candidate[];
   /** A create was sent and its outcome is not visible yet. */
   readonly pendingCreate: boolean;
+  /** What the group that the pod is placed with means for it; missing when it is in none. */
+  readonly group?: GroupStanding['kind'];
   /** Targets that may hold a candidate from before this process began, and have not been heard since. */
   readonly unheard: readonly string[];
 }
@@ -53,19 +56,21 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
   const stray = others.find((other) => other.chaperon?.terminating === false && other.reachable);
   if (stray !== undefined) return withdraw(stray, undefined);
-  if (candidate !== undefined) return planCandidate(proxy, candidate, now);
+  if (candidate !== undefined) return planCandidate(state, candidate, now);
   if (state.pendingCreate || state.unheard.length > 0) return { kind: 'wait' };
   return { kind: 'choose-target' };
 }
 
-function planCandidate(proxy: ProxyPod, candidate: Candidate, now: number): PlacementStep {
+function planCandidate({ proxy, group }: PlacementState, candidate: Candidate, now: number): PlacementStep {
   const { chaperon, delegate, target } = candidate;
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
   if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
+  if (group === 'failed') return withdraw(candidate, undefined);
   const verdict = verdictOf(candidate);
   switch (verdict.kind) {
     case 'scheduled':
+      if (group !== undefined && group !== 'complete') return { kind: 'wait' }; // the bind is the commit point, of all of them
       return { kind: 'bind', target, plan: planBinding(proxy, candidate, chaperon.name) };
     case 'refused':
       return withdraw(candidate, { reason: verdict.reason, message: verdict.message });

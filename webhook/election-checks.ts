@@ -6,6 +6,7 @@ import {
 } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
 import { compileLabelPattern } from '../model/label-pattern.ts';
+import { readPodGroup } from '../model/pod-group.ts';
 import { controllerOf } from '../model/pod.ts';
 import { deny, type Denial } from './admission.ts';
 
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
   belongsToNode, // a DaemonSet makes a pod for a node, and another one for as long as that does not get there
   hasTwoSortsOfConstraints, // which of them is meant to choose the cluster?
   hasBadLabelPattern,
+  hasBadGroup,
 ];
 
 /** Why this pod is refused; undefined when it is not. */
@@ -86,4 +88,9 @@ function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | u
   if (expression === undefined) return undefined;
   const pattern = compileLabelPattern(expression);
   return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `annotation ${NO_PREFIX_LABEL_REGEXP_ANNOTATION} ${pattern.message}; correct or remove it`);
+}
+
+function hasBadGroup({ metadata }: Pod): Denial | undefined {
+  const reading = readPodGroup(metadata);
+  return reading.kind === 'invalid' ? deny('BadPodGroup', `${reading.message}; correct or remove it`) : undefined;
 }
