@@ -43,6 +43,8 @@ export interface TargetStatus {
   readonly virtualNode?: string;
   /** Free capacity as text, for the columns. */
   readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string };
+  /** Round trip to the target's API server as text, `12ms`. */
+  readonly rtt?: string;
 }
 
 /** A target for the pods of all opted-in namespaces. */
@@ -65,6 +67,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Free CPU', type: 'string', jsonPath: '.status.free.cpu' },
   { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
   { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
+  { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
 ];
 
@@ -131,6 +134,7 @@ const STATUS: Schema = {
     conditions: CONDITIONS,
     clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
     virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
+    rtt: { type: 'string', description: "Round trip to the target's API server." },
     free: {
       type: 'object',
       description: 'Capacity that is free in the target, for people.',

@@ -52,12 +52,14 @@ export class ClusterAccess {
   readonly #connection: ClusterConnection;
   readonly #tls: TlsOptions;
   readonly #timings: TransportTimings;
+  readonly #onRoundTrip: (ms: number) => void;
   #watches: Dispatcher | undefined;
   #session: Promise<OpenedSession> | undefined;
 
-  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings) {
+  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings, onRoundTrip: (ms: number) => void = () => undefined) {
     this.#connection = connection;
     this.#timings = timings;
+    this.#onRoundTrip = onRoundTrip;
     this.#tls = tlsOptions(connection, credentials);
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
@@ -79,9 +81,15 @@ export class ClusterAccess {
     this.retired.signal.throwIfAborted();
     if (opened !== undefined && (opened.kind === 'h1' || !opened.session.ended)) return opened;
     // Of several watches that find the session gone, the first one opens the next, and the others share it.
-    const next = this.#session === before || this.#session === undefined ? openWatchSession(server, this.#tls, this.#timings) : this.#session;
+    const next = this.#session === before || this.#session === undefined ? this.#openSession() : this.#session;
     this.#session = next;
     return next;
+  }
+
+  async #openSession(): Promise<OpenedSession> {
+    const opened = await openWatchSession(this.#connection.server, this.#tls, this.#timings);
+    if (opened.kind === 'h2') opened.session.onRoundTrip = this.#onRoundTrip;
+    return opened;
   }
 
   /** Lets calls in flight end, ends watches. */

@@ -5,6 +5,7 @@ import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../api/cluster-target.t
 import type { Secret } from '../api/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/names.ts';
+import type { IdentityProblem } from '../model/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { ApiError } from './api-error.ts';
@@ -31,12 +32,17 @@ export interface TargetEnvironment {
   readonly logger: Logger;
 }
 
+/** How long a target may take to say who it is before its session begins without, in ms. */
+const IDENTIFY_MS = 5_000;
+
 /** Hears what happens to a target. */
 export interface TargetListener {
   /** A session is about to start: add listeners to its informers now. */
   sessionOpened(target: TargetCluster, session: TargetSession): void;
   /** Availability may have changed. */
   changed(target: TargetCluster): void;
+  /** Which cluster it is has become known; what is given back speaks against using it. */
+  identified(target: TargetCluster): IdentityProblem | undefined;
 }
 
 /** A target that exists in the source. */
@@ -92,6 +98,23 @@ export class TargetCluster {
     this.#kubeconfig = undefined;
     if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
     else this.#followSecret(spec);
+  }
+
+  /** Stops using it for what it is, or for another one that is the same. */
+  refuse({ reason, message }: IdentityProblem): void {
+    this.#fail(reason, message);
+  }
+
+  /** Tries again what was refused: another target has gone, say. */
+  retry(): void {
+    const spec = this.#spec;
+    this.#spec = undefined;
+    if (spec !== undefined) this.update(spec);
+  }
+
+  /** Whether it is the source on purpose. */
+  get isSelf(): boolean {
+    return this.#spec?.self === true;
   }
 
   /** Ends the session: the target was removed, or the process stops. */
@@ -170,16 +193,29 @@ export class TargetCluster {
     });
     this.#session = session;
     session.onConnection(() => this.#listener.changed(this));
+    session.client.transport.onRoundTrip = () => this.#listener.changed(this);
     this.#listener.sessionOpened(this, session);
-    session.run();
-    void this.#identify(session);
+    void this.#identifyAndRun(session);
   }
 
-  /** A source with Admiralty's own, narrower role may not read kube-system: then the identity stays unknown. */
-  async #identify(session: TargetSession): Promise<void> {
+  /** Looks who it is before anything there is taken for ours. Where that cannot be read now, it is looked for once more when all else can. */
+  async #identifyAndRun(session: TargetSession): Promise<void> {
+    if (await this.#identify(session)) return session.run();
+    if (session.signal.aborted) return;
+    session.run();
     await session.summaries.synced;
-    this.#clusterId = await readClusterId(session.client, session.signal).catch(() => undefined);
-    if (!session.signal.aborted) this.#listener.changed(this);
+    await this.#identify(session);
+  }
+
+  /** A source with Admiralty's own, narrower role may not read kube-system: then the identity stays unknown. Gives whether it is known and fine. */
+  async #identify(session: TargetSession): Promise<boolean> {
+    const clusterId = await readClusterId(session.client.urgent(IDENTIFY_MS), session.signal).catch(() => undefined);
+    if (session.signal.aborted || clusterId === undefined) return false;
+    this.#clusterId = clusterId;
+    const problem = this.#listener.identified(this);
+    if (problem !== undefined) this.refuse(problem);
+    else this.#listener.changed(this);
+    return problem === undefined;
   }
 
   #fail(reason: string, message: string): void {

@@ -2,6 +2,7 @@
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import type { TargetSpec, TargetStatus } from '../api/cluster-target.ts';
 import type { KubernetesObject, StringMap } from '../api/core.ts';
+import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { Informer } from './informer.ts';
 import { TargetCluster, type TargetEnvironment } from './target-cluster.ts';
@@ -11,6 +12,8 @@ import type { TargetSession } from './target-session.ts';
 export interface TargetObject {
   readonly ref: TargetRef;
   readonly uid: string;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
   readonly generation: number;
   readonly labels: StringMap;
   readonly spec: TargetSpec;
@@ -103,12 +106,44 @@ export class TargetClusters {
       target = new TargetCluster(object.ref, this.#environment, {
         sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
         changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
+        identified: (identified) => this.#identified(identified),
       });
       this.#targets.set(key, target);
       this.#byNode.set(target.nodeName, target);
     }
     target.update(object.spec);
     for (const listener of this.#listeners) listener.changed?.(target);
+  }
+
+  /** The one that has become known may also be older than one that was taken for its cluster's. */
+  #identified(target: TargetCluster): IdentityProblem | undefined {
+    const problem = this.#problemOf(target);
+    if (problem !== undefined) return problem;
+    for (const other of this.#targets.values()) {
+      const later = other === target || other.session === undefined ? undefined : this.#problemOf(other);
+      if (later !== undefined) other.refuse(later);
+    }
+    return undefined;
+  }
+
+  #problemOf(target: TargetCluster): IdentityProblem | undefined {
+    const own = this.#toIdentified(target);
+    if (own === undefined) return undefined;
+    const known = [...this.#targets.values()].flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
+    return identityProblem(own, known, this.#environment.sourceId);
+  }
+
+  #toIdentified(target: TargetCluster): IdentifiedTarget | undefined {
+    const { ref, clusterId, isSelf } = target;
+    const object = this.object(ref);
+    return clusterId === undefined || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
+  }
+
+  /** Its cluster may be free for a target that was refused because of it. */
+  #retryDuplicates({ key, clusterId }: TargetCluster): void {
+    for (const other of this.#targets.values()) {
+      if (other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined) other.retry();
+    }
   }
 
   #remove(ref: TargetRef): void {
@@ -119,11 +154,12 @@ export class TargetClusters {
     this.#byNode.delete(target.nodeName);
     void target.stop();
     for (const listener of this.#listeners) listener.removed?.(target);
+    this.#retryDuplicates(target);
   }
 }
 
 function toTargetObject(object: TargetLike): TargetObject {
-  const { namespace, name = '', uid = '', generation = 0, labels = {} } = object.metadata;
+  const { namespace, name = '', uid = '', generation = 0, labels = {}, creationTimestamp = '' } = object.metadata;
   const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  return { ref, uid, generation, labels, spec: object.spec, status: object.status ?? {} };
+  return { ref, uid, createdAt: Date.parse(creationTimestamp), generation, labels, spec: object.spec, status: object.status ?? {} };
 }

@@ -14,6 +14,7 @@ import { NotLeaderError, type Fence } from './fence.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
 import { DeadlineError, sendCall } from './pending-call.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { RoundTrip } from './round-trip.ts';
 import { responseOf } from './watch-session.ts';
 import { messageOf } from '../process/errors.ts';
 
@@ -53,6 +54,9 @@ const DEFAULT_RETRY_AFTER_MS = 1_000;
 export class Transport {
   /** Whether lists may be asked for as streams; turned off once the server has refused one. */
   offersStreamingLists = true;
+  /** Hears that {@link rttMs} has changed. */
+  onRoundTrip: () => void = () => undefined;
+  readonly #roundTrip = new RoundTrip();
   readonly #userAgent: string;
   readonly #timings: TransportTimings;
   readonly #limiter = new RateLimiter();
@@ -112,6 +116,11 @@ export class Transport {
     this.#connection = connection;
     this.#credentials.use(connection);
     void this.#look();
+  }
+
+  /** Smoothed round trip to the server in ms; undefined until measured, and where watches are not over HTTP/2. */
+  get rttMs(): number | undefined {
+    return this.#roundTrip.ms;
   }
 
   /** Ends all connections at once. */
@@ -211,7 +220,9 @@ export class Transport {
     if (before !== undefined && !fresh.changed) return before;
     if (this.#closed) throw new Error('the transport was closed');
     this.#connection = fresh.connection;
-    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings);
+    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, (ms) => {
+      if (this.#roundTrip.sample(ms)) this.onRoundTrip();
+    });
     before?.retire();
     this.#lookTimer ??= this.#credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
     return this.#access;

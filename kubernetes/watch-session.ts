@@ -15,7 +15,7 @@ export interface TlsOptions {
 /** Times of a session in ms. */
 export interface SessionTimings {
   readonly connectTimeoutMs: number;
-  /** A session that brought nothing for this long is pinged. */
+  /** How often a session is pinged. */
   readonly pingAfterMs: number;
   /** A ping that is not answered for this long ends the session. */
   readonly pingTimeoutMs: number;
@@ -44,6 +44,8 @@ export class WatchSession {
   readonly #timer: NodeJS.Timeout;
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
+  /** Hears how long each answered ping took, in ms. */
+  onRoundTrip: (ms: number) => void = () => undefined;
 
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
     this.#socket = socket;
@@ -54,6 +56,7 @@ export class WatchSession {
     });
     this.#session.on('error', () => undefined); // each stream has it as well
     this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
+    this.#session.once('connect', () => setImmediate(() => this.#look())); // so that the round trip is known from the start
     this.#session.once('close', () => clearInterval(this.#timer));
   }
 
@@ -72,19 +75,18 @@ export class WatchSession {
     this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
   }
 
-  /** Runs every `pingAfterMs`. What came since the last look proves that the connection lives. */
+  /** Runs every `pingAfterMs`. A ping that is not answered ends the session, unless other bytes prove that the connection lives. */
   #look(): void {
-    const { bytesRead } = this.#socket;
-    const brought = bytesRead !== this.#bytesSeen;
-    this.#bytesSeen = bytesRead;
-    if (brought || this.#pingSentAt !== undefined || this.ended) return;
+    if (this.#pingSentAt !== undefined || this.ended) return;
     const sentAt = performance.now();
+    this.#bytesSeen = this.#socket.bytesRead;
     this.#pingSentAt = sentAt;
     // A process that was blocked or stopped finds the timer due before it has read the answer: one more turn of the loop reads it.
     const timer = setTimeout(() => setTimeout(() => setImmediate(() => this.#judge(sentAt)), 1), this.#timings.pingTimeoutMs);
-    this.#session.ping((error) => {
+    this.#session.ping((error, durationMs) => {
       clearTimeout(timer);
       if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
+      if (error === null) this.onRoundTrip(durationMs);
       if (error !== null && !this.ended) this.destroy(error);
     });
   }

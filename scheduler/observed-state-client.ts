@@ -115,9 +115,9 @@ export class ObservedState {
     }
   }
 
-  #viewTarget({ ref, key, nodeName, availability }: TargetCluster): void {
+  #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const object = this.#clusters.targets.object(ref);
-    const traits = toTargetTraits({ nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {} });
+    const traits = toTargetTraits({ nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
     this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? undefined : availability);
   }
 

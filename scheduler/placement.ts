@@ -74,12 +74,15 @@ function planCandidate({ proxy, group }: PlacementState, candidate: Candidate, n
       return { kind: 'bind', target, plan: planBinding(proxy, candidate, chaperon.name) };
     case 'refused':
       return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
-    case 'pending': {
-      const ms = candidate.waitingSince + PATIENCE_MS - now;
-      if (ms > 0) return { kind: 'wait', ms };
-      return withdraw(candidate, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
-    }
+    case 'pending':
+      return awaitVerdict(candidate, now);
   }
+}
+
+function awaitVerdict(candidate: Candidate, now: number): PlacementStep {
+  const ms = candidate.waitingSince + PATIENCE_MS - now;
+  if (ms > 0) return { kind: 'wait', ms };
+  return withdraw(candidate, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
 }
 
 function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {

@@ -13,8 +13,12 @@ export interface ObservedTarget {
   readonly clusterID: string | undefined;
   readonly virtualNode: string;
   readonly generation: number;
+  /** Round trip to its API server in ms, once measured. */
+  readonly rttMs?: number | undefined;
 }
 
+/** Reasons for which a target that answers is not used. */
+const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'DuplicateCluster', 'LoopToSource']);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which nobody has tried to reach the target. */
 const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'Connecting']);
@@ -27,11 +31,13 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
   );
   const clusterID = observed.clusterID ?? before.clusterID;
   const free = toFree(observed.summary, before.free) ?? before.free;
+  const rtt = observed.rttMs === undefined ? before.rtt : `${observed.rttMs}ms`;
   const status: TargetStatus = {
     conditions,
     virtualNode: observed.virtualNode,
     ...(clusterID !== undefined && { clusterID }),
     ...(free !== undefined && { free }),
+    ...(rtt !== undefined && { rtt }),
   };
   return isSame(before, status) ? before : status;
 }
@@ -45,7 +51,7 @@ function toReady({ problem, summary }: ObservedTarget): Condition {
 }
 
 function toReachable({ problem }: ObservedTarget): Condition {
-  if (problem === undefined || UNAUTHORIZED.has(problem.reason) || problem.reason === 'NotInstalled') {
+  if (problem === undefined || ANSWERS.has(problem.reason)) {
     return { type: 'Reachable', status: 'True', reason: 'Answers', message: "the target's API server answers" };
   }
   return { type: 'Reachable', status: NOT_TRIED.has(problem.reason) ? 'Unknown' : 'False', ...problem };
@@ -69,7 +75,7 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
   };
 }
 
-/** Whether two statuses say the same but for the free figures. */
+/** Whether two statuses say the same but for the figures: what is free, the round trip. */
 export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
   return one.conditions === other.conditions && one.clusterID === other.clusterID && one.virtualNode === other.virtualNode;
 }
@@ -79,5 +85,5 @@ const FREE_FIELDS = ['cpu', 'memory', 'gpu'] as const;
 
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
   const sameFigures = (one.free === undefined) === (other.free === undefined) && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
-  return onlyFiguresDiffer(one, other) && sameFigures;
+  return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
 }

@@ -136,7 +136,7 @@ class VirtualNodes {
 function observe(target: TargetCluster, { generation }: TargetObject): ObservedTarget {
   const { availability, clusterId: clusterID, nodeName: virtualNode } = target;
   const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
-  return { problem, summary: summaryOf(target), clusterID, virtualNode, generation };
+  return { problem, summary: summaryOf(target), clusterID, virtualNode, generation, rttMs: target.session?.client.transport.rttMs };
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

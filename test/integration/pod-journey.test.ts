@@ -10,7 +10,7 @@ import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS 
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
-import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
 const MANAGER = 'isthmus-test';
@@ -22,7 +22,7 @@ before(async () => {
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
-  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-1' } });
+  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   await world?.stop();
 });
 
@@ -189,7 +189,7 @@ describe('a target that cannot be used', () => {
       await world.source.client.apply(CLUSTER_TARGETS, { metadata: { name }, spec: { kubeconfigSecret: { name: metadata.name } } } as ClusterTarget, MANAGER);
     }
   });
-  after(() => Promise.all(cases.map(({ name }) => world.source.client.delete(CLUSTER_TARGETS, { name }))));
+  after(() => Promise.all(cases.map(({ name }) => world.source.client.delete(CLUSTER_TARGETS, { name }).catch(() => undefined))));
 
   for (const { name, reason } of cases) {
     it(`says ${reason} in the status of ${name}`, async () => {
@@ -207,12 +207,27 @@ describe('a target that cannot be used', () => {
     await allGone('sturdy');
   });
 
-  it('works as soon as its Secret is right', async () => {
-    const data = { config: Buffer.from(world.targets[0].cluster.kubeconfig).toString('base64') };
-    await world.source.client.apply(SECRETS, { metadata: { namespace: 'isthmus-system', name: 'no-secret-kubeconfig' }, data } as KubernetesObject, MANAGER);
-    await targets.until('no-secret is Ready', (all) => all.some(({ metadata, status }) => metadata.name === 'no-secret' && isReady(status)));
+  it('says so when it is the source, or a second name for a cluster; works when it is neither', async () => {
+    const saysOf = (name: string, reason: string) => targets.until(`${name}: ${reason}`, (all) => (
+      all.find(({ metadata }) => metadata.name === name)?.status?.conditions?.some((condition) => condition.type === 'Ready' && condition.reason === reason) ?? false
+    ));
+    await giveSecret('no-secret', world.source);
+    await saysOf('no-secret', 'LoopToSource');
+    await giveSecret('no-secret', world.targets[1]);
+    await saysOf('no-secret', 'DuplicateCluster');
+    const { spec } = await world.source.client.get<ClusterTarget>(CLUSTER_TARGETS, { name: 'target-2' });
+    await world.source.client.delete(CLUSTER_TARGETS, { name: 'target-2' });
+    await saysOf('no-secret', 'Ready');
+    await world.source.client.delete(CLUSTER_TARGETS, { name: 'no-secret' });
+    await world.source.client.apply(CLUSTER_TARGETS, { metadata: { name: 'target-2' }, spec } as ClusterTarget, MANAGER);
+    await saysOf('target-2', 'Ready');
   });
 });
+
+async function giveSecret(name: string, { cluster }: WorldCluster): Promise<void> {
+  const data = { config: Buffer.from(cluster.kubeconfig).toString('base64') };
+  await world.source.client.apply(SECRETS, { metadata: { namespace: 'isthmus-system', name: `${name}-kubeconfig` }, data } as KubernetesObject, MANAGER);
+}
 
 describe('a namespace that a target lacks', () => {
   it('is a reason of that target that names the remedy, and the pod starts once it exists', async () => {

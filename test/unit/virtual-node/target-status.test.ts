@@ -35,6 +35,8 @@ describe('toTargetStatus', () => {
     'a target that does not know us': [withProblem('Unauthorized'), 'False Unauthorized', 'True Answers', 'False Unauthorized'],
     'a target that forbids something': [withProblem('Forbidden'), 'False Forbidden', 'True Answers', 'False Forbidden'],
     'a target without our CRDs': [withProblem('NotInstalled'), 'False NotInstalled', 'True Answers', 'Unknown NotInstalled'],
+    'a second name for a cluster': [withProblem('DuplicateCluster'), 'False DuplicateCluster', 'True Answers', 'Unknown DuplicateCluster'],
+    'the source itself': [withProblem('LoopToSource'), 'False LoopToSource', 'True Answers', 'Unknown LoopToSource'],
     'a target whose Secret is missing': [withProblem('SecretMissing'), 'False SecretMissing', 'Unknown SecretMissing', 'Unknown SecretMissing'],
     'a target that is being connected': [withProblem('Connecting'), 'False Connecting', 'Unknown Connecting', 'Unknown Connecting'],
   };
@@ -50,6 +52,13 @@ describe('toTargetStatus', () => {
   it('says which cluster it is and which node stands for it', () => {
     const { clusterID, virtualNode } = toTargetStatus({}, observed(), NOW);
     assert.deepEqual([clusterID, virtualNode], ['uid', 'admiralty-c2']);
+  });
+
+  it('says how long a round trip takes, and goes on saying it while there is no other', () => {
+    const status = toTargetStatus({}, observed({ rttMs: 0.35 }), THEN);
+    assert.equal(status.rtt, '0.35ms');
+    assert.equal(toTargetStatus(frozen(status), observed({ rttMs: undefined }), NOW), status);
+    assert.equal(toTargetStatus(frozen(status), observed({ rttMs: 12 }), NOW).rtt, '12ms');
   });
 
   it('goes on saying what it knew while the target does not answer', () => {
