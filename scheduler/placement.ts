@@ -70,13 +70,18 @@ function planCandidate({ proxy, group }: PlacementState, candidate: Candidate, n
   const verdict = verdictOf(candidate);
   switch (verdict.kind) {
     case 'scheduled':
-      if (group !== undefined && group !== 'complete') return { kind: 'wait' }; // the bind is the commit point, of all of them
+      if (!mayCommit(group)) return { kind: 'wait' };
       return { kind: 'bind', target, plan: planBinding(proxy, candidate, chaperon.name) };
     case 'refused':
       return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
     case 'pending':
       return awaitVerdict(candidate, now);
   }
+}
+
+/** The bind is the commit point, for a group of all its members. */
+function mayCommit(group: PlacementState['group']): boolean {
+  return group === undefined || group === 'complete';
 }
 
 function awaitVerdict(candidate: Candidate, now: number): PlacementStep {

@@ -12,6 +12,8 @@ export interface ObservedTarget {
   readonly summary: ClusterSummary | undefined;
   readonly clusterID: string | undefined;
   readonly virtualNode: string;
+  /** Whether that node exists: without it no pod can be bound. */
+  readonly hasNode: boolean;
   readonly generation: number;
   /** Round trip to its API server in ms, once measured. */
   readonly rttMs?: number | undefined;
@@ -42,11 +44,12 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
   return isSame(before, status) ? before : status;
 }
 
-function toReady({ problem, summary }: ObservedTarget): Condition {
+function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Condition {
   if (problem !== undefined) return { type: 'Ready', status: 'False', ...problem };
   if (summary === undefined) {
     return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there' };
   }
+  if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being made` };
   return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
 }
 

@@ -76,6 +76,8 @@ class VirtualNodes {
     this.#nodes.onChange((name, before, after) => {
       controllers.node.enqueue(name);
       if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
+      const target = this.#targets.byNode(name);
+      if (target !== undefined && (before === undefined) !== (after === undefined)) controllers.status.enqueue(target.key);
     });
     this.#targets.listen({
       sessionOpened: (target, session) => session.summaries.onChange(() => changed(target)),
@@ -121,7 +123,7 @@ class VirtualNodes {
     const target = this.#targets.get(key);
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
-    const status = toTargetStatus(object.status, observe(target, object), new Date().toISOString());
+    const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
     if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
@@ -131,12 +133,13 @@ class VirtualNodes {
     await this.#source.patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
     return DONE;
   }
-}
 
-function observe(target: TargetCluster, { generation }: TargetObject): ObservedTarget {
-  const { availability, clusterId: clusterID, nodeName: virtualNode } = target;
-  const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
-  return { problem, summary: summaryOf(target), clusterID, virtualNode, generation, rttMs: target.session?.client.transport.rttMs };
+  #observeTarget(target: TargetCluster, { generation }: TargetObject): ObservedTarget {
+    const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
+    const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+    const hasNode = this.#nodes.get(virtualNode) !== undefined;
+    return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, rttMs: session?.client.transport.rttMs };
+  }
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

@@ -11,7 +11,7 @@ const NOW = '2026-01-02T00:00:00Z';
 
 function observed(rest: Partial<ObservedTarget> = {}): ObservedTarget {
   const summary = { metadata: {}, free: { cpu: '7500m', memory: '12Gi', pods: '90' } };
-  return frozen({ problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', generation: 3, ...rest });
+  return frozen({ problem: undefined, summary, clusterID: 'uid', virtualNode: 'admiralty-c2', hasNode: true, generation: 3, ...rest });
 }
 
 function withProblem(reason: string): ObservedTarget {
@@ -31,6 +31,7 @@ describe('toTargetStatus', () => {
   const cases: Record<string, readonly [observed: ObservedTarget, ready: string, reachable: string, authorized: string]> = {
     'a target that works': [observed(), 'True Ready', 'True Answers', 'True Accepted'],
     'a target that has told no capacity': [observed({ summary: undefined }), 'False NoSummary', 'True Answers', 'True Accepted'],
+    'a target whose virtual node is being made': [observed({ hasNode: false }), 'False NodeMissing', 'True Answers', 'True Accepted'],
     'a target that does not answer': [withProblem('Unreachable'), 'False Unreachable', 'False Unreachable', 'Unknown Unreachable'],
     'a target that does not know us': [withProblem('Unauthorized'), 'False Unauthorized', 'True Answers', 'False Unauthorized'],
     'a target that forbids something': [withProblem('Forbidden'), 'False Forbidden', 'True Answers', 'False Forbidden'],
