@@ -193,16 +193,15 @@ function serverUrl(cluster: Entry): URL {
   const server = text(cluster, 'server');
   if (server === undefined || !URL.canParse(server)) throw invalid('its cluster has no valid server; set server to https://HOST:PORT');
   const url = new URL(server);
-  if (url.protocol !== 'https:') throw invalid(`its server must start with https://, not ${url.protocol}//`);
+  if (url.protocol !== 'https:') throw invalid('its server must start with https://'); // what it starts with instead may be a part of a token
   if (url.username !== '' || url.password !== '') throw invalid('its server must not contain a user name or password');
   return url;
 }
 
 /** Link-local addresses carry the metadata services of clouds. The URL parser has already brought all notations of an address into one. */
 function refuseLinkLocal({ hostname }: URL): void {
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (/^169\.254\.|^fe[89ab]|^::ffff:a9fe:|^fd00:ec2::254$|^metadata\.google\.internal\.?$/.test(address)) {
-    throw new AppError('KubeconfigRefused', `the kubeconfig's server ${address} is a link-local or metadata address, which is not allowed in a Secret`);
+  if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(hostname)) {
+    throw new AppError('KubeconfigRefused', `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`);
   }
 }
 

@@ -38,11 +38,17 @@ export interface TraitSources {
 
 const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 
+/**
+ * What the source's node lifecycle controller makes of a virtual node's conditions and Lease, which this process writes itself and knows
+ * earlier: a new node is "not ready" for a moment. Whether the target can be used is seen from the target.
+ */
+const OWN_HEALTH_TAINTS: ReadonlySet<string> = new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
+
 /** The traits of a target. A virtual node counts as one host, so that affinity by host name tells clusters apart. */
 export function toTargetTraits({ nodeName, node, labels, spec, rttMs }: TraitSources): TargetTraits {
   return {
     labels: { [HOST_NAME_LABEL]: nodeName, ...node?.metadata.labels, ...labels },
-    taints: node?.spec?.taints ?? [],
+    taints: (node?.spec?.taints ?? []).filter(({ key }) => !OWN_HEALTH_TAINTS.has(key)),
     cordoned: node?.spec?.unschedulable === true,
     hasNode: node !== undefined,
     isSelf: spec.self === true,

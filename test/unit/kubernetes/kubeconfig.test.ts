@@ -89,7 +89,7 @@ describe('readKubeconfig: refused when a tenant wrote it', () => {
 
 describe('readKubeconfig: invalid, whoever wrote it', () => {
   const invalid: Record<string, readonly [text: string, why: RegExp]> = {
-    'an http server': [kubeconfig({ server: 'http://api.example' }), /must start with https:\/\/, not http:/],
+    'an http server': [kubeconfig({ server: 'http://api.example' }), /must start with https:\/\/$/],
     'a file as server': [kubeconfig({ server: 'file:///etc/hostname' }), /must start with https/],
     'a user in the server': [kubeconfig({ server: 'https://me@api.example' }), /user name or password/],
     'a password in the server': [kubeconfig({ server: `https://:${CANARY}@api.example` }), /user name or password/],
@@ -211,6 +211,10 @@ describe('readKubeconfig: accepted', () => {
       });
     }
   }
+
+  it('a host whose name begins like a link-local address', async () => {
+    for (const host of ['fea.example', 'fe80.example', 'febf']) assert.equal((await read(kubeconfig({ server: `https://${host}` }))).server.hostname, host);
+  });
 
   it('JSON, which is YAML', async () => {
     const text = JSON.stringify({

@@ -16,6 +16,12 @@ describe('toTargetTraits', () => {
     assert.deepEqual([taints, cordoned, hasNode], [node.spec.taints, true, true]);
   });
 
+  it('passes over what is said of its heartbeat: a new node is not ready for a moment', () => {
+    const taints = ['not-ready', 'unreachable', 'memory-pressure'].map((what) => ({ key: `node.kubernetes.io/${what}`, effect: 'NoSchedule' as const }));
+    const traits = toTargetTraits({ nodeName: 'n', node: { ...node, spec: { taints } }, labels: {}, spec: {} });
+    assert.deepEqual(traits.taints.map(({ key }) => key), ['node.kubernetes.io/memory-pressure']);
+  });
+
   it('says when there is no virtual node', () => {
     const { labels, hasNode, cordoned } = toTargetTraits({ nodeName: 'admiralty-c', node: undefined, labels: { a: 'b' }, spec: { self: true } });
     assert.deepEqual([labels, hasNode, cordoned], [{ 'kubernetes.io/hostname': 'admiralty-c', a: 'b' }, false, false]);
