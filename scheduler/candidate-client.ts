@@ -10,7 +10,7 @@ import type { Candidate } from './placement.ts';
 import type { Rejection } from './snapshot.ts';
 
 /** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
-export function findCandidate({ session }: TargetCluster, proxy: ProxyPod): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
+export function findCandidate({ session }: TargetCluster, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
   if (!session?.hasSynced) return 'unknown';
   const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
   const chaperon = session.chaperons.indexed(proxy.key).find(isOf);

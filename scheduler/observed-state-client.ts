@@ -13,10 +13,12 @@ import type { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
 import { PlacedPods } from './placed-pods.ts';
 import type { Candidate } from './placement.ts';
+import { PodGroups, type MemberState } from './pod-groups.ts';
 import { PodMemory } from './pod-memory.ts';
 import type { NodeRequirements } from './target-capacity.ts';
 import { toTargetTraits } from './target-traits.ts';
 import { TargetViews } from './target-views.ts';
+import { WaitingPods } from './waiting-pods.ts';
 
 /** What is watched. */
 export interface ObservedClusters {
@@ -32,8 +34,10 @@ export interface ObservedClusters {
 /** The scheduler's knowledge. */
 export class ObservedState {
   readonly views = new TargetViews();
-  /** Keys of pods that no target could take. */
-  readonly waiting = new Set<string>();
+  /** Pods that no target could take. */
+  readonly waiting = new WaitingPods();
+  /** Pods that are placed together. */
+  readonly groups = new PodGroups();
   /** Keys of those whose place depends on where other pods are. */
   readonly #waitingOnPods = new Set<string>();
   readonly #placed = new PlacedPods();
@@ -129,6 +133,31 @@ export class ObservedState {
     else this.#placed.place(proxy, nodeName);
     for (const key of this.#waitingOnPods) this.#enqueue(key);
     this.#waitingOnPods.clear();
+    this.#noteMember(proxy);
+  }
+
+  #noteMember({ group, ...proxy }: ProxyPod): void {
+    if (group === undefined) return;
+    const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
+    const state = this.#memberState(proxy);
+    this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, state));
+  }
+
+  #memberState(proxy: Pick<ProxyPod, 'key' | 'uid' | 'nodeName'>): MemberState {
+    if (proxy.nodeName !== undefined) return 'bound';
+    const asked = [...(this.#memories.get(proxy.uid)?.targets ?? [])];
+    const isPlaced = asked.some((key) => {
+      const target = this.#clusters.targets.get(key);
+      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
+      return typeof found === 'object' && found.delegate?.verdict.kind === 'scheduled';
+    });
+    if (isPlaced) return 'placed';
+    return asked.length > 0 ? 'asked' : 'unplaced';
+  }
+
+  /** Asks for pods to be looked at. */
+  enqueueAll(keys: Iterable<string>): void {
+    for (const key of keys) this.#enqueue(key);
   }
 
   /** What placement is decided by beside the pod and the targets. */
@@ -144,16 +173,28 @@ export class ObservedState {
     this.#countPlace(proxy);
   }
 
+  /** Holds a place for as long as a decision about several pods takes; nobody is told. {@link assume} makes it last. */
+  tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
+    this.views.assume(targetKey, proxy.uid, requirements);
+    const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
+    if (nodeName !== undefined) this.#placed.place(proxy, nodeName);
+  }
+
+  /** Takes back what {@link tryPlace} did. */
+  undoPlace(targetKey: string, proxy: ProxyPod): void {
+    this.views.release(targetKey, proxy.uid);
+    this.#placed.remove(proxy.uid);
+  }
+
   /** No target takes the pod now: it is asked for again when something changes, also the places of others if those count. */
   wait(proxy: ProxyPod, onPods: boolean): void {
-    this.waiting.add(proxy.key);
+    this.waiting.add(proxy);
     if (onPods) this.#waitingOnPods.add(proxy.key);
   }
 
-  /** Asks for all pods that wait for room. */
+  /** Asks for all pods that wait for room, in the order of their turns. */
   wakeWaiting(): void {
-    for (const key of this.waiting) this.#enqueue(key);
-    this.waiting.clear();
+    for (const key of this.waiting.takeAll()) this.#enqueue(key);
   }
 
   /** Where the pod has a chaperon or delegate now. `now` is in ms of a monotonic clock. */
@@ -173,9 +214,12 @@ export class ObservedState {
 
   /** The target holds nothing of the pod, unless a create is still under way. */
   left(memory: PodMemory, target: string): void {
-    if (memory.pendingCreate?.target === target) return;
+    if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
     memory.left(target);
-    if (memory.targets.size === 0) this.#placed.remove(memory.uid);
+    if (memory.targets.size === 0) {
+      this.#placed.remove(memory.uid);
+      this.enqueueAll(this.groups.displace(memory.uid));
+    }
     if (this.views.release(target, memory.uid)) this.wakeWaiting();
   }
 
@@ -200,6 +244,7 @@ export class ObservedState {
   #forget(proxy: ProxyPod): void {
     this.#placed.remove(proxy.uid);
     for (const key of this.#waitingOnPods) this.#enqueue(key);
+    this.enqueueAll(this.groups.remove(proxy.uid));
     this.views.releaseEverywhere(proxy.uid);
     this.#memories.delete(proxy.uid);
     this.waiting.delete(proxy.key);

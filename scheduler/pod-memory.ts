@@ -1,5 +1,6 @@
 // What the scheduler remembers of a pod that is not written in any object. Losing it (a restart) is safe: chaperons are seen again
 // in their targets, and refusals are asked for again.
+import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Rejection } from './snapshot.ts';
 
 /** A create whose chaperon has not been seen in the target's collection yet. */
@@ -18,6 +19,8 @@ export class PodMemory {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
+  /** A place found together with those of its group: what is to be sent, and where. */
+  reserved: { readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it went; the Binding takes it to the pod. */
   placement: string | undefined;
   /** Targets that may hold a chaperon or delegate of the pod. */

@@ -4,9 +4,7 @@ import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
 import type { Plan } from '../model/plan.ts';
-import { toPodChaperon } from '../model/pod-chaperon.ts';
-import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
-import type { OpenedManifest } from '../model/sealed-manifest.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
@@ -17,20 +15,17 @@ import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { createCandidate } from './candidate-client.ts';
-import { DecisionCache } from './decision-cache.ts';
 import type { DecisionToLog } from './decision-log.ts';
-import { overriddenChaperon } from './delegate-overrides.ts';
-import { toPlacementRecord, withPlacementRecord } from './explain.ts';
-import { isLocal, requirementsIn } from './filters.ts';
+import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
 import { failedScheduling } from './placement-event.ts';
 import { PlacementInputs } from './placement-inputs-client.ts';
-import { rulesFor } from './placement-rules.ts';
-import { toPodToSchedule, type PlacementWorld } from './placement-wishes.ts';
+import type { PlacementWorld } from './placement-wishes.ts';
 import { startPolicyStatus } from './policy-status-controller.ts';
-import { planPlacement, planUnschedulable } from './placement.ts';
+import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
+import { TargetChooser } from './target-chooser-client.ts';
 
 /** What the scheduler works with. */
 export interface SchedulingOptions {
@@ -77,11 +72,12 @@ interface Sending {
 class Scheduling {
   readonly #options: SchedulingOptions;
   readonly #state: ObservedState;
-  readonly #decisions = new DecisionCache();
+  readonly #chooser: TargetChooser;
 
   constructor(options: SchedulingOptions, inputs: PlacementInputs) {
     this.#options = options;
     this.#state = new ObservedState({ ...options, inputs });
+    this.#chooser = new TargetChooser(options, this.#state);
   }
 
   observe(controller: Controller): void {
@@ -96,7 +92,7 @@ class Scheduling {
     const now = performance.now();
     const candidates = this.#state.gatherCandidates(proxy, memory, now);
     await this.#settlePendingCreate(proxy, memory, signal);
-    const step = planPlacement({ proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy) }, now);
+    const step = planPlacement(this.#gather(proxy, memory, candidates), now);
     switch (step.kind) {
       case 'settled':
         return DONE;
@@ -116,6 +112,12 @@ class Scheduling {
     }
   }
 
+  #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
+    const group = this.#state.groups.standing(proxy.uid)?.kind;
+    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy) };
+    return { ...known, ...(group !== undefined && { group }) };
+  }
+
   /** Finds out what became of a create that is not visible: asks again if no answer came, sees it gone if the collection is past it. */
   async #settlePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
     const pending = memory.pendingCreate;
@@ -127,36 +129,33 @@ class Scheduling {
       memory.pendingCreate = undefined;
       this.#state.left(memory, pending.target);
     } else if (pending.kind === 'unconfirmed') {
-      const restored = this.#restoreSourcePod(proxy);
-      if (restored?.kind === 'restored') await this.#sendCandidate(memory, { target, chaperon: this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) }, signal);
+      const chaperon = this.#chooser.chaperonFor(proxy, target.key);
+      if (chaperon !== undefined) await this.#sendCandidate(memory, { target, chaperon }, signal);
     }
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
-    const restored = this.#restoreSourcePod(proxy);
-    if (restored === undefined) return DONE;
-    if (restored.kind === 'invalid') {
-      await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'ManifestInvalid', message: restored.message }], signal);
-      return DONE;
+    const { reserved } = memory;
+    memory.reserved = undefined;
+    if (reserved !== undefined) return this.#sendCandidate(memory, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    const answer = this.#chooser.choose(proxy, memory);
+    switch (answer.kind) {
+      case 'chosen':
+        this.#state.assume(answer.target, proxy, answer.requirements);
+        memory.placement = answer.placement;
+        return this.#sendCandidate(memory, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
+      case 'reserved':
+        return this.#chooseTarget(proxy, memory, signal);
+      case 'later':
+        return DONE;
+      case 'invalid':
+        await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'ManifestInvalid', message: answer.message }], signal);
+        return DONE;
+      case 'none':
+        this.#state.wait(proxy, !answer.isLocal);
+        await this.#tellUnschedulable(proxy, answer.rejected, signal);
+        return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
     }
-    const now = performance.now();
-    const { byTarget: refusals, nextEnd } = memory.refusals(now);
-    const chaperon = this.#toChaperon(proxy, restored.pod);
-    const targets = this.#state.views.snapshots();
-    const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
-    const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
-    const decision = this.#decisions.decide(pod, targets);
-    this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
-    if (decision.kind === 'none') {
-      this.#state.wait(proxy, !isLocal(pod));
-      await this.#tellUnschedulable(proxy, decision.rejected, signal);
-      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
-      return waits.length === 0 ? DONE : { kind: 'requeue-after', ms: Math.min(...waits) };
-    }
-    memory.placement = toPlacementRecord(decision);
-    this.#state.assume(decision.target.key, proxy, requirementsIn(pod, decision.target));
-    const target = this.#options.targets.get(decision.target.key);
-    return this.#sendCandidate(memory, { target, chaperon: this.#overridden(proxy, chaperon, target) }, signal);
   }
 
   /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */
@@ -198,27 +197,6 @@ class Scheduling {
     const plan = planUnschedulable(proxy, rejected, new Date().toISOString());
     if (plan.length > 0) this.#options.events.record(failedScheduling(proxy, rejected));
     await executePlan(this.#options.source, plan, signal).catch(ignore(isNotFound));
-  }
-
-  /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
-  #restoreSourcePod(proxy: ProxyPod): OpenedManifest | undefined {
-    const { keys } = this.#options.signingKeys;
-    if (keys === undefined) this.#state.waiting.add(proxy.key);
-    return keys === undefined ? undefined : sourcePodOf(proxy, keys);
-  }
-
-  #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
-    const { namespace, name, uid } = proxy;
-    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid });
-  }
-
-  /** As policies would have it in this target. */
-  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: TargetCluster | undefined): PodChaperon {
-    const rules = rulesFor(proxy, this.#state.world.policies);
-    if (rules.overrides === undefined) return chaperon;
-    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target?.key);
-    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits?.labels ?? {});
-    return patched.kind === 'chaperon' ? patched.chaperon : chaperon;
   }
 }
 

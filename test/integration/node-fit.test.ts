@@ -8,6 +8,7 @@ import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { NAMESPACES, PODS, SERVICE_ACCOUNTS, type ResourceType } from '../../api/resource-types.ts';
 import { RandomSource } from '../../benchmarks/random-source.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { parseQuantity } from '../../model/quantity.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
@@ -104,8 +105,12 @@ describe('quantities and the real API server', () => {
     const containers = Array.from({ length: 200 }, (_, index) => ({ name: `c${index}`, image: 'none', resources: { requests: requests() } }));
     const made = await createOnceCounted(namespace, containers);
     const sum = (resource: string) => made.reduce((total, { resources }) => total + (nanosOf(resources?.requests?.[resource]) ?? 0n), 0n);
-    const quota = await client.get(RESOURCE_QUOTAS, { namespace, name: 'sums' });
-    assert.deepEqual(RESOURCES.map((resource) => nanosOf(quota.status?.used?.[`requests.${resource}`])), RESOURCES.map(sum));
+    const counted = async () => {
+      const { status } = await client.get(RESOURCE_QUOTAS, { namespace, name: 'sums' });
+      const used = RESOURCES.map((resource) => nanosOf(status?.used?.[`requests.${resource}`]));
+      return used.some((amount) => amount !== undefined && amount > 0n) ? used : undefined; // its controller counts once more, a moment later
+    };
+    assert.deepEqual(await lookFor(counted, { forMs: 30_000, everyMs: 100 }, stopped.signal), RESOURCES.map(sum));
   });
 
   /** A quota refuses pods until its controller has counted what is there; each refusal means to ask again. */

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
 import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS } from '../../api/resource-types.ts';
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
@@ -157,6 +157,27 @@ describe('GPU pods', () => {
   it('start by themselves when room appears', async () => {
     await world.source.client.delete(PODS, { namespace: 'gpu', name: 'gpu-2' });
     await world.source.pods.until('gpu-5 runs', running('gpu-5'), 5_000);
+  });
+
+  it('of one group are placed all or none', async () => {
+    const member = (name: string): Pod => {
+      const { metadata, spec } = electedPod('gpu', name, gpus(2));
+      const annotations = { ...metadata.annotations, [POD_GROUP_MIN_COUNT_ANNOTATION]: '2' };
+      return { metadata: { ...metadata, labels: { [POD_GROUP_LABEL]: 'train' }, annotations }, spec };
+    };
+    const saysOf = (name: string, reason: string) => world.source.pods.until(`${name}: ${reason}`, (pods) => (
+      pods.some((pod) => pod.metadata.name === name && (scheduled(pod)?.message?.includes(reason) ?? false))
+    ));
+    await world.source.client.create(PODS, member('train-1'));
+    await saysOf('train-1', 'GroupIncomplete: 1 of at least 2 pods exist');
+    await world.source.client.delete(PODS, { namespace: 'gpu', name: 'gpu-1' });
+    await world.source.pods.until('gpu-1 is gone', (pods) => !pods.some(({ metadata }) => metadata.name === 'gpu-1'));
+    await world.source.client.create(PODS, member('train-2'));
+    await saysOf('train-2', 'GroupDoesNotFit: 1 of 2 pods');
+    const uids = inNamespace(world.source.pods.objects, 'gpu').flatMap(({ metadata }) => (metadata.name?.startsWith('train-') ? [metadata.uid] : []));
+    assert.ok(!delegatesIn('gpu').some(({ metadata }) => uids.includes(metadata.labels?.[PARENT_UID_LABEL])), 'though one of them would fit');
+    await world.source.client.delete(PODS, { namespace: 'gpu', name: 'gpu-3' });
+    await world.source.pods.until('both run', running('train-1', 'train-2'));
   });
 
   it('do not fit where the sum is free but no single node has it', async () => {

@@ -1,0 +1,160 @@
+// Asks the pure decision for one pod, or for a group of pods at once, with all that is observed now. Nothing is sent from here: a place
+// that was found is held in the ledger, and the controller does the rest.
+import type { Pod } from '../api/core.ts';
+import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { toPodChaperon } from '../model/pod-chaperon.ts';
+import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
+import type { OpenedManifest } from '../model/sealed-manifest.ts';
+import type { Informer } from '../kubernetes/informer.ts';
+import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
+import { DecisionCache } from './decision-cache.ts';
+import type { DecisionToLog } from './decision-log.ts';
+import { overriddenChaperon } from './delegate-overrides.ts';
+import { toPlacementRecord } from './explain.ts';
+import { isLocal, requirementsIn } from './filters.ts';
+import { groupDoesNotFit, tooFewMembers } from './group-rejections.ts';
+import type { ObservedState } from './observed-state-client.ts';
+import { rulesFor } from './placement-rules.ts';
+import { toPodToSchedule } from './placement-wishes.ts';
+import type { GroupStanding } from './pod-groups.ts';
+import type { PodMemory } from './pod-memory.ts';
+import type { RejectedTarget } from './schedule-pod.ts';
+import type { NodeRequirements } from './target-capacity.ts';
+
+/** What a chooser works with. */
+export interface ChooserOptions {
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly signingKeys: SigningKeyStore;
+  readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
+}
+
+/** A target for one pod, with what would be sent there. */
+export interface Chosen {
+  readonly kind: 'chosen';
+  readonly target: string;
+  readonly chaperon: PodChaperon;
+  readonly requirements: NodeRequirements;
+  /** Why it was chosen, for the Binding. */
+  readonly placement: string | undefined;
+}
+
+/** What was decided for a pod. */
+export type Choice =
+  | Chosen
+  /** A place was found together with others of its group, and is held: see `PodMemory.reserved`. */
+  | { readonly kind: 'reserved' }
+  /** Something is missing or under way whose end asks for the pod again. */
+  | { readonly kind: 'later' }
+  /** The source manifest cannot be trusted. */
+  | { readonly kind: 'invalid'; readonly message: string }
+  /** `isLocal`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
+  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isLocal: boolean; readonly retryMs?: number };
+
+type IncompleteGroup = Extract<GroupStanding, { readonly kind: 'incomplete' }>;
+
+/** Chooses targets. */
+export class TargetChooser {
+  readonly #options: ChooserOptions;
+  readonly #state: ObservedState;
+  readonly #decisions = new DecisionCache();
+
+  constructor(options: ChooserOptions, state: ObservedState) {
+    this.#options = options;
+    this.#state = state;
+  }
+
+  /** Where a pod is to go, by itself or with its group. */
+  choose(proxy: ProxyPod, memory: PodMemory): Choice {
+    const standing = this.#state.groups.standing(proxy.uid);
+    switch (standing?.kind) {
+      case 'failed':
+        return { kind: 'later' }; // the last candidate that is taken back asks again
+      case 'too-few':
+        return { kind: 'none', rejected: [tooFewMembers(proxy, standing.exist)], isLocal: true };
+      case 'incomplete':
+        return this.#chooseForGroup(proxy, memory, standing);
+      case 'complete':
+      case undefined:
+        return this.#decide(proxy, memory);
+    }
+  }
+
+  /** What is sent to a target for a pod; undefined where its manifest cannot be used now. */
+  chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
+    const restored = this.#restore(proxy);
+    return restored?.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
+  }
+
+  /** Finds places for all unplaced members at once, or holds none. */
+  #chooseForGroup(proxy: ProxyPod, memory: PodMemory, { unplaced, needed }: IncompleteGroup): Choice {
+    const places: { readonly member: ProxyPod; readonly answer: Chosen }[] = [];
+    let own: Choice = { kind: 'later' };
+    for (const { key, uid } of unplaced) {
+      const member = this.#options.proxies.get(key);
+      if (member === undefined || member.uid !== uid) continue;
+      const answer = this.#decide(member, this.#state.memoryOf(uid));
+      if (uid === proxy.uid) own = answer;
+      if (answer.kind !== 'chosen') continue;
+      this.#state.tryPlace(answer.target, member, answer.requirements);
+      places.push({ member, answer });
+    }
+    if (places.length < needed) {
+      for (const { member, answer } of places) this.#state.undoPlace(answer.target, member);
+      this.#state.enqueueAll(this.#state.groups.fail(proxy.uid));
+      return { kind: 'none', isLocal: false, rejected: [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])] };
+    }
+    for (const { member, answer } of places) this.#reserve(member, answer);
+    return memory.reserved === undefined ? own : { kind: 'reserved' };
+  }
+
+  #reserve(member: ProxyPod, { target, chaperon, placement, requirements }: Chosen): void {
+    const memory = this.#state.memoryOf(member.uid);
+    memory.reserved = { target, chaperon };
+    memory.placement = placement;
+    this.#state.assume(target, member, requirements);
+    this.#state.enqueueAll([member.key]);
+  }
+
+  #decide(proxy: ProxyPod, memory: PodMemory): Choice {
+    const restored = this.#restore(proxy);
+    if (restored === undefined) return { kind: 'later' };
+    if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
+    const now = performance.now();
+    const { byTarget: refusals, nextEnd } = memory.refusals(now);
+    const chaperon = this.#toChaperon(proxy, restored.pod);
+    const targets = this.#state.views.snapshots();
+    const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
+    const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
+    const decision = this.#decisions.decide(pod, targets);
+    this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
+    if (decision.kind === 'none') {
+      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
+      return { kind: 'none', rejected: decision.rejected, isLocal: isLocal(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
+    }
+    const { key: target } = decision.target;
+    return { kind: 'chosen', target, chaperon: this.#overridden(proxy, chaperon, target), placement: toPlacementRecord(decision), requirements: requirementsIn(pod, decision.target) };
+  }
+
+  /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
+  #restore(proxy: ProxyPod): OpenedManifest | undefined {
+    const { keys } = this.#options.signingKeys;
+    if (keys === undefined) this.#state.waiting.add(proxy);
+    return keys === undefined ? undefined : sourcePodOf(proxy, keys);
+  }
+
+  #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
+    const { namespace, name, uid } = proxy;
+    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid });
+  }
+
+  /** As policies would have it in this target. */
+  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
+    const rules = rulesFor(proxy, this.#state.world.policies);
+    if (rules.overrides === undefined) return chaperon;
+    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
+    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits?.labels ?? {});
+    return patched.kind === 'chaperon' ? patched.chaperon : chaperon;
+  }
+}
