@@ -45,6 +45,9 @@ export class ObservedState {
   readonly #memories = new Map<string, PodMemory>();
   readonly #lastVerdictAt = new Map<string, number>();
   readonly #startedAt = Date.now();
+  /** UIDs of pods without a node that were there before this process began: by what was listed, for clocks of machines differ. */
+  readonly #inherited = new Set<string>();
+  #begun = false;
   #enqueue: (key: string) => void = () => undefined;
 
   constructor(clusters: ObservedClusters) {
@@ -65,6 +68,7 @@ export class ObservedState {
     });
     proxies.onChange((key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
+      if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
       if (after !== undefined) this.#countPlace(after);
       if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
       else this.#enqueue(key);
@@ -223,15 +227,24 @@ export class ObservedState {
     if (this.views.release(target, memory.uid)) this.wakeWaiting();
   }
 
-  /** Targets that worked once, have not been heard since this process began, and may hold a candidate of a pod older than that. */
-  unheard(proxy: ProxyPod): string[] {
-    if (proxy.createdAt >= this.#startedAt) return [];
+  /**
+   * Targets that may hold a candidate of the pod and cannot be asked now: one was sent there and its session is being made anew, or the
+   * pod is older than this process and the target, which worked once, has not been heard since.
+   */
+  unheard(proxy: ProxyPod, memory: PodMemory): string[] {
+    const isInherited = this.#inherited.has(proxy.uid) || proxy.createdAt < this.#startedAt;
     const unheard: string[] = [];
     for (const target of this.#clusters.targets.all()) {
-      const known = this.#clusters.targets.object(target.ref)?.status.clusterID !== undefined;
-      if (known && !target.session?.hasSynced) unheard.push(target.key);
+      if (target.session?.hasSynced === true) continue;
+      const workedOnce = this.#clusters.targets.object(target.ref)?.status.clusterID !== undefined;
+      if (memory.targets.has(target.key) || (isInherited && workedOnce)) unheard.push(target.key);
     }
     return unheard;
+  }
+
+  /** From now on pods that come are new: no other process can have sent a candidate of theirs. */
+  begin(): void {
+    this.#begun = true;
   }
 
   /** What is remembered of the pod of this UID. */
@@ -247,6 +260,7 @@ export class ObservedState {
     this.enqueueAll(this.groups.remove(proxy.uid));
     this.views.releaseEverywhere(proxy.uid);
     this.#memories.delete(proxy.uid);
+    this.#inherited.delete(proxy.uid);
     this.waiting.delete(proxy.key);
   }
 }

@@ -29,6 +29,8 @@ export interface PlacementState {
   readonly candidates: readonly Candidate[];
   /** A create was sent and its outcome is not visible yet. */
   readonly pendingCreate: boolean;
+  /** Until when its target's autoscaler may make room for it, in ms, where the target was chosen for that. */
+  readonly scaleUpUntil?: number;
   /** What the group that the pod is placed with means for it; missing when it is in none. */
   readonly group?: GroupStanding['kind'];
   /** Targets that may hold a candidate from before this process began, and have not been heard since. */
@@ -47,6 +49,9 @@ export type PlacementStep =
 /** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
 export const PATIENCE_MS = 10_000;
 
+/** How long a target whose autoscaler is declared may take to add a node, in ms. */
+export const SCALE_UP_PATIENCE_MS = 300_000;
+
 /** Decides the next step for a pod. `now` is in ms, of the same clock as `waitingSince`. */
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
   const { proxy } = state;
@@ -61,18 +66,23 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
   return { kind: 'choose-target' };
 }
 
-function planCandidate({ proxy, group }: PlacementState, candidate: Candidate, now: number): PlacementStep {
-  const { chaperon, delegate, target } = candidate;
+function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
+  const { chaperon, delegate } = candidate;
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
   if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
-  if (group === 'failed') return withdraw(candidate, undefined);
+  if (state.group === 'failed') return withdraw(candidate, undefined);
+  return planByVerdict(state, candidate, now);
+}
+
+function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
+  const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
   switch (verdict.kind) {
     case 'scheduled':
-      if (!mayCommit(group)) return { kind: 'wait' };
-      return { kind: 'bind', target, plan: planBinding(proxy, candidate, chaperon.name) };
+      return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
     case 'refused':
+      if (now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // "Unschedulable" is what wakes an autoscaler
       return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
     case 'pending':
       return awaitVerdict(candidate, now);
@@ -109,8 +119,8 @@ function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefine
   };
 }
 
-function planBinding(proxy: ProxyPod, candidate: Candidate, delegateName: string): Plan {
-  const { namespace, name, uid } = proxy;
+function planBinding({ namespace, name, uid }: ProxyPod, candidate: Candidate): Plan {
+  const delegateName = candidate.chaperon?.name ?? '';
   return [
     {
       kind: 'bind',

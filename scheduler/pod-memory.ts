@@ -23,6 +23,8 @@ export class PodMemory {
   reserved: { readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it went; the Binding takes it to the pod. */
   placement: string | undefined;
+  /** Until when the target's autoscaler may make room, in ms of a monotonic clock; 0 where it was chosen for room that is there. */
+  scaleUpUntil = 0;
   /** Targets that may hold a chaperon or delegate of the pod. */
   readonly targets = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();

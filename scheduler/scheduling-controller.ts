@@ -59,6 +59,7 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  void ready.then(() => scheduling.begin());
   startPolicyStatus({ source: options.source, inputs, logger }, signal);
   void inputs.run(signal);
 }
@@ -78,6 +79,11 @@ class Scheduling {
     this.#options = options;
     this.#state = new ObservedState({ ...options, inputs });
     this.#chooser = new TargetChooser(options, this.#state);
+  }
+
+  /** All that was there before is known now. */
+  begin(): void {
+    this.#state.begin();
   }
 
   observe(controller: Controller): void {
@@ -114,8 +120,8 @@ class Scheduling {
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
     const group = this.#state.groups.standing(proxy.uid)?.kind;
-    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy) };
-    return { ...known, ...(group !== undefined && { group }) };
+    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy, memory) };
+    return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
   /** Finds out what became of a create that is not visible: asks again if no answer came, sees it gone if the collection is past it. */
@@ -141,8 +147,7 @@ class Scheduling {
     const answer = this.#chooser.choose(proxy, memory);
     switch (answer.kind) {
       case 'chosen':
-        this.#state.assume(answer.target, proxy, answer.requirements);
-        memory.placement = answer.placement;
+        this.#chooser.hold(proxy, answer);
         return this.#sendCandidate(memory, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
       case 'reserved':
         return this.#chooseTarget(proxy, memory, signal);

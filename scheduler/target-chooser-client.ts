@@ -16,6 +16,7 @@ import { groupDoesNotFit, tooFewMembers } from './group-rejections.ts';
 import type { ObservedState } from './observed-state-client.ts';
 import { rulesFor } from './placement-rules.ts';
 import { toPodToSchedule } from './placement-wishes.ts';
+import { SCALE_UP_PATIENCE_MS } from './placement.ts';
 import type { GroupStanding } from './pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
@@ -36,6 +37,8 @@ export interface Chosen {
   readonly target: string;
   readonly chaperon: PodChaperon;
   readonly requirements: NodeRequirements;
+  /** Only a node that its autoscaler adds would take the pod. */
+  readonly afterScaleUp: boolean;
   /** Why it was chosen, for the Binding. */
   readonly placement: string | undefined;
 }
@@ -109,11 +112,18 @@ export class TargetChooser {
     return memory.reserved === undefined ? own : { kind: 'reserved' };
   }
 
-  #reserve(member: ProxyPod, { target, chaperon, placement, requirements }: Chosen): void {
-    const memory = this.#state.memoryOf(member.uid);
-    memory.reserved = { target, chaperon };
+  /** Holds a place for the pod, and remembers why there. */
+  hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
+    const memory = this.#state.memoryOf(proxy.uid);
     memory.placement = placement;
-    this.#state.assume(target, member, requirements);
+    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_PATIENCE_MS : 0;
+    this.#state.assume(target, proxy, requirements);
+  }
+
+  #reserve(member: ProxyPod, chosen: Chosen): void {
+    const { target, chaperon } = chosen;
+    this.#state.memoryOf(member.uid).reserved = { target, chaperon };
+    this.hold(member, chosen);
     this.#state.enqueueAll([member.key]);
   }
 
@@ -134,7 +144,14 @@ export class TargetChooser {
       return { kind: 'none', rejected: decision.rejected, isLocal: isLocal(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
     }
     const { key: target } = decision.target;
-    return { kind: 'chosen', target, chaperon: this.#overridden(proxy, chaperon, target), placement: toPlacementRecord(decision), requirements: requirementsIn(pod, decision.target) };
+    return {
+      kind: 'chosen',
+      target,
+      chaperon: this.#overridden(proxy, chaperon, target),
+      requirements: requirementsIn(pod, decision.target),
+      afterScaleUp: decision.afterScaleUp,
+      placement: toPlacementRecord(decision),
+    };
   }
 
   /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
