@@ -54,8 +54,10 @@ export function parseFollowKey(text: string): FollowedName | undefined {
   return kind === undefined ? undefined : { kind, namespace, name };
 }
 
-const NAMED = { need: { kind: 'named' }, allocated: [], marks: {}, copyMarks: {}, lingerMs: 10_000 } as const;
-const SERVED = { copyMarks: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: 30_000 } as const;
+/** A pod is replaced by the next one within a second or two, old and new being bound one after the other. */
+const LINGER_MS = 5_000;
+const NAMED = { need: { kind: 'named' }, allocated: [], marks: {}, copyMarks: {}, lingerMs: LINGER_MS } as const;
+const SERVED = { copyMarks: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
 /** All kinds that follow. A kind comes after those that it leads to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [

@@ -31,7 +31,7 @@ describe('planFollow', () => {
     'concludes nothing before the source is listed': [{ source: 'unknown' }, { kind: 'settled' }],
     'waits for an object that is not there yet': [{ source: undefined, copy: undefined }, { kind: 'settled' }],
     'removes the copy of an object that is gone': [{ source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(CONFIG_MAP) }],
-    'keeps what nobody needs for a while': [{ needed: false, unneededSince: NOW - 4_000 }, { kind: 'wait', ms: 6_000 }],
+    'keeps what nobody needs for a while': [{ needed: false, unneededSince: NOW - 4_000 }, { kind: 'wait', ms: 1_000 }],
     'removes it then': [{ needed: false, ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
     'removes it also where the source is no longer watched': [{ needed: false, source: 'unknown', ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
     'never removes a Service before Services are listed': [{ kind: SERVICE, needed: false, source: 'unknown', ...longAgo }, { kind: 'settled' }],
