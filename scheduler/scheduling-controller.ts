@@ -49,7 +49,7 @@ export interface SchedulingOptions {
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
 const CONCURRENCY = 1_000;
 /** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
-const REFUSAL_MS = { verdict: 5_000, rejected: 15_000 };
+const REFUSAL_MS = { verdict: 5_000, rejected: 10_000 };
 
 /** Starts the scheduler. It decides nothing before all proxies and targets are known. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
