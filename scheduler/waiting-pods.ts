@@ -25,16 +25,6 @@ export class WaitingPods {
     return this.#pods.delete(key);
   }
 
-  /** Whether a pod waits. */
-  has(key: string): boolean {
-    return this.#pods.has(key);
-  }
-
-  /** Pods that wait. */
-  get size(): number {
-    return this.#pods.size;
-  }
-
   /** Takes all pods out and gives their keys in the order of their turns. */
   takeAll(): readonly string[] {
     if (this.#pods.size === 0) return [];

@@ -7,6 +7,7 @@ import { actionsOf, copyOf, type Action } from './actions.ts';
 import type { Plans } from './processes.ts';
 import { nodeNameOf, objectIn, uidOf } from './servers.ts';
 import { newWorld, nodeOf, type Scenario, type World } from './world.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 /** What was found: a breach with the way to it, or nothing in so many states. */
 export interface Finding {
@@ -57,7 +58,7 @@ function traceTo(seen: ReadonlyMap<string, { readonly from: string; readonly nam
 
 /** A random walk, then progress alone until nothing is left to do. The same seed gives the same walk. */
 export function walk(seed: number, scenario: Scenario, plans: Plans, steps = 120): Finding {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   const world = newWorld(scenario);
   const trace: string[] = [];
   const step = (actions: readonly Action[]): string | undefined => {
@@ -86,16 +87,6 @@ function result(trace: readonly string[], breach: string | undefined): Finding {
   return { states: trace.length, ...(breach !== undefined && { breach }), trace };
 }
 
-/** mulberry32. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** Invariants 1, 4, 5 and 13 of design §10, which hold in every state. */
 function breachIn(world: World): string | undefined {

@@ -8,6 +8,7 @@ import { Transport } from '../../kubernetes/transport.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
 import { FaultProxy, type Fault } from './fault-proxy.ts';
 import { FollowedCollection } from './followed-collection.ts';
+import { seededRandom } from './seeded-random.ts';
 
 const CONFIG_MAPS: ResourceType = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
 const TIMINGS = { callTimeoutMs: 2_000, connectTimeoutMs: 1_000, pingAfterMs: 500, pingTimeoutMs: 500, silenceMs: 2_000, guardedSilenceMs: 3_000 };
@@ -26,7 +27,7 @@ export interface FaultRun {
 
 /** Runs for `ms`. Throws an assertion error when something was lost or out of order, with the seed in its message. */
 export async function runRandomFaults(cluster: Cluster, admin: ClusterClient, options: { readonly ms: number; readonly seed: number; readonly pods?: boolean }): Promise<FaultRun> {
-  const random = mulberry(options.seed);
+  const random = seededRandom(options.seed);
   const proxy = await FaultProxy.start(cluster.kubeconfig);
   const transport = new Transport(proxy.connection, 'isthmus-soak/1', TIMINGS);
   const stop = new AbortController();
@@ -106,15 +107,4 @@ async function injectUntil(proxy: FaultProxy, until: number, random: () => numbe
 /** Only changes are replayed: a bookmark that ends a list, or an error, is no event that a server could send again later. */
 function isEvent(line: string): boolean {
   return line.startsWith('{"type":"ADDED"') || line.startsWith('{"type":"MODIFIED"') || line.startsWith('{"type":"DELETED"');
-}
-
-/** A generator of numbers in [0,1) that a seed determines (mulberry32). */
-function mulberry(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
