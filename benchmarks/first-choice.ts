@@ -163,7 +163,7 @@ interface World {
 
 function choose({ targets, views, decisions }: World, { uid, pod, now }: { readonly uid: string; readonly pod: Pod; readonly now: number }): Sent | 'lost' | 'nobody' {
   const requirements = decisions.share(toRequirements(pod.spec));
-  const decision = decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots());
+  const decision = decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
   const target = decision.kind === 'chosen' ? targets.find(({ key }) => key === decision.target.key) : undefined;
   if (target === undefined) return targets.some((each) => each.couldTake(requirements.requests)) ? 'lost' : 'nobody';
   views.assume(target.key, uid, requirements);

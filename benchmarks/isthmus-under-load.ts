@@ -19,9 +19,11 @@ import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { BenchmarkContext } from './benchmark.ts';
 import { PodLoad } from './pod-load.ts';
 
-/** What to run on. Every target has 12 nodes, room for 1,320 pods. */
+/** What to run on. */
 export interface LoadShape {
   readonly targets: number;
+  /** Nodes of each target, 110 pods to a node; 12, room for a burst of 1,000 in one target, when missing. */
+  readonly nodes?: number;
   /** Requests a second of every kube-scheduler and kube-controller-manager; stock limits when missing. */
   readonly clientQps?: number;
   /** Whether the API servers write audit logs, which costs them time. */
@@ -61,7 +63,7 @@ export async function withIsthmusUnderLoad<T>(
     const dir = await mkdtemp(join(tmpdir(), 'isthmus-bench-'));
     shutdown.add({ name: 'folder', stop: () => rmdir(dir) });
     const { onProgress } = context;
-    const sandbox = await startSandbox({ ...shape, dir, nodes: NODES, gpus: 0, onProgress }, signal);
+    const sandbox = await startSandbox({ nodes: NODES, ...shape, dir, gpus: 0, onProgress }, signal);
     shutdown.add({ name: 'sandbox', stop: () => sandbox.stop() });
     const either = AbortSignal.any([signal, sandbox.failed]);
     const isthmus = await startIsthmus(sandbox, either);

@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycle.ts';
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
+import { BLACK_HOLE } from './black-hole.ts';
 import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
 import { DECISION } from './decision.ts';
@@ -20,7 +21,7 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, IDLE, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, IDLE, LATENCY];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

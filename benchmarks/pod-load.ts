@@ -20,7 +20,7 @@ export interface Burst {
   /** From the first POST to the watch event that shows the last pod Running, in ms. */
   readonly ms: number;
   readonly podsPerSecond: number;
-  /** For each pod, from its own POST to its Running, in ms. */
+  /** For each pod that got Running, from its own POST to its Running, in ms. */
   readonly podMs: readonly number[];
   /** The same period in ms since the epoch, for audit logs. */
   readonly from: number;
@@ -29,7 +29,15 @@ export interface Burst {
 
 interface PodState {
   readonly name: string;
+  readonly nodeName: string;
   readonly isRunning: boolean;
+}
+
+/** When a burst has lasted long enough. */
+export interface Enough {
+  /** So many of its pods must be Running on such nodes. */
+  readonly pods: number;
+  readonly where: (nodeName: string) => boolean;
 }
 
 /** Calls in flight. */
@@ -41,8 +49,8 @@ const PATIENCE_MS = 180_000;
 export class PodLoad {
   readonly #options: PodLoadOptions;
   readonly #pods: Informer<Pod, PodState>;
-  /** When each pod was first seen Running, in ms of the monotonic clock. */
-  readonly #runningAt = new Map<string, number>();
+  /** When each pod of the last burst was first seen Running, in ms of the monotonic clock, and on which node. */
+  readonly #runningAt = new Map<string, { readonly at: number; readonly nodeName: string }>();
   /** Called at each change of a pod. */
   readonly #waiting = new Set<() => void>();
   #bursts = 0;
@@ -54,10 +62,11 @@ export class PodLoad {
       logger: createLogger('warn'),
       type: PODS,
       selection: { namespace: options.namespace },
-      project: ({ metadata, status }) => ({ name: metadata.name ?? '', isRunning: status?.phase === 'Running' }),
+      project: ({ metadata, spec, status }) => ({ name: metadata.name ?? '', nodeName: spec.nodeName ?? '', isRunning: status?.phase === 'Running' }),
     });
     this.#pods.onChange((_key, before, after) => {
-      if (after?.isRunning && !before?.isRunning) this.#runningAt.set(after.name, performance.now());
+      const isOfBurst = after?.name.startsWith(`load-${this.#bursts}-`) ?? false;
+      if (isOfBurst && after?.isRunning && !before?.isRunning) this.#runningAt.set(after.name, { at: performance.now(), nodeName: after.nodeName });
       if (after?.isRunning !== before?.isRunning) for (const check of this.#waiting) check();
     });
   }
@@ -68,8 +77,8 @@ export class PodLoad {
     await this.#pods.synced;
   }
 
-  /** Makes `count` pods and waits until all are Running. Throws what a refused POST throws, and AppError when it takes too long. */
-  async burst(count: number, signal: AbortSignal): Promise<Burst> {
+  /** Makes `count` pods and waits until all, or `enough` of them, are Running. Throws what a refused POST throws, and AppError when it takes too long. */
+  async burst(count: number, signal: AbortSignal, { pods, where }: Enough = { pods: count, where: () => true }): Promise<Burst> {
     const burst = ++this.#bursts;
     const names = Array.from({ length: count }, (_, index) => `load-${burst}-${index}`);
     const postedAt = new Map<string, number>();
@@ -80,10 +89,16 @@ export class PodLoad {
       postedAt.set(name, performance.now());
       await this.#options.client.create(PODS, this.#pod(name), signal);
     };
-    await Promise.all([atOnce(names, create), this.#until(() => this.#runningAt.size >= count, 'Running', signal)]);
-    const ms = Math.max(...this.#runningAt.values()) - began;
-    const podMs = names.map((name) => (this.#runningAt.get(name) ?? Number.NaN) - (postedAt.get(name) ?? Number.NaN));
-    return { ms, podsPerSecond: (count * 1_000) / ms, podMs, from, to: Date.now() };
+    const counted = (): readonly number[] => [...this.#runningAt.values()].filter(({ nodeName }) => where(nodeName)).map(({ at }) => at);
+    await Promise.all([atOnce(names, create), this.#until(() => counted().length >= pods, 'Running', signal)]);
+    const ms = (counted().toSorted((one, other) => one - other)[pods - 1] ?? Number.NaN) - began;
+    const podMs = names.map((name) => (this.#runningAt.get(name)?.at ?? Number.NaN) - (postedAt.get(name) ?? Number.NaN)).filter((time) => !Number.isNaN(time));
+    return { ms, podsPerSecond: (pods * 1_000) / ms, podMs, from, to: Date.now() };
+  }
+
+  /** Resolves once every pod that is there is Running. */
+  untilAllRunning(signal: AbortSignal): Promise<void> {
+    return this.#until(() => [...this.#pods.records()].every(({ isRunning }) => isRunning), 'Running', signal);
   }
 
   /** Deletes all pods, as a user would, and waits until the watch has seen them go. */

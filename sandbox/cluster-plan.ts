@@ -41,6 +41,8 @@ export interface ClusterPlan {
   readonly audit: boolean;
   /** Client limits in requests a second. */
   readonly clientLimits: ClientLimits;
+  /** Whether certificate signing requests are signed. */
+  readonly signsCertificates: boolean;
 }
 
 /** Client limits of the control plane's own programs in requests a second; a limit that is left out is the stock one. */
@@ -67,6 +69,12 @@ export interface SandboxShape {
 
 /** Most targets of one sandbox: the address ranges below have room for so many. */
 export const maxTargets = 60;
+
+/**
+ * With more targets no cluster signs certificate requests: its signers hold four of the 14 inotify instances of a control plane, and
+ * Linux gives a user 128.
+ */
+const mostTargetsThatSign = 8;
 
 /** The regions targets are said to be in, in turn. */
 const regions = ['eu-west', 'us-east', 'ap-south', 'eu-north', 'us-west', 'ap-northeast'];
@@ -103,6 +111,7 @@ export function planClusters(shape: SandboxShape, ports: readonly ClusterPorts[]
       gpus: shape.gpus,
       audit: shape.audit,
       clientLimits: shape.clientLimits,
+      signsCertificates: shape.targets <= mostTargetsThatSign,
     };
   });
 }

@@ -1,7 +1,9 @@
 // Decisions for pods that are alike, as the pods of one Deployment are: what was concluded of a target holds for all of them until
 // the target changes, and a change makes a new TargetSnapshot. So a decision looks at the targets that changed since the last one
-// of its class, and scans an array of scores. The answers are those of {@link schedulePod}, which tests hold it to.
+// of its class, and plays their ranks anew. The answers are those of {@link schedulePod}, which tests hold it to.
+import type { ChangedPlaces } from './changed-places.ts';
 import { concerns, FILTERS, isLocal, PER_POD, prepareFilters, type PreparedFilter } from './filters.ts';
+import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from './schedule-pod.ts';
 import { prepareScores, type PreparedScore } from './scores.ts';
 import type { PodToSchedule, Rejection, TargetSnapshot } from './snapshot.ts';
@@ -43,9 +45,12 @@ export class DecisionCache {
     return requirements;
   }
 
-  /** Decides as {@link schedulePod}, and by it where targets are weighed against one another. `targets` must be in the order of keys, and the same array while only its elements change. */
-  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[]): SchedulingDecision {
-    return isLocal(pod) ? this.#classOf(pod).decide(pod, targets) : schedulePod(pod, targets);
+  /**
+   * Decides as {@link schedulePod}, and by it where targets are weighed against one another. `targets` must be in the order of keys, and the
+   * same array while only its elements change. `changes` has every such change; without it all targets are looked at.
+   */
+  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
+    return isLocal(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
   }
 
   #classOf(pod: PodToSchedule): PodClass {
@@ -76,18 +81,19 @@ function withEntries(_key: string, value: unknown): unknown {
   return value instanceof Map || value instanceof Set ? [...value] : value;
 }
 
-/** Where the first of the highest ranks is that may count, or -1 when all are rejected. */
-function highestOf(ranks: Float64Array, mayCount?: (at: number) => boolean): number {
-  let best = -1;
-  let highest = REJECTED;
-  for (let i = 0; i < ranks.length; i += 1) {
-    const rank = ranks[i] as number;
-    if (rank > highest && (mayCount === undefined || mayCount(i))) {
-      highest = rank;
-      best = i;
-    }
+function toRejectedTarget(target: string, { reason, message }: Rejection): RejectedTarget {
+  return { target, reason, message };
+}
+
+/** Where a target is in a list that is in the order of keys, or would be. */
+function placeOf(rejected: readonly RejectedTarget[], target: string): number {
+  let [low, high] = [0, rejected.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rejected[middle]?.target ?? '') < target) low = middle + 1;
+    else high = middle;
   }
-  return best;
+  return low;
 }
 
 /** Stands for a target that was not looked at yet. */
@@ -100,42 +106,59 @@ class PodClass {
   #filters: readonly (PreparedFilter & { readonly position: number })[] | undefined;
   #scores: readonly PreparedScore[] | undefined;
   #seen: TargetSnapshot[] = [];
-  #ranks = new Float64Array();
+  /** How far the changes of `#targets` have been read. */
+  #mark = 0;
+  #ranks = new RankTree(0);
   #rejections: (ClassRejection | undefined)[] = [];
-  /** For a pod without refusals; undefined when a rejection has come or gone. */
+  /** For a pod without refusals, in the order of keys; undefined until it is asked for. */
   #rejected: readonly RejectedTarget[] | undefined;
 
-  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[]): SchedulingDecision {
-    this.#refresh(pod, targets);
+  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): SchedulingDecision {
+    this.#refresh(pod, targets, changes);
     const best = this.#best(pod);
     const rejected = this.#rejectedFor(pod);
     const target = best === undefined ? undefined : targets[best];
     return target === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
   }
 
-  #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[]): void {
-    if (this.#targets !== targets) {
-      this.#targets = targets;
-      this.#seen = Array.from(targets, () => NOT_SEEN);
-      this.#ranks = new Float64Array(targets.length);
-      this.#rejections = Array.from(targets, () => undefined);
-      this.#rejected = undefined;
-    }
-    const seen = this.#seen; // this loop runs for every target in every decision
-    for (let i = 0; i < targets.length; i += 1) {
-      const target = targets[i];
-      if (target === seen[i] || target === undefined) continue;
-      seen[i] = target;
-      this.#judge(pod, target, i);
-    }
+  #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): void {
+    const isSameList = this.#targets === targets;
+    if (!isSameList) this.#reset(targets);
+    const look = (i: number) => this.#look(pod, i);
+    const areKnown = isSameList && changes !== undefined && changes.since(this.#mark, look);
+    if (!areKnown) for (let i = 0; i < targets.length; i += 1) look(i);
+    this.#mark = changes?.mark ?? 0;
+  }
+
+  #reset(targets: readonly TargetSnapshot[]): void {
+    this.#targets = targets;
+    this.#seen = Array.from(targets, () => NOT_SEEN);
+    this.#ranks = new RankTree(targets.length);
+    this.#rejections = Array.from(targets, () => undefined);
+    this.#rejected = undefined;
+  }
+
+  #look(pod: PodToSchedule, i: number): void {
+    const target = this.#targets[i];
+    if (target === undefined || target === this.#seen[i]) return;
+    this.#seen[i] = target;
+    this.#judge(pod, target, i);
   }
 
   #judge(pod: PodToSchedule, target: TargetSnapshot, i: number): void {
     const concerned = concerns(target, pod.namespace);
     const rejection = concerned ? this.#classRejection(pod, target) : undefined;
-    if (rejection !== undefined || this.#rejections[i] !== undefined) this.#rejected = undefined;
+    this.#noteRejection(i, target.key, rejection);
     this.#rejections[i] = rejection;
-    this.#ranks[i] = !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED;
+    this.#ranks.set(i, !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED);
+  }
+
+  /** Keeps the list of rejections, without making it anew, when one comes, goes or becomes another. A list that was given away is not changed. */
+  #noteRejection(i: number, target: string, rejection: ClassRejection | undefined): void {
+    const before = this.#rejections[i];
+    if (this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)) return;
+    const at = placeOf(this.#rejected, target);
+    this.#rejected = this.#rejected.toSpliced(at, before === undefined ? 0 : 1, ...(rejection === undefined ? [] : [toRejectedTarget(target, rejection)]));
   }
 
   #rank(pod: PodToSchedule, target: TargetSnapshot): number {
@@ -149,8 +172,11 @@ class PodClass {
   }
 
   #best(pod: PodToSchedule): number | undefined {
-    const best = highestOf(this.#ranks, pod.refusals.size === 0 ? undefined : (i) => this.#podRejection(pod, i) === undefined);
-    return best < 0 ? undefined : best;
+    const { best } = this.#ranks;
+    if (this.#ranks.at(best) <= REJECTED) return undefined;
+    if (pod.refusals.size === 0 || this.#podRejection(pod, best) === undefined) return best;
+    const next = this.#ranks.bestOf(this.#targets.length, REJECTED, (i) => this.#podRejection(pod, i) === undefined);
+    return next < 0 ? undefined : next;
   }
 
   #podRejection(pod: PodToSchedule, i: number): Rejection | undefined {
@@ -181,8 +207,8 @@ class PodClass {
 
   #listRejected(rejectionAt: (i: number) => Rejection | undefined): RejectedTarget[] {
     return this.#targets.flatMap(({ key }, i) => {
-      const rejection = this.#ranks[i] === NOT_CONCERNED ? undefined : rejectionAt(i);
-      return rejection === undefined ? [] : [{ target: key, reason: rejection.reason, message: rejection.message }];
+      const rejection = this.#ranks.at(i) === NOT_CONCERNED ? undefined : rejectionAt(i);
+      return rejection === undefined ? [] : [toRejectedTarget(key, rejection)];
     });
   }
 }

@@ -137,7 +137,7 @@ export class TargetChooser {
     const targets = this.#state.views.snapshots();
     const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
     const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
-    const decision = this.#decisions.decide(pod, targets);
+    const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
     if (decision.kind === 'none') {
       const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];

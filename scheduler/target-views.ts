@@ -4,6 +4,7 @@
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { TargetRef } from '../model/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
+import { ChangedPlaces } from './changed-places.ts';
 import type { Rejection, TargetSnapshot } from './snapshot.ts';
 import { toTargetCapacity, type NodeRequirements, type TargetCapacity } from './target-capacity.ts';
 import type { TargetTraits } from './target-traits.ts';
@@ -19,6 +20,8 @@ export interface TargetIdentity {
 /** The capacity of all targets. */
 export class TargetViews {
   readonly ledger = new AssumedLedger();
+  /** Every change of an element of {@link snapshots}. */
+  readonly changes = new ChangedPlaces();
   /** In the order of keys. */
   #targets: TargetSnapshot[] = [];
   readonly #indexes = new Map<string, number>();
@@ -98,8 +101,9 @@ export class TargetViews {
 
   #put(target: TargetSnapshot): void {
     const index = this.#indexes.get(target.key);
-    if (index !== undefined) this.#targets[index] = target;
-    else this.#reorder([...this.#targets, target].toSorted((a, b) => (a.key < b.key ? -1 : 1)));
+    if (index === undefined) return this.#reorder([...this.#targets, target].toSorted((a, b) => (a.key < b.key ? -1 : 1)));
+    this.#targets[index] = target;
+    this.changes.note(index);
   }
 
   /** Another array, not the same one changed: who remembers things by place in it sees that places have moved. */

@@ -14,6 +14,11 @@ const auditing = (audit: boolean): readonly string[] =>
   componentArguments(sampleTarget({ audit }), 'kube-apiserver').filter((flag) => flag.startsWith('--audit'));
 
 describe('componentArguments', () => {
+  it('leaves out the signers of certificate requests in a sandbox with many targets', () => {
+    const signing = (targets: number) => componentArguments(sampleTarget({ targets }), 'kube-controller-manager').filter((flag) => flag.startsWith('--cluster-signing'));
+    assert.deepEqual([signing(8).length, signing(9).length], [2, 0]);
+  });
+
   for (const name of componentNames) {
     it(`${name} gets every flag once`, () => {
       const names = flagNames(componentArguments(sampleTarget({ audit: true, clientLimits: { scheduler: 9, controllerManager: 9 } }), name));

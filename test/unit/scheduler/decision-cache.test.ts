@@ -57,6 +57,30 @@ describe('DecisionCache', () => {
     assert.deepEqual(rejected.map(({ reason }) => reason), ['Unschedulable', 'Unreachable']);
   });
 
+  it('sees what changed when more changes came than are kept', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    for (const name of ['a', 'b']) publish(views, name, ['1']);
+    const pod = aPod(cache.share(needs('1')));
+    assert.equal(cache.decide(pod, views.snapshots(), views.changes).kind, 'chosen');
+    for (const name of ['a', 'b']) publish(views, name, ['0']);
+    for (let i = 0; i < 5_000; i += 1) views.update(identityOf('a'), undefined);
+    assert.equal(cache.decide(pod, views.snapshots(), views.changes).kind, 'none');
+  });
+
+  it('does not change a list of rejections that it gave away', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    for (const name of ['a', 'b', 'c']) publish(views, name, name === 'b' ? ['8'] : ['0']);
+    const pod = aPod(cache.share(needs('1')));
+    const first = cache.decide(pod, views.snapshots(), views.changes).rejected;
+    publish(views, 'a', ['8']);
+    publish(views, 'b', ['0']);
+    const second = cache.decide(pod, views.snapshots(), views.changes).rejected;
+    const keys = (rejected: typeof first) => rejected.map(({ target }) => target);
+    assert.deepEqual([keys(first), keys(second)], [['ClusterTarget/a', 'ClusterTarget/c'], ['ClusterTarget/b', 'ClusterTarget/c']]);
+  });
+
   it('goes on deciding when more classes come than it remembers', () => {
     const cache = new DecisionCache();
     const views = new TargetViews();
@@ -75,9 +99,9 @@ const event = fc.oneof(
 );
 
 describe('laws of remembered decisions', () => {
-  it('every decision is the one made anew, whatever happened before', () => {
+  it('every decision is the one made anew, whatever happened before, with and without a list of what changed', () => {
     fc.assert(
-      fc.property(fc.array(event, { maxLength: 30 }), (events) => {
+      fc.property(fc.array(event, { maxLength: 30 }), fc.boolean(), (events, knowsChanges) => {
         const cache = new DecisionCache();
         const views = new TargetViews();
         for (const [uid, event] of events.entries()) {
@@ -87,7 +111,7 @@ describe('laws of remembered decisions', () => {
           if (event.kind === 'release') views.releaseEverywhere(`${event.uid}`);
           if (event.kind !== 'decide') continue;
           const pod = aPod(cache.share(needs(`${event.cpu}`, event.selector)), ...event.refusedBy);
-          const decision = cache.decide(pod, views.snapshots());
+          const decision = cache.decide(pod, views.snapshots(), knowsChanges ? views.changes : undefined);
           assert.deepEqual(decision, schedulePod(pod, views.snapshots()));
           if (decision.kind === 'chosen') views.assume(decision.target.key, `${uid}`, pod.requirements);
         }
