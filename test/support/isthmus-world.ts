@@ -26,29 +26,29 @@ export interface IsthmusWorld {
   readonly sandbox: Sandbox;
   readonly isthmus: IsthmusInSandbox;
   readonly source: WorldCluster;
-  readonly targets: readonly [WorldCluster, WorldCluster];
+  readonly targets: readonly [WorldCluster, WorldCluster, ...WorldCluster[]];
   /** Aborted when the world stops. */
   readonly signal: AbortSignal;
   stop(): Promise<void>;
 }
 
-/** Starts two targets and peers them as ClusterTargets `target-1` and `target-2`. */
+/** Starts two targets, or as many as `options` say, and peers them as ClusterTargets `target-1`, `target-2` and so on. */
 export async function startWorld(options: Partial<SandboxOptions> = {}): Promise<IsthmusWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
   const sandbox = await startSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
   try {
     const isthmus = await startIsthmus(sandbox, stopped.signal);
-    const [source, first, second] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
+    const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
     if (source === undefined || first === undefined || second === undefined) throw new Error('the sandbox lacks a cluster');
     const stop = async () => {
       stopped.abort();
-      await Promise.all([source, first, second].map(({ client }) => client.transport.close()));
+      await Promise.all([source, first, second, ...more].map(({ client }) => client.transport.close()));
       await isthmus.stop();
       await sandbox.stop();
       await rmdir(dir); // fails when the sandbox left something in it
     };
-    return { sandbox, isthmus, source, targets: [first, second], signal: stopped.signal, stop };
+    return { sandbox, isthmus, source, targets: [first, second, ...more], signal: stopped.signal, stop };
   } catch (error) {
     await sandbox.stop();
     throw error;
