@@ -34,6 +34,10 @@ afterEach(async () => {
   await Promise.all(world.targets.map((target) => target.pods.until('no delegates', (all) => ours(all).length === 0, SOAK_MS)));
 });
 
+function tell(figures: object): void {
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+}
+
 /** Works on all items, 32 at a time. */
 async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const queue = items.values();
@@ -53,7 +57,7 @@ const create = (pods: readonly Pod[]) => atOnce(pods, (pod) => world.source.clie
 async function untilRunning(count: number, since: number): Promise<void> {
   const areRunning = (all: readonly Pod[]) => [ONE, OTHER].flatMap((namespace) => inNamespace(all, namespace)).filter(isRunning).length === count;
   await world.source.pods.until(`${count} run`, areRunning, SOAK_MS);
-  console.log(JSON.stringify({ pods: count, seconds: Math.round((performance.now() - since) / 100) / 10 }));
+  tell({ pods: count, seconds: Math.round((performance.now() - since) / 100) / 10 });
 }
 
 /** Namespaces in the order in which their pods were first seen Running since `from`. */
@@ -76,7 +80,7 @@ function sharesByTenth(order: readonly string[]): number[] {
 
 function assertInterleaved(what: string, order: readonly string[]): void {
   const shares = sharesByTenth(order);
-  console.log(JSON.stringify({ what, pods: order.length, shareOfFirstNamespaceByTenth: shares }));
+  tell({ what, pods: order.length, shareOfFirstNamespaceByTenth: shares });
   // The last tenth takes what is left of either.
   for (const [i, share] of shares.slice(0, 9).entries()) assert.ok(share >= 0.25 && share <= 0.75, `of tenth ${i + 1} ${share * 100} % are of ${ONE}`);
   const lasts = [ONE, OTHER].map((namespace) => order.lastIndexOf(namespace));
@@ -160,7 +164,7 @@ describe('a burst of 1,000 pods over five targets that refuse pods at random', (
     const refused = choices.filter(({ isRefused }) => isRefused).length;
     const free = choices.filter(({ isRefused }) => !isRefused);
     const hits = free.filter(({ first, taken }) => first === taken).length;
-    console.log(JSON.stringify({ pods: choices.length, firstChoiceRefusedOnPurpose: refused, others: free.length, hits, hitRate: hits / free.length }));
+    tell({ pods: choices.length, firstChoiceRefusedOnPurpose: refused, others: free.length, hits, hitRate: hits / free.length });
     assert.ok(refused > 50, `targets refused only ${refused} on purpose`);
     assert.ok(hits / free.length >= 0.9, `${hits} of ${free.length} first choices took the pod`);
     assertInvariants(world);
