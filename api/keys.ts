@@ -67,6 +67,10 @@ export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';
+/** Annotation on what is made in a target for a source's identity, set by peering, read by its controller: `namespace/name` of the Source, `name` of the ClusterSource. */
+export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
+/** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
+export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */

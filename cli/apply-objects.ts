@@ -28,14 +28,16 @@ export function typeOf(object: KubernetesObject): ResourceType {
   return type;
 }
 
-/** Applies the objects one after the other; applying the same ones again changes nothing. Throws what the first failing call throws. */
+/** Applies the objects one after the other and gives them as they are stored; applying the same ones again changes nothing. Throws what the first failing call throws. */
 export async function applyObjects(
   client: ClusterClient, objects: readonly KubernetesObject[], fieldManager: string, progress: Progress,
-): Promise<void> {
+): Promise<readonly KubernetesObject[]> {
+  const stored: KubernetesObject[] = [];
   for (const object of objects) {
-    await client.apply(typeOf(object), object, fieldManager, progress.signal);
+    stored.push(await client.apply(typeOf(object), object, fieldManager, progress.signal));
     progress.tell(`applied ${objectName(object)}`);
   }
+  return stored;
 }
 
 /** Kind, namespace and name of an object, for people. */

@@ -1,23 +1,25 @@
 // Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side apply of
 // the same objects, so that peering again renews the token and changes nothing else.
-import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES, SERVICE_ACCOUNTS, type ResourceType } from '../api/resource-types.ts';
+import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES, type ResourceType } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { ApiError, isNotFound } from '../kubernetes/api-error.ts';
+import { isNotFound } from '../kubernetes/api-error.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import type { OpenCluster } from '../kubernetes/open-cluster.ts';
+import { requestToken } from '../kubernetes/service-account-token.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
-import {
-  sourceAccount, sourceSideManifests, targetKubeconfig, targetSideManifests, type Peering, type TargetAccess,
-} from '../manifests/peering.ts';
-import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../manifests/rbac.ts';
-import type { ServiceAccountName } from '../manifests/rbac-objects.ts';
+import { installNamespaceManifest } from '../manifests/install.ts';
+import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
+import { accountManifest, identityManifests, sourceObject } from '../peering/source-identity.ts';
+import { peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { applyObjects, type Progress } from './apply-objects.ts';
 
 /** Field manager of what `isthmus peer` applies. */
 export const PEER_FIELD_MANAGER = 'isthmus-peer';
-/** What is asked for; the API server may grant less. */
-const TOKEN_SECONDS = 365 * 24 * 60 * 60;
+/** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */
+export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
+/** What API servers ask for at least, in s (`authentication.k8s.io/v1` TokenRequest). */
+export const MIN_TOKEN_SECONDS = 600;
 
 /** A cluster to be peered; `label` is how it is called in messages. */
 export interface PeerCluster extends OpenCluster {
@@ -30,6 +32,8 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
   readonly target: PeerCluster;
   /** https URL of the target's API server as the source reaches it; the one in the target's kubeconfig when missing. */
   readonly targetServer?: string | undefined;
+  /** Life of the token in s; {@link DEFAULT_TOKEN_SECONDS} when missing. The API server may grant less. */
+  readonly tokenSeconds?: number | undefined;
 }
 
 /**
@@ -49,12 +53,23 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   const peering: Peering = { name, namespace, installNamespace, sourceId };
   const access = await targetAccess(request, peering);
   await requireReadyForPeering(request, progress.signal);
-  await applyObjects(target.client, targetSideManifests(peering), PEER_FIELD_MANAGER, toldWith(progress, 'target'));
-  const { token, expirationTimestamp } = await requestToken(target.client, sourceAccount(peering), progress.signal);
-  progress.tell(`target: the token of the source holds until ${expirationTimestamp}; run this command again before then`);
+  await applyIdentity(target.client, peering, toldWith(progress, 'target'));
+  const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
+  const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
+  progress.tell(`target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`);
   const kubeconfig = targetKubeconfig(peering, { ...access, token });
-  await applyObjects(source.client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, toldWith(progress, 'source'));
+  const sourceSide = [...(namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
+  await applyObjects(source.client, sourceSide, PEER_FIELD_MANAGER, toldWith(progress, 'source'));
   return peering;
+}
+
+/** The (Cluster)Source first: it owns the rest. */
+async function applyIdentity(client: ClusterClient, peering: Peering, progress: Progress): Promise<void> {
+  const identity = peeringIdentity(peering);
+  const [{ metadata } = { metadata: {} }] = await applyObjects(client, [sourceObject(identity)], PEER_FIELD_MANAGER, progress);
+  const owned = { ...identity, uid: metadata.uid };
+  const account = accountManifest(owned);
+  await applyObjects(client, [...(account === undefined ? [] : [account]), ...identityManifests(owned, peering.installNamespace)], PEER_FIELD_MANAGER, progress);
 }
 
 function toldWith(progress: Progress, role: string): Progress {
@@ -115,16 +130,3 @@ async function targetAccess(request: PeeringRequest, peering: Peering): Promise<
   return access;
 }
 
-/** `authentication.k8s.io/v1` TokenRequestStatus. */
-interface IssuedToken {
-  readonly token: string;
-  /** RFC 3339. */
-  readonly expirationTimestamp: string;
-}
-
-async function requestToken(client: ClusterClient, account: ServiceAccountName, signal: AbortSignal): Promise<IssuedToken> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: TOKEN_SECONDS } };
-  const answer = await client.post<{ readonly status?: IssuedToken }>(SERVICE_ACCOUNTS, { ...account, subresource: 'token' }, body, signal);
-  if (answer.status === undefined) throw new ApiError(200, '', `the API server issued no token for ServiceAccount ${account.namespace}/${account.name}`);
-  return answer.status;
-}

@@ -2,12 +2,12 @@
 import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
-import type { Peering } from '../manifests/peering.ts';
+import type { Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import type { Progress } from './apply-objects.ts';
 import { requireLabel } from './object-names.ts';
-import { peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
+import { DEFAULT_TOKEN_SECONDS, MIN_TOKEN_SECONDS, peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
 import { untilTargetReady, type Readiness } from './target-readiness.ts';
 
 interface PeerFlags {
@@ -19,12 +19,13 @@ interface PeerFlags {
   readonly namespace?: string;
   readonly installNamespace: string;
   readonly targetServer?: string;
+  readonly tokenSeconds: number;
 }
 
 /** The command for commander. */
 export function peerCommand(): Command {
   return new Command('peer')
-    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first. Run it again to renew the token.')
+    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first. Can be repeated.')
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
     .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
@@ -33,17 +34,25 @@ export function peerCommand(): Command {
     .option('--namespace <name>', 'peer this namespace only (Target and Source instead of ClusterTarget and ClusterSource)')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in, in both clusters', DEFAULT_INSTALL_NAMESPACE)
     .option('--target-server <url>', "https URL of the target's API server as the source reaches it; the kubeconfig's when left out")
+    .option('--token-seconds <number>', `life of the token, which the source renews in time; at least ${MIN_TOKEN_SECONDS}`, parseTokenSeconds, DEFAULT_TOKEN_SECONDS)
     .action(runPeer);
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer'>): Omit<PeeringRequest, 'source' | 'target'> {
+export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds'>): Omit<PeeringRequest, 'source' | 'target'> {
   requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
   if (flags.targetServer !== undefined) requireServer(flags.targetServer);
-  const { name, namespace, installNamespace, targetServer } = flags;
-  return { name, namespace, installNamespace, targetServer };
+  const { name, namespace, installNamespace, targetServer, tokenSeconds } = flags;
+  return { name, namespace, installNamespace, targetServer, tokenSeconds };
+}
+
+/** A life that API servers grant. Throws AppError `BadInput`. */
+export function parseTokenSeconds(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= MIN_TOKEN_SECONDS) return seconds;
+  throw new AppError('BadInput', `--token-seconds takes a whole number of at least ${MIN_TOKEN_SECONDS}, not "${text}".`);
 }
 
 function requireServer(text: string): void {

@@ -10,6 +10,7 @@ import { onAbort } from '../kubernetes/abort.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
@@ -20,6 +21,7 @@ import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
 import { startHealthServer, type ReadyChecks } from '../process/health-server.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { collectProcessMetrics } from '../process/metrics.ts';
+import { startPeering } from '../peering/main.ts';
 import { startScheduler } from '../scheduler/main.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
 import { parseWeights, type ScoreWeights } from '../scheduler/score-weights.ts';
@@ -28,7 +30,7 @@ import { campaign } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
-const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node'] as const;
+const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'peering'] as const;
 /** A part of Isthmus that can run in a process of its own. */
 export type Component = (typeof COMPONENTS)[number];
 
@@ -156,10 +158,28 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  if (runs('scheduler')) startScheduler({ source: client, sourceId, proxies, targets, signingKeys, events, logger, placement: placementOf(options), decisionLog: decisionLogOf(options, running) }, signal);
-  if (runs('delegate-controller')) startDelegateController({ client, sourceId, proxies, targets, events, takesPods: options.target, logger }, signal);
-  if (runs('virtual-node')) startVirtualNode({ source: client, sourceId, targets, logger }, signal);
+  startActing(options, { ...running, client, sourceId, targets, proxies, signingKeys, events }, signal);
   logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+interface Acting extends Running {
+  readonly client: ClusterClient;
+  readonly sourceId: string;
+  readonly targets: TargetClusters;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly signingKeys: SigningKeyStore;
+  readonly events: EventRecorder;
+}
+
+/** The components that only the leader runs. */
+function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): void {
+  const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
+  const runs = (component: Component) => options.components.includes(component);
+  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target };
+  if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
+  if (runs('delegate-controller')) startDelegateController(shared, signal);
+  if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
+  if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
 }
 
 async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {

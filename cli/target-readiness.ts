@@ -3,7 +3,7 @@ import type { TargetStatus } from '../api/cluster-target.ts';
 import type { Condition, KubernetesObject } from '../api/core.ts';
 import { CLUSTER_TARGETS, TARGETS, type ResourceType } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import type { Peering } from '../manifests/peering.ts';
+import type { Peering } from '../peering/target-access.ts';
 import { lookFor, type Patience } from './apply-objects.ts';
 
 /** What the status said in the end. */

@@ -2,7 +2,7 @@
 import type { KubernetesObject } from '../api/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../api/keys.ts';
 import { customResourceDefinitions } from './crds.ts';
-import { PART_OF } from './rbac-objects.ts';
+import { PART_OF } from '../model/rbac-objects.ts';
 import { rbacManifests } from './rbac.ts';
 import { targetsWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
 

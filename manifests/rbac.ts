@@ -4,33 +4,17 @@ import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
-  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount,
-  type PolicyRule, type RoleObject, type ServiceAccountName,
-} from './rbac-objects.ts';
+  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+} from '../model/component-accounts.ts';
+import {
+  clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
+} from '../model/rbac-objects.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';
-
-/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in all for a ClusterSource. */
-export const SOURCE_ROLE = 'isthmus-source';
-/** ClusterRole that lets a source see a target's capacity and which cluster it is. */
-export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
-/** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */
-export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
-
-/** ClusterRole to read the ConfigMaps and Secrets that elected pods name. Its one binding may be replaced by bindings in the namespaces of elected pods. */
-export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
-
-/** Name of a component's ServiceAccount and ClusterRole. */
-export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node';
-
-/** ServiceAccount of a process that runs several components: it has the rights of all of them. */
-export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
-
-/** The components that open kubeconfigs of targets. */
-export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node'];
 
 /** Where kubelets keep their Leases (Kubernetes "Leases", node heartbeats). */
 const NODE_LEASE_NAMESPACE = 'kube-node-lease';
 const READ = ['get', 'list', 'watch'];
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
 /** The UID of kube-system is a cluster's identity. */
 const READ_CLUSTER_ID = onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']);
@@ -85,6 +69,16 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['nodes/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['targets/status', 'clustertargets/status'], ['patch']),
   ],
+  // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
+  'isthmus-peering': [
+    ...USE_TARGETS,
+    rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], READ),
+    rule(ADMIRALTY_GROUP, ['sources/status', 'clustersources/status'], ['patch']),
+    rule('', ['serviceaccounts'], [...READ, 'create', 'patch', 'delete']),
+    rule(RBAC_GROUP, ['rolebindings', 'clusterrolebindings'], [...READ, 'create', 'patch', 'delete']),
+    onlyNamed(rule(RBAC_GROUP, ['clusterroles'], ['bind']), [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]),
+    rule('admissionregistration.k8s.io', ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'], [...READ, 'create', 'patch', 'delete']),
+  ],
 };
 
 /** Names of all components' ServiceAccounts. */
@@ -110,27 +104,17 @@ export function clusterRoles(): readonly RoleObject[] {
     clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
     clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
     clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
+    clusterRole(TOKEN_REQUESTER_ROLE, [rule('', ['serviceaccounts/token'], ['create'])]),
   ];
-}
-
-/** Lets the components read the kubeconfig Secrets of one namespace. */
-export function targetSecretReaderBinding(namespace: string, installNamespace: string): KubernetesObject {
-  const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
-  return roleBinding(name, holders(TARGET_USERS, installNamespace));
-}
-
-/** Who gets the rights of components: their own accounts, and the one that runs them all. */
-function holders(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
-  return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
 }
 
 /** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
 export function rbacManifests(installNamespace: string): readonly KubernetesObject[] {
   return [
-    ...holders(COMPONENT_ACCOUNTS, installNamespace).map(serviceAccount),
+    ...componentHolders(COMPONENT_ACCOUNTS, installNamespace).map(serviceAccount),
     ...clusterRoles(),
-    ...COMPONENT_ACCOUNTS.map((name) => clusterRoleBinding(name, name, holders([name], installNamespace))),
-    clusterRoleBinding(FOLLOWED_READER_ROLE, FOLLOWED_READER_ROLE, holders(['isthmus-delegate-controller'], installNamespace)),
+    ...COMPONENT_ACCOUNTS.map((name) => clusterRoleBinding(name, name, componentHolders([name], installNamespace))),
+    clusterRoleBinding(FOLLOWED_READER_ROLE, FOLLOWED_READER_ROLE, componentHolders(['isthmus-delegate-controller'], installNamespace)),
     targetSecretReaderBinding(installNamespace, installNamespace),
     ...webhookSecretManifests(installNamespace),
     ...leaderElectionManifests(installNamespace),
@@ -146,7 +130,7 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
       rule('', ['secrets'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, holders([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
 }
 
@@ -155,7 +139,7 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
   const name = 'isthmus-leader-election';
   return [
     role(installNamespace, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch'])]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, holders(TARGET_USERS, installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
   ];
 }
 
@@ -163,6 +147,6 @@ function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject
   const name = 'isthmus-virtual-node';
   return [
     role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
-    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, holders([name], installNamespace)),
+    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
 }

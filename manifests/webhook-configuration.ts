@@ -4,7 +4,7 @@
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
 import { ADMIRALTY_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
-import { PART_OF } from './rbac-objects.ts';
+import { PART_OF } from '../model/rbac-objects.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';

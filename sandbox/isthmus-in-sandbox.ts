@@ -9,8 +9,8 @@ import { installInto } from '../cli/install.ts';
 import { peerClusters, type PeerCluster } from '../cli/peer-clusters.ts';
 import { untilTargetReady } from '../cli/target-readiness.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
-import { tokenKubeconfig } from '../manifests/peering.ts';
-import { ALL_COMPONENTS_ACCOUNT } from '../manifests/rbac.ts';
+import { ALL_COMPONENTS_ACCOUNT } from '../model/component-accounts.ts';
+import { tokenKubeconfig } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import type { ShutdownStep } from '../process/lifecycle.ts';
 import { startComponent, type ComponentProcess } from './component-process.ts';
@@ -98,7 +98,7 @@ interface RunCommand {
 
 /** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
 function commandFor(cluster: Cluster, webhookPort: number | undefined): RunCommand {
-  const components = webhookPort === undefined ? 'delegate-controller' : 'webhook,scheduler,delegate-controller,virtual-node';
+  const components = webhookPort === undefined ? 'delegate-controller,peering' : 'webhook,scheduler,delegate-controller,virtual-node,peering';
   const webhook = webhookPort === undefined ? [] : ['--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
   return { cluster, args: ['run', '--kubeconfig', ownKubeconfig(cluster), '--components', components, ...webhook] };
 }

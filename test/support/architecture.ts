@@ -17,7 +17,7 @@ interface Import {
   readonly names: readonly string[];
 }
 
-const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery']);
+const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery', 'peering']);
 const COMPOSITION: ReadonlySet<string> = new Set(['cli', 'dashboard', 'sandbox']);
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
 

@@ -5,13 +5,17 @@ import type { KubernetesObject } from '../../../api/core.ts';
 import { apiVersionOf, type ResourceType } from '../../../api/resource-types.ts';
 import type { ClusterClient } from '../../../kubernetes/cluster-client.ts';
 import { installManifests } from '../../../manifests/install.ts';
-import { sourceSideManifests, targetSideManifests } from '../../../manifests/peering.ts';
+import { accountManifest, identityManifests, sourceObject } from '../../../peering/source-identity.ts';
+import { peeringIdentity, sourceSideManifests } from '../../../peering/target-access.ts';
 
 const never = new AbortController().signal;
 const peering = { name: 'c2', sourceId: '0123abcd', installNamespace: 'ns' };
 const everything = [
   ...installManifests({ installNamespace: 'ns' }),
-  ...[peering, { ...peering, namespace: 'team-a' }].flatMap((each) => [...targetSideManifests(each), ...sourceSideManifests(each, '')]),
+  ...[peering, { ...peering, namespace: 'team-a' }].flatMap((each) => {
+    const identity = peeringIdentity(each);
+    return [sourceObject(identity), accountManifest(identity)!, ...identityManifests(identity, 'ns'), ...sourceSideManifests(each, '')];
+  }),
 ];
 
 /** A client that notes what is applied and fails at one name. */

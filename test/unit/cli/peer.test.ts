@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Command } from 'commander';
-import { outcome, peerCommand, peerOptions } from '../../../cli/peer.ts';
+import { outcome, parseTokenSeconds, peerCommand, peerOptions } from '../../../cli/peer.ts';
 import { AppError } from '../../../process/errors.ts';
 
-const good = { name: 'cluster-eu-west', installNamespace: 'isthmus-system' };
+const good = { name: 'cluster-eu-west', installNamespace: 'isthmus-system', tokenSeconds: 86_400 };
 
 describe('peerOptions', () => {
   it('takes over what is right', () => {
@@ -30,6 +30,13 @@ describe('peerOptions', () => {
         (error: unknown) => error instanceof AppError && error.code === 'BadInput' && error.message.startsWith(`${flag} must be`),
       );
     });
+  }
+});
+
+describe('parseTokenSeconds', () => {
+  it('takes what API servers grant', () => assert.equal(parseTokenSeconds('600'), 600));
+  for (const text of ['599', '', 'a day', '1e9x', '-600', '600.5']) {
+    it(`refuses "${text}" and says what is wanted`, () => assert.throws(() => parseTokenSeconds(text), /--token-seconds takes a whole number of at least 600/));
   }
 });
 

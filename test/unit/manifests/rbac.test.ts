@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { BindingObject, PolicyRule, RoleObject } from '../../../manifests/rbac-objects.ts';
-import { ALL_COMPONENTS_ACCOUNT, clusterRoles, COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE, rbacManifests, targetSecretReaderBinding, TARGET_USERS } from '../../../manifests/rbac.ts';
+import type { BindingObject, PolicyRule, RoleObject } from '../../../model/rbac-objects.ts';
+import { clusterRoles, COMPONENT_ACCOUNTS, rbacManifests } from '../../../manifests/rbac.ts';
+import { ALL_COMPONENTS_ACCOUNT, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS } from '../../../model/component-accounts.ts';
 
 const objects = rbacManifests('ns');
 const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
@@ -72,6 +73,16 @@ const TABLE: readonly [string, readonly string[]][] = [
     ],
   ],
   [
+    'isthmus-peering',
+    [
+      ...USE_TARGETS,
+      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ), ...each(`${resource}/status`, 'patch')]),
+      ...['serviceaccounts', 'rolebindings', 'clusterrolebindings', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings']
+        .flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
+      'bind clusterroles isthmus-source isthmus-cluster-summary-viewer isthmus-token-requester',
+    ],
+  ],
+  [
     'isthmus-source',
     [
       ...each('podchaperons', ...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'),
@@ -84,6 +95,7 @@ const TABLE: readonly [string, readonly string[]][] = [
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
   ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
   ['isthmus-target-secret-reader', each('secrets', ...READ)],
+  ['isthmus-token-requester', each('serviceaccounts/token', 'create')],
 ];
 
 describe('ClusterRoles', () => {
@@ -105,10 +117,11 @@ describe('every rule', () => {
     for (const rule of rules) assert.equal(rule.apiGroups.length, 1, JSON.stringify(rule));
   });
 
-  it('gives no way to more rights', () => {
+  it('gives no way to more rights, but for those of peering, whose task that is', () => {
     const escalating = ['impersonate', 'bind', 'escalate', 'approve', 'sign'];
-    for (const rule of rules) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
-    for (const { resources } of rules) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+    const others = rules.filter(({ role }) => role !== 'isthmus-peering' && role !== 'isthmus-token-requester');
+    for (const rule of others) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
+    for (const { resources } of others) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
   });
 
   it('that creates is not limited to names, which the API server could not check', () => {
@@ -155,7 +168,7 @@ describe('bindings', () => {
   });
 
   it('of a peered namespace let the target-using components of the install namespace read Secrets there', () => {
-    const binding = targetSecretReaderBinding('team-a', 'ns') as BindingObject;
+    const binding = targetSecretReaderBinding('team-a', 'ns');
     assert.equal(binding.metadata.namespace, 'team-a');
     assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader' });
     assert.deepEqual(binding.subjects, [...TARGET_USERS, ALL_COMPONENTS_ACCOUNT].map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));

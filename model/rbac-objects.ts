@@ -27,10 +27,21 @@ export interface ServiceAccountName {
   readonly name: string;
 }
 
+/** A user that rights are given to, by the name that the API server knows it by. */
+export interface UserName {
+  readonly userName: string;
+}
+
+/** Who is given rights. */
+export type RightsHolder = ServiceAccountName | UserName;
+
+/** `rbac.authorization.k8s.io/v1` Subject. */
+export type Subject = ({ readonly kind: 'ServiceAccount' } & ServiceAccountName) | { readonly kind: 'User'; readonly apiGroup: string; readonly name: string };
+
 /** A ClusterRoleBinding or RoleBinding. */
 export interface BindingObject extends KubernetesObject {
   readonly roleRef: { readonly apiGroup: string; readonly kind: 'ClusterRole' | 'Role'; readonly name: string };
-  readonly subjects: readonly ({ readonly kind: 'ServiceAccount' } & ServiceAccountName)[];
+  readonly subjects: readonly Subject[];
 }
 
 /** One rule about resources of one group; the core group is empty text. */
@@ -58,14 +69,14 @@ export function role(namespace: string, name: string, rules: readonly PolicyRule
   return { apiVersion: RBAC_VERSION, kind: 'Role', metadata: { namespace, name, labels: PART_OF }, rules };
 }
 
-/** Gives a ClusterRole to ServiceAccounts, in the whole cluster. */
-export function clusterRoleBinding(name: string, clusterRoleName: string, accounts: readonly ServiceAccountName[]): BindingObject {
+/** Gives a ClusterRole, in the whole cluster. */
+export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RightsHolder[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'ClusterRoleBinding',
     metadata: { name, labels: PART_OF },
     roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: clusterRoleName },
-    subjects: accounts.map(toSubject),
+    subjects: holders.map(toSubject),
   };
 }
 
@@ -77,17 +88,18 @@ export interface RoleBindingName {
   readonly roleName: string;
 }
 
-/** Gives a role to ServiceAccounts, within one namespace. */
-export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, accounts: readonly ServiceAccountName[]): BindingObject {
+/** Gives a role within one namespace. */
+export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RightsHolder[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'RoleBinding',
     metadata: { namespace, name, labels: PART_OF },
     roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: roleName },
-    subjects: accounts.map(toSubject),
+    subjects: holders.map(toSubject),
   };
 }
 
-function toSubject(account: ServiceAccountName): BindingObject['subjects'][number] {
-  return { kind: 'ServiceAccount', namespace: account.namespace, name: account.name };
+function toSubject(holder: RightsHolder): Subject {
+  if ('userName' in holder) return { kind: 'User', apiGroup: RBAC_GROUP, name: holder.userName };
+  return { kind: 'ServiceAccount', namespace: holder.namespace, name: holder.name };
 }

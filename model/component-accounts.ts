@@ -1,0 +1,33 @@
+// Names that installation and peering must agree on: the components' ServiceAccounts, and the ClusterRoles that are bound one by one.
+import { roleBinding, type BindingObject, type ServiceAccountName } from './rbac-objects.ts';
+
+/** Name of a component's ServiceAccount and ClusterRole. */
+export type ComponentAccount = 'isthmus-webhook' | 'isthmus-scheduler' | 'isthmus-delegate-controller' | 'isthmus-virtual-node' | 'isthmus-peering';
+
+/** ServiceAccount of a process that runs several components: it has the rights of all of them. */
+export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
+
+/** The components that open kubeconfigs of targets. */
+export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
+
+/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in all for a ClusterSource. */
+export const SOURCE_ROLE = 'isthmus-source';
+/** ClusterRole that lets a source see a target's capacity and which cluster it is. */
+export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
+/** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */
+export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
+/** ClusterRole to read the ConfigMaps and Secrets that elected pods name. Its one binding may be replaced by bindings in the namespaces of elected pods. */
+export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
+/** ClusterRole to ask for tokens; bound in the namespace of a source's ServiceAccount, where an admission policy keeps it to that very account. */
+export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
+
+/** Who gets the rights of components: their own accounts, and the one that runs them all. */
+export function componentHolders(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
+  return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
+}
+
+/** Lets the components read the kubeconfig Secrets of one namespace. */
+export function targetSecretReaderBinding(namespace: string, installNamespace: string): BindingObject {
+  const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
+  return roleBinding(name, componentHolders(TARGET_USERS, installNamespace));
+}

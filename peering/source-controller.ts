@@ -1,0 +1,154 @@
+// Shell of a target's sources: gives each (Cluster)Source its account, its rights and its policy, keeps them as they should be, and takes back
+// what garbage collection cannot. No finalizer: a source can always be removed, whether or not this controller runs (Admiralty contract §5.3).
+import type { Logger } from 'pino';
+import type { ClusterSource, Source } from '../api/cluster-source.ts';
+import type { Condition, KubernetesObject } from '../api/core.ts';
+import { SOURCE_ANNOTATION } from '../api/keys.ts';
+import {
+  CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
+} from '../api/resource-types.ts';
+import { ApiError, isAlreadyExists, isNotFound } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { identityConditions, type IdentityOutcome } from './identity-conditions.ts';
+import { accountManifest, IDENTITY_LABELS, identityManifests, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
+
+/** Field manager of what the controller applies. */
+const FIELD_MANAGER = 'isthmus-peering';
+/** What belongs to identities; the policies first. */
+const DEPENDENT_TYPES: readonly ResourceType[] = [
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, SERVICE_ACCOUNTS, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS,
+];
+
+/** What the controller works with. */
+export interface SourceOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+}
+
+interface SeenSource {
+  readonly identity: SourceIdentity;
+  readonly generation: number;
+  readonly conditions: readonly Condition[];
+}
+
+interface Dependent {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  readonly source: string;
+}
+
+/** Starts the controller; it works until `signal` is aborted. */
+export function startSources(options: SourceOptions, signal: AbortSignal): void {
+  new Sources(options).start(signal);
+}
+
+class Sources {
+  readonly #options: SourceOptions;
+  readonly #sources: readonly Informer<Source | ClusterSource, SeenSource>[];
+  readonly #dependents: readonly Informer<KubernetesObject, Dependent>[];
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+    const { client, logger } = options;
+    this.#sources = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSeenSource }));
+    const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
+    this.#dependents = DEPENDENT_TYPES.map((type) => new Informer({ client, logger, type, selection: { labelSelector }, project: (object) => toDependent(type, object) }));
+  }
+
+  start(signal: AbortSignal): void {
+    const informers = [...this.#sources, ...this.#dependents];
+    const reconcile = (key: string) => this.#reconcile(key, signal);
+    const ready = Promise.all(informers.map(({ synced }) => synced));
+    const controller = startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
+    for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
+    for (const informer of this.#dependents) informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+    for (const informer of informers) void informer.run(signal);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const seen = this.#sources.map((informer) => informer.get(key)).find((source) => source !== undefined);
+    if (seen === undefined) await this.#removeDependents(key, new Set(), signal);
+    else await this.#establish(key, seen, signal);
+    return DONE;
+  }
+
+  async #establish(key: string, seen: SeenSource, signal: AbortSignal): Promise<void> {
+    const outcome = await this.#apply(key, seen.identity, signal).catch((error: unknown): IdentityOutcome => {
+      if (error instanceof ApiError) return { kind: 'failed', error };
+      throw error;
+    });
+    await this.#showStatus(seen, outcome, signal);
+    if (outcome.kind === 'failed') throw outcome.error;
+  }
+
+  async #apply(key: string, identity: SourceIdentity, signal: AbortSignal): Promise<IdentityOutcome> {
+    const account = accountManifest(identity);
+    if (account === undefined && identity.userName === undefined) return { kind: 'nobody' };
+    const { client, installNamespace } = this.#options;
+    if (account !== undefined) await this.#ensureAccount(account, signal);
+    const wanted = identityManifests(identity, installNamespace);
+    for (const object of wanted) await client.apply(typeOf(object), object, FIELD_MANAGER, signal);
+    await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
+    return { kind: 'established' };
+  }
+
+  /** An account that somebody else made is used, and stays theirs. */
+  async #ensureAccount(account: KubernetesObject, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { namespace, name = '' } = account.metadata;
+    const isOurs = this.#all().some((dependent) => dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name);
+    if (isOurs) await client.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGER, signal);
+    else await client.create(SERVICE_ACCOUNTS, account, signal).catch(unless(isAlreadyExists));
+  }
+
+  #all(): readonly Dependent[] {
+    return this.#dependents.flatMap((informer) => [...informer.records()]);
+  }
+
+  async #removeDependents(key: string, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    for (const { type, namespace, name, uid, source } of this.#all()) {
+      if (source !== key || wanted.has(`${type.kind} ${namespace ?? ''}/${name}`)) continue;
+      await this.#options.client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    }
+  }
+
+  async #showStatus({ identity, generation, conditions }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
+    const next = identityConditions(identity, outcome, { conditions, generation, now: new Date().toISOString() });
+    if (next === conditions) return;
+    const { namespace, name, uid } = identity;
+    const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
+    const patch = { metadata: { uid }, status: { conditions: next } };
+    await this.#options.client.patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
+  }
+}
+
+function typeOf({ kind }: KubernetesObject): ResourceType {
+  const type = DEPENDENT_TYPES.find((known) => known.kind === kind);
+  if (type === undefined) throw new TypeError(`${kind} is no part of an identity`);
+  return type;
+}
+
+function idOf({ kind, metadata }: KubernetesObject): string {
+  return `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+function toSeenSource(source: Source | ClusterSource): SeenSource {
+  return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, conditions: source.status?.conditions ?? [] };
+}
+
+function toDependent(type: ResourceType, { metadata }: KubernetesObject): Dependent {
+  const { namespace, name = '', uid = '', annotations = {} } = metadata;
+  return { type, namespace, name, uid, source: annotations[SOURCE_ANNOTATION] ?? '' };
+}
+
+function unless(expected: (error: unknown) => boolean): (error: unknown) => void {
+  return (error) => {
+    if (!expected(error)) throw error;
+  };
+}

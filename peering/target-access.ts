@@ -1,0 +1,142 @@
+// What a source keeps of a target: the (Cluster)Target, the Secret with the kubeconfig, and the right to renew its token.
+import { parse, stringify } from 'yaml';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../api/cluster-target.ts';
+import type { KubernetesObject, Secret } from '../api/core.ts';
+import { TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
+import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { componentHolders, targetSecretReaderBinding } from '../model/component-accounts.ts';
+import { isRecord } from '../model/field-path.ts';
+import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
+import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../model/rbac-objects.ts';
+import type { SourceIdentity } from './source-identity.ts';
+
+/** Which clusters are peered, and how. */
+export interface Peering {
+  /** Name of the ClusterTarget or Target in the source: a DNS-1123 label. */
+  readonly name: string;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** The one namespace that is peered, as Source and Target; the whole clusters when missing. */
+  readonly namespace?: string | undefined;
+  /** Of both clusters. */
+  readonly installNamespace: string;
+}
+
+/** How the source reaches the target. */
+export interface TargetAccess {
+  /** https URL of the target's API server as the source reaches it. */
+  readonly server: string;
+  /** PEM; the system's roots when missing. */
+  readonly certificateAuthority?: string | undefined;
+  /** Bearer token of the identity. */
+  readonly token: string;
+}
+
+/** Name of the (Cluster)Source: the target's name with the start of the source's identity, so that two sources can use one target. */
+export function sourceName({ name, sourceId }: Peering): string {
+  return `${name}-${sourceId.slice(0, 8)}`;
+}
+
+/** The ServiceAccount in the target that the source acts as. */
+export function sourceAccount(peering: Peering): ServiceAccountName {
+  return { namespace: peering.namespace ?? peering.installNamespace, name: sourceName(peering) };
+}
+
+/** The identity that peering makes in the target. */
+export function peeringIdentity(peering: Peering): SourceIdentity {
+  return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId };
+}
+
+/** Name of the Secret in the source that holds the kubeconfig. */
+export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
+  return `${name}-kubeconfig`;
+}
+
+/** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
+export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
+  const { name, namespace, installNamespace } = peering;
+  const secretName = kubeconfigSecretName(peering);
+  const secret = { namespace: namespace ?? installNamespace, name: secretName };
+  const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))];
+  if (namespace === undefined) {
+    const target: ClusterTarget = {
+      apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
+      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace } },
+    };
+    return [...common, target];
+  }
+  const target: Target = {
+    apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
+    spec: { kubeconfigSecret: { name: secretName } },
+  };
+  return [targetSecretReaderBinding(namespace, installNamespace), ...common, target];
+}
+
+/** Lets the peering component write renewed tokens into this one Secret. */
+function renewalManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+  const name = joinName([{ constant: 'isthmus-renewal' }, secret], MAX_NAME_LENGTH);
+  return [
+    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(['isthmus-peering'], installNamespace)),
+  ];
+}
+
+function kubeconfigSecret(at: ServiceAccountName, kubeconfig: string, account: ServiceAccountName): Secret {
+  const data = { [DEFAULT_KUBECONFIG_KEY]: Buffer.from(kubeconfig, 'utf8').toString('base64') };
+  const annotations = { [TOKEN_ACCOUNT_ANNOTATION]: `${account.namespace}/${account.name}` };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...at, labels: PART_OF, annotations }, type: 'Opaque', data };
+}
+
+/** The kubeconfig by which the source reaches the target. */
+export function targetKubeconfig(peering: Peering, access: TargetAccess): string {
+  return tokenKubeconfig({ ...access, cluster: peering.name, user: sourceName(peering), namespace: peering.namespace });
+}
+
+/** What a kubeconfig with a token says. */
+export interface TokenKubeconfig extends TargetAccess {
+  /** Name of the cluster, and of the context. */
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string | undefined;
+}
+
+/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as Secrets of tenants must be. */
+export function tokenKubeconfig({ server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig): string {
+  const cluster = {
+    server,
+    ...(authority !== undefined && { 'certificate-authority-data': Buffer.from(authority, 'utf8').toString('base64') }),
+  };
+  return printed({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster }],
+    users: [{ name: user, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user, ...(namespace !== undefined && { namespace }) } }],
+    'current-context': name,
+  });
+}
+
+/** The token of a kubeconfig that has one user with one; undefined for any other kubeconfig, which is not ours to renew. */
+export function tokenOf(kubeconfig: string): string | undefined {
+  return onlyUser(parse(kubeconfig))?.token;
+}
+
+/** The kubeconfig with another token in place of its own. */
+export function withToken(kubeconfig: string, token: string): string {
+  const config: unknown = parse(kubeconfig);
+  const user = onlyUser(config);
+  if (user === undefined || !isRecord(config)) return kubeconfig;
+  return printed({ ...config, users: [{ name: user.name, user: { token } }] });
+}
+
+function onlyUser(config: unknown): { readonly name: unknown; readonly token: string } | undefined {
+  const users: unknown = isRecord(config) ? config['users'] : undefined;
+  const [only, another]: readonly unknown[] = Array.isArray(users) ? users : [];
+  if (another !== undefined || !isRecord(only) || !isRecord(only['user'])) return undefined;
+  const { token } = only['user'];
+  return typeof token === 'string' ? { name: only['name'], token } : undefined;
+}
+
+function printed(config: object): string {
+  return stringify(config, { lineWidth: 0 });
+}

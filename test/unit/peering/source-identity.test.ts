@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ClusterSource, Source } from '../../../api/cluster-source.ts';
+import type { BindingObject } from '../../../model/rbac-objects.ts';
+import { accountManifest, identityManifests, sourceObject, toSourceIdentity, type SourceIdentity } from '../../../peering/source-identity.ts';
+
+const clusterId = '0123abcd-1111-4222-8333-444455556666';
+const whole: SourceIdentity = { name: 'c2-0123abcd', uid: 'uid-1', account: { namespace: 'isthmus-system', name: 'c2-0123abcd' }, clusterId };
+const oneNamespace: SourceIdentity = { ...whole, namespace: 'team-a', account: { namespace: 'team-a', name: 'c2-0123abcd' } };
+const objectsOf = (identity: SourceIdentity) => [accountManifest(identity)!, ...identityManifests(identity, 'isthmus-system')];
+const listed = (identity: SourceIdentity): string[] => objectsOf(identity).map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name].filter(Boolean).join(' '));
+const bindingsOf = (identity: SourceIdentity) => identityManifests(identity, 'isthmus-system').filter((object): object is BindingObject => object.kind?.endsWith('RoleBinding') === true);
+
+describe('the identity of a source', () => {
+  it('for whole clusters is its account, its policy and what it may do, the policy before the rights', () => {
+    assert.deepEqual(listed(whole), [
+      'ServiceAccount isthmus-system c2-0123abcd',
+      'ValidatingAdmissionPolicy admiralty-cluster-source-c2-0123abcd-own-objects',
+      'ValidatingAdmissionPolicyBinding admiralty-cluster-source-c2-0123abcd-own-objects',
+      'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd',
+      'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd-cluster-summary-viewer',
+      'RoleBinding isthmus-system admiralty-cluster-source-c2-0123abcd-token',
+    ]);
+  });
+
+  it('for one namespace has its rights there, and sees capacity only cluster-wide', () => {
+    const names = listed(oneNamespace);
+    assert.equal(names[0], 'ServiceAccount team-a c2-0123abcd');
+    assert.equal(names[3], 'RoleBinding team-a admiralty-source-c2-0123abcd');
+    // Two variable parts with dashes of their own: Admiralty's rule appends a hash (contract §1.3).
+    assert.match(names[4] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
+    assert.match(names[5] ?? '', /^RoleBinding team-a admiralty-source-team-a-c2-0123abcd-token-[0-9a-f]{10}$/);
+  });
+
+  for (const [what, identity] of [['whole clusters', whole], ['one namespace', oneNamespace]] as const) {
+    it(`for ${what} is bound to the account alone, but for its tokens, which our peering may ask for as well`, () => {
+      const account = { kind: 'ServiceAccount', ...identity.account };
+      const [rights, viewer, token] = bindingsOf(identity);
+      assert.deepEqual([rights?.roleRef.name, viewer?.roleRef.name, token?.roleRef.name], ['isthmus-source', 'isthmus-cluster-summary-viewer', 'isthmus-token-requester']);
+      assert.deepEqual([rights?.subjects, viewer?.subjects], [[account], [account]]);
+      const ours = ['isthmus-peering', 'isthmus'].map((name) => ({ kind: 'ServiceAccount', namespace: 'isthmus-system', name }));
+      assert.deepEqual(token?.subjects, [account, ...ours]);
+    });
+  }
+
+  it('is owned by its source, as far as garbage collection honours that', () => {
+    const owned = (identity: SourceIdentity) => objectsOf(identity).filter(({ metadata }) => metadata.ownerReferences !== undefined).map(({ kind }) => kind);
+    assert.equal(owned(whole).length, objectsOf(whole).length, 'a cluster-scoped owner may own everything');
+    assert.deepEqual(owned(oneNamespace), ['ServiceAccount', 'RoleBinding', 'RoleBinding'], 'a namespaced one only what is in its namespace');
+    assert.deepEqual(owned({ ...whole, uid: undefined }), []);
+  });
+
+  it('says of each part whose it is', () => {
+    for (const { metadata } of objectsOf(oneNamespace)) assert.equal(metadata.annotations?.['isthmus.dev/source'], 'team-a/c2-0123abcd');
+    for (const { metadata } of objectsOf(whole)) assert.equal(metadata.annotations?.['isthmus.dev/source'], 'c2-0123abcd');
+  });
+
+  it('of a user is bound with the API group that the API server stores, so that nothing is written twice', () => {
+    const [rights] = bindingsOf({ name: 's', userName: 'jane', clusterId });
+    assert.deepEqual(rights?.subjects, [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'jane' }]);
+    assert.equal(accountManifest({ name: 's', userName: 'jane' }), undefined);
+  });
+
+  it('without a cluster has no policy, and therefore no right to tokens', () => {
+    const kinds = identityManifests({ ...whole, clusterId: undefined }, 'isthmus-system').map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['ClusterRoleBinding', 'ClusterRoleBinding']);
+  });
+
+  it('keeps two sources apart that call the target by the same name', () => {
+    const names = new Set(listed(whole));
+    const other = { ...whole, name: 'c2-ffffabcd', account: { namespace: 'isthmus-system', name: 'c2-ffffabcd' } };
+    assert.ok(listed(other).every((name) => !names.has(name)));
+  });
+});
+
+describe('a (Cluster)Source', () => {
+  for (const [what, identity] of [['cluster-scoped', whole], ['namespaced', oneNamespace], ['of a user', { name: 's', userName: 'jane' }]] as const) {
+    it(`${what} gives back the identity it was made from`, () => {
+      const object = sourceObject(identity);
+      const stored = { ...object, metadata: { ...object.metadata, ...('uid' in identity && { uid: 'uid-1' }) } };
+      const { namespace, name, uid, account, userName, clusterId: cluster }: SourceIdentity = identity;
+      assert.deepEqual(toSourceIdentity(stored), { namespace, name, uid, account, userName, clusterId: cluster });
+    });
+  }
+
+  it('as Admiralty 0.17 has it, without a cluster, is understood', () => {
+    const source: Source = { metadata: { namespace: 'ns', name: 's' }, spec: { serviceAccountName: 'sa', userName: 'u' } };
+    assert.deepEqual(toSourceIdentity(source), { namespace: 'ns', name: 's', uid: undefined, account: { namespace: 'ns', name: 'sa' }, userName: 'u', clusterId: undefined });
+    const clusterSource: ClusterSource = { metadata: { name: 's' }, spec: { serviceAccount: { namespace: 'ns', name: 'sa' } } };
+    assert.deepEqual(toSourceIdentity(clusterSource).account, { namespace: 'ns', name: 'sa' });
+  });
+});
