@@ -23,6 +23,12 @@ export interface HeadroomGroup {
   readonly taints?: readonly Taint[];
 }
 
+/** How the source has a pod run in a target (design D7): through a PodChaperon, or by a Pod that it makes itself. */
+export type DelegationMode = 'PodChaperon' | 'Pod';
+
+/** What may be asked for: a mode, or to see what the target serves. */
+export type DelegationWish = DelegationMode | 'Auto';
+
 /** Spec of both kinds: `self` xor `kubeconfigSecret`. */
 export interface TargetSpec {
   readonly self?: boolean;
@@ -32,6 +38,8 @@ export interface TargetSpec {
   /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
   readonly prices?: StringMap;
   readonly headroom?: readonly HeadroomGroup[];
+  /** `Auto` when missing. */
+  readonly delegation?: DelegationWish;
 }
 
 /** What was last observed of a target. */
@@ -39,6 +47,8 @@ export interface TargetStatus {
   readonly conditions?: readonly Condition[];
   /** UID of the target's kube-system Namespace: which cluster this is. */
   readonly clusterID?: string;
+  /** How pods are delegated to it; stays what it is until the spec says otherwise. */
+  readonly delegation?: DelegationMode;
   /** Node in the source that stands for this target. */
   readonly virtualNode?: string;
   /** Free capacity as text, for the columns. */
@@ -69,6 +79,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
   { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
+  { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },
 ];
 
 const HEADROOM: Schema = {
@@ -117,6 +128,11 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         maxProperties: 32,
       },
       headroom: HEADROOM,
+      delegation: {
+        type: 'string',
+        description: 'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes PodChaperon where the target serves it.',
+        enum: ['Auto', 'PodChaperon', 'Pod'],
+      },
     },
     'x-kubernetes-validations': [
       {
@@ -133,6 +149,7 @@ const STATUS: Schema = {
   properties: {
     conditions: CONDITIONS,
     clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
+    delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },
     virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
     rtt: { type: 'string', description: "Round trip to the target's API server." },
     free: {

@@ -2,7 +2,8 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../model/delegate-pod.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
+import { isLost, planWithdrawal } from '../model/delegation.ts';
 import { delegateName } from '../model/names.ts';
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
@@ -15,7 +16,7 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { isLost, planFeedback, planWithdrawal, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -78,7 +79,9 @@ class Feedback {
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
-      if (record !== undefined) enqueue(record.parentKey);
+      if (record === undefined) return;
+      if (after?.direct !== undefined) this.#noteSeen(after.parentKey, target.key);
+      enqueue(record.parentKey);
     });
   }
 
@@ -133,21 +136,21 @@ class Feedback {
     if (target === undefined) return { kind: 'removed' };
     const { session } = target;
     if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown' };
-    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
-    return { kind: 'known', chaperon: session.chaperons.indexed(proxy.key).find(isOf), delegate: session.delegates.indexed(proxy.key).find(isOf) };
+    return { kind: 'known', ...session.find(proxy) };
   }
 
   /** Takes back chaperons whose pod is gone, was replaced by another of its name, or is bound elsewhere. */
   async #sweep(key: string, proxy: ProxyPod | undefined, signal: AbortSignal): Promise<void> {
     for (const targetKey of this.#seenIn.get(key) ?? []) {
       const target = this.#options.targets.get(targetKey);
-      const chaperons = target?.session?.chaperons.indexed(key) ?? [];
+      const chaperons = target?.session?.madeFor(key) ?? [];
       if (target === undefined || chaperons.length === 0) {
         this.#forget(key, targetKey);
         continue;
       }
       for (const chaperon of chaperons) {
         if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
+        await this.#write(target.session?.client, planRelinquishment(chaperon, proxy), signal);
       }
     }
   }
@@ -194,16 +197,18 @@ async function isConfirmed(
 ): Promise<boolean> {
   if (target === undefined) return false;
   const chaperon = await readChaperon(target, proxy, signal);
-  if (claim === 'confirm-lost') return isLost(chaperon);
-  return chaperon === undefined && !(await hasDelegate(target, proxy, signal));
+  if (claim === 'confirm-lost' && chaperon !== undefined) return isLost(chaperon);
+  const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
+  return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;
 }
 
-/** A chaperon that somebody deleted in the background goes before its delegate. */
-async function hasDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<boolean> {
+/** The live word of the target on the delegate of a proxy. A chaperon that somebody deleted in the background goes before its delegate. */
+async function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
   try {
-    return toDelegatePodRecord(await client.get(PODS, chaperonOf(proxy), signal))?.parentUid === proxy.uid;
+    const delegate = toDelegatePodRecord(await client.get(PODS, chaperonOf(proxy), signal));
+    return delegate?.parentUid === proxy.uid ? delegate : undefined;
   } catch (error) {
-    if (isNotFound(error)) return false;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

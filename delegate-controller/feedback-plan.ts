@@ -4,6 +4,7 @@ import type { PodStatus } from '../api/core.ts';
 import { GRACE_PERIOD_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import { isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../model/delegation.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions } from '../model/pod-status.ts';
@@ -51,11 +52,6 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
   return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate.status, mirrored);
 }
 
-/** Whether a proxy has lost what it stands for. */
-export function isLost(chaperon: Chaperon | undefined): boolean {
-  return chaperon === undefined || chaperon.terminating || chaperon.podMissing;
-}
-
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
   if (!holdsFinalizer(proxy)) return { kind: 'settled' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
@@ -67,9 +63,25 @@ function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
 
 /** The time to stop that was asked for goes ahead of the delete; a shorter one may follow it (`kubectl delete --now`). */
 function planBoundWithdrawal({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
+  if (chaperon.mode === 'Pod') return planPodWithdrawal(chaperon, graceSeconds);
   const grace = graceSeconds !== undefined && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
   const plan = [...grace, ...(chaperon.terminating ? [] : planWithdrawal(chaperon))];
   return plan.length === 0 ? { kind: 'settled' } : { kind: 'withdraw', plan };
+}
+
+function planPodWithdrawal(pod: Chaperon, graceSeconds: number | undefined): FeedbackStep {
+  const isFaster = graceSeconds !== undefined && graceSeconds < (pod.graceSeconds ?? Infinity);
+  return pod.terminating && !isFaster ? { kind: 'settled' } : { kind: 'withdraw', plan: planWithdrawal(pod, graceSeconds) };
+}
+
+/**
+ * Lets a pod go that the source made, that must not run again and that has stopped: once its proxy shows how it ended, or nobody wants to
+ * know. `proxy` is the pod of its name now, if there is one.
+ */
+export function planRelinquishment(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
+  if (!isHeldAfterStop(pod)) return [];
+  if (proxy?.uid !== pod.parentUid || proxy.terminating || isTerminal(proxy.phase)) return planLettingGo(pod);
+  return proxy.nodeName === undefined && pod.ended === undefined ? planLettingGo(pod) : [];
 }
 
 function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[number] {
@@ -79,11 +91,6 @@ function planGrace({ namespace, name, uid }: Chaperon, seconds: number): Plan[nu
 
 function planRelease(proxy: ProxyPod): Plan {
   return proxy.awaitsKubelet ? planReleaseAtOnce(proxy) : planFinalizerRemoval(proxy);
-}
-
-/** Takes a chaperon, and so its delegate, out of the target. */
-export function planWithdrawal({ namespace, name, uid }: Chaperon): Plan {
-  return [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Foreground' }];
 }
 
 function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {

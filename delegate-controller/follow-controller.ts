@@ -123,9 +123,8 @@ class Follow implements FollowContext {
     if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) return undefined;
     const { session } = target;
     if (session === undefined || !session.hasSynced) return 'unknown';
-    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
-    const hasDelegate = session.chaperons.indexed(proxy.key).some(isOf) || session.delegates.indexed(proxy.key).some(isOf);
-    return hasDelegate ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
+    const { chaperon, delegate } = session.find(proxy);
+    return chaperon !== undefined || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
   }
 
   /** Asks for all that pods with these needs have a part in. */

@@ -56,7 +56,7 @@ export class TargetFollower {
     this.#target = target;
     this.#session = session;
     for (const kind of FOLLOWED_KINDS) this.#copies.set(kind.type.plural, this.#copiesOf(kind));
-    const ready = Promise.all([context.ready, session.chaperons.synced, session.delegates.synced]);
+    const ready = Promise.all([context.ready, session.synced]);
     const reconcile = (key: string) => this.#reconcile(key, session.signal);
     this.#controller = startController({ name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }), ready }, session.signal);
     for (const kind of FOLLOWED_KINDS) {

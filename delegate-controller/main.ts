@@ -11,6 +11,7 @@ import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { startChaperons } from './chaperon-controller.ts';
 import { startFollow } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
+import { startKeptSummaries } from './kept-summary-controller.ts';
 import { Shares } from './share-controller.ts';
 import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
@@ -34,6 +35,7 @@ export function startDelegateController({ client, sourceId, proxies, targets, ev
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
+  startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
   if (!takesPods) return;
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   const shares = new Shares({ client, pods, logger: own });

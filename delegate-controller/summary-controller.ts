@@ -1,6 +1,8 @@
-// Shell that publishes the target's ClusterSummary: a second after a change, and every minute when nothing changed.
+// Shell that publishes a target's ClusterSummary: a second after a change, and every minute when nothing changed. A target does so itself;
+// for one that has nothing of ours in it (Pod mode) the source does, and keeps it in its own cluster.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
+import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Node, Pod } from '../api/core.ts';
 import { CLUSTER_SUMMARIES, NODES } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -15,11 +17,14 @@ import type { TargetPod } from './target-pod.ts';
 
 /** What the reporter works with. */
 export interface SummaryOptions {
+  /** Of the target. */
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
-  /** What sources may use of this cluster. */
-  readonly shares: Shares;
+  /** What sources may use of this cluster; missing where the target does not say. */
+  readonly shares?: Shares;
+  /** Where the summary goes; the target's own when missing. */
+  readonly kept?: { readonly source: ClusterClient; readonly name: string };
   readonly logger: Logger;
 }
 
@@ -34,9 +39,9 @@ const HEARTBEAT_MS = 60_000;
 
 /** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
-  const { client, pods, shares, logger } = options;
+  const { client, pods, shares, kept, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  const reporter = new SummaryReporter(client, shares, () => pods.resourceVersion);
+  const reporter = new SummaryReporter({ client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares, podsResourceVersion: () => pods.resourceVersion });
   const ready = Promise.all([nodes.synced, pods.synced]);
   const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
@@ -47,17 +52,22 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
   pods.onChange((_key, before, after) => {
     if (reporter.observe(before, after)) changed();
   });
-  shares.onChange(changed);
+  shares?.onChange(changed);
   changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);
+}
+
+interface Publication {
+  readonly client: ClusterClient;
+  readonly name: string;
+  readonly shares: Shares | undefined;
+  readonly podsResourceVersion: () => string;
 }
 
 class SummaryReporter {
   readonly ledger = new NodeLedger();
   readonly #grouper = new NodeGrouper();
-  readonly #client: ClusterClient;
-  readonly #shares: Shares;
-  readonly #podsResourceVersion: () => string;
+  readonly #publication: Publication;
   #published: string | undefined;
   #publishedAt = 0;
   /** Since when changes are gathered, in ms of a monotonic clock. */
@@ -65,10 +75,8 @@ class SummaryReporter {
   /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
   #delegateGotNode = false;
 
-  constructor(client: ClusterClient, shares: Shares, podsResourceVersion: () => string) {
-    this.#client = client;
-    this.#shares = shares;
-    this.#podsResourceVersion = podsResourceVersion;
+  constructor(publication: Publication) {
+    this.#publication = publication;
   }
 
   /** Takes over a change of a pod. Gives whether it changes what is free. */
@@ -83,17 +91,14 @@ class SummaryReporter {
     if (ms > 0) return { kind: 'requeue-after', ms };
     this.#gatheringSince = undefined;
     const now = performance.now();
-    const capacity = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: this.#podsResourceVersion(), time: new Date().toISOString() });
-    this.#shares.ledger.setTotal(capacity.allocatable ?? {});
-    const shares = this.#shares.ledger.published();
-    const summary = shares.length === 0 ? capacity : { ...capacity, shares };
+    const summary = this.#summary();
     const { observed: _observed, ...figures } = summary;
     const text = JSON.stringify(figures);
     const restMs = this.#publishedAt + HEARTBEAT_MS - now;
     if (text === this.#published && !this.#delegateGotNode && restMs > 0) return { kind: 'requeue-after', ms: restMs };
     this.#delegateGotNode = false; // another one may get its node while this is written
     try {
-      await this.#client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
+      await this.#publication.client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
     } catch (error) {
       this.#delegateGotNode = true;
       throw error;
@@ -101,6 +106,15 @@ class SummaryReporter {
     this.#published = text;
     this.#publishedAt = now;
     return { kind: 'requeue-after', ms: HEARTBEAT_MS };
+  }
+
+  #summary(): ClusterSummary {
+    const { name, shares, podsResourceVersion } = this.#publication;
+    const reckoned = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() });
+    const capacity = { ...reckoned, metadata: { ...reckoned.metadata, name } };
+    shares?.ledger.setTotal(capacity.allocatable ?? {});
+    const published = shares?.ledger.published() ?? [];
+    return published.length === 0 ? capacity : { ...capacity, shares: published };
   }
 
   #msToGather(): number {

@@ -1,7 +1,7 @@
 // One (Cluster)Target of the source: follows its spec and its Secret, and keeps a session open to the cluster that they name.
 // A target that cannot be used says why and disturbs nobody; nothing restarts when it changes.
 import type { Logger } from 'pino';
-import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../api/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type DelegationMode, type DelegationWish, type TargetSpec } from '../api/cluster-target.ts';
 import type { Secret } from '../api/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/names.ts';
@@ -41,6 +41,8 @@ export interface TargetListener {
   sessionOpened(target: TargetCluster, session: TargetSession): void;
   /** Availability may have changed. */
   changed(target: TargetCluster): void;
+  /** How pods were delegated to it so far. */
+  settledDelegation(target: TargetCluster): DelegationMode | undefined;
   /** Which cluster it is has become known; what is given back speaks against using it. */
   identified(target: TargetCluster): IdentityProblem | undefined;
 }
@@ -124,6 +126,12 @@ export class TargetCluster {
     await this.#closeSession();
   }
 
+  /** A mode that was settled once stays until the spec says otherwise: kinds that are missing now may have been there. */
+  #wish(): DelegationWish {
+    const { delegation = 'Auto' } = this.#spec ?? {};
+    return delegation === 'Auto' ? (this.#listener.settledDelegation(this) ?? 'Auto') : delegation;
+  }
+
   #followSecret(spec: TargetSpec): void {
     const secret = spec.kubeconfigSecret;
     if (secret === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
@@ -182,13 +190,15 @@ export class TargetCluster {
   }
 
   #startSession(connection: ClusterConnection): void {
-    const { userAgent, sourceId, fence, logger } = this.#environment;
+    const { source, userAgent, sourceId, fence, logger } = this.#environment;
     const session = new TargetSession({
       connection,
       userAgent,
       sourceId,
       fence,
       namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
+      kept: { source, name: this.nodeName },
+      delegation: this.#wish(),
       logger: logger.child({ target: this.key }),
     });
     this.#session = session;
@@ -203,7 +213,7 @@ export class TargetCluster {
     if (await this.#identify(session)) return session.run();
     if (session.signal.aborted) return;
     session.run();
-    await session.summaries.synced;
+    await session.delegates.synced;
     await this.#identify(session);
   }
 
@@ -232,9 +242,10 @@ export class TargetCluster {
   }
 }
 
-/** Whether two specs name the same cluster in the same way; prices and the like may differ. */
-function isSameConnection({ self: oneSelf, kubeconfigSecret: oneSecret }: TargetSpec, { self, kubeconfigSecret }: TargetSpec): boolean {
-  return (oneSelf === true) === (self === true) && JSON.stringify(oneSecret) === JSON.stringify(kubeconfigSecret);
+/** Whether two specs name the same cluster in the same way, and delegate alike; prices and the like may differ. */
+function isSameConnection(one: TargetSpec, { self, kubeconfigSecret, delegation }: TargetSpec): boolean {
+  const { self: oneSelf, kubeconfigSecret: oneSecret } = one;
+  return one.delegation === delegation && (oneSelf === true) === (self === true) && JSON.stringify(oneSecret) === JSON.stringify(kubeconfigSecret);
 }
 
 function unavailable(reason: string, message: string): Availability {

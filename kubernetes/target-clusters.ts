@@ -107,6 +107,7 @@ export class TargetClusters {
         sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
         changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
         identified: (identified) => this.#identified(identified),
+        settledDelegation: (settled) => this.object(settled.ref)?.status.delegation,
       });
       this.#targets.set(key, target);
       this.#byNode.set(target.nodeName, target);

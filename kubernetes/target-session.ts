@@ -1,11 +1,15 @@
-// A live connection to one target: its client and the three collections that a source follows there.
+// A live connection to one target: its client and the collections that a source follows there. Where the target serves nothing of ours (Pod
+// mode), its chaperons count as none, and what it would publish of its capacity is kept by the source itself.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME, PARENT_CLUSTER_LABEL } from '../api/keys.ts';
+import type { DelegationMode, DelegationWish } from '../api/cluster-target.ts';
 import type { Pod } from '../api/core.ts';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
+import { ApiError } from './api-error.ts';
 import { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
 import { Informer } from './informer.ts';
@@ -20,34 +24,43 @@ export interface SessionOptions {
   readonly sourceId: string;
   /** The only namespace to look at, for a namespaced Target. */
   readonly namespace: string | undefined;
+  /** The source, and the name of the ClusterSummary that it keeps there for a target that publishes none. */
+  readonly kept: { readonly source: ClusterClient; readonly name: string };
+  readonly delegation: DelegationWish;
   /** Guards all writes. */
   readonly fence?: Fence | undefined;
   readonly logger: Logger;
 }
+
+type AnyInformer = Informer<ClusterSummary, ClusterSummary> | Informer<PodChaperon, Chaperon> | Informer<Pod, DelegatePod>;
 
 /** An open session. Everything ends when {@link TargetSession.stop} is called. */
 export class TargetSession {
   /** URL of the target's API server. */
   readonly server: string;
   readonly client: ClusterClient;
-  readonly summaries: Informer<ClusterSummary, ClusterSummary>;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
   /** Indexed by the key of the proxy pod. */
   readonly delegates: Informer<Pod, DelegatePod>;
+  readonly #published: Informer<ClusterSummary, ClusterSummary>;
+  readonly #kept: Informer<ClusterSummary, ClusterSummary>;
+  readonly #keptName: string;
   readonly #stopped = new AbortController();
+  readonly #wish: DelegationWish;
+  #found: DelegationMode | undefined;
+  #followsKept = false;
 
   constructor(options: SessionOptions) {
-    const { logger, namespace } = options;
+    const { logger, namespace, kept } = options;
     const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.server = options.connection.server.href;
-    this.summaries = new Informer({
-      client, logger, type: CLUSTER_SUMMARIES,
-      selection: { fieldSelector: `metadata.name=${CLUSTER_SUMMARY_NAME}` },
-      project: (summary) => summary,
-    });
+    this.#wish = options.delegation;
+    this.#keptName = kept.name;
+    this.#published = summaryInformer(client, CLUSTER_SUMMARY_NAME, logger);
+    this.#kept = summaryInformer(kept.source, kept.name, logger);
     this.chaperons = new Informer({ client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey });
     this.delegates = new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
   }
@@ -55,7 +68,70 @@ export class TargetSession {
   /** Starts to follow the target. */
   run(): void {
     const { signal } = this.#stopped;
-    for (const informer of this.#informers()) void informer.run(signal);
+    for (const informer of [this.#published, this.chaperons, this.delegates]) {
+      informer.onConnection(() => this.#look());
+      void informer.run(signal);
+    }
+  }
+
+  /** How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later. */
+  get mode(): DelegationMode | undefined {
+    if (this.#wish !== 'Auto') return this.#wish;
+    if (this.#found === undefined && this.chaperons.hasSynced) this.#found = 'PodChaperon';
+    if (this.#found === undefined && this.#lacks(this.chaperons)) this.#found = 'Pod';
+    return this.#found;
+  }
+
+  /** What the target has free, by its own word or by the source's reckoning. */
+  get summary(): ClusterSummary | undefined {
+    const published = this.#lacks(this.#published) ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
+    return published ?? this.#kept.get(this.#keptName);
+  }
+
+  /** Whether the source must reckon itself what the target has free. */
+  get publishesNoSummary(): boolean {
+    return this.mode === 'Pod' && this.#lacks(this.#published);
+  }
+
+  /** Adds a listener for {@link TargetSession.summary}. */
+  onSummary(listener: (summary: ClusterSummary | undefined) => void): void {
+    for (const informer of [this.#published, this.#kept]) informer.onChange(() => listener(this.summary));
+  }
+
+  /** What the target holds of a pod. */
+  find({ key, uid }: Pick<ProxyPod, 'key' | 'uid'>): { readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined } {
+    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
+    const delegate = this.delegates.indexed(key).find(isOf);
+    return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
+  }
+
+  /** All that the source made there for pods of this key. */
+  madeFor(key: string): Chaperon[] {
+    return [...this.#chaperonsOf(key), ...this.delegates.indexed(key).flatMap(({ direct }) => direct ?? [])];
+  }
+
+  /** Up to which version what the source makes there now is known. */
+  get candidatesVersion(): string {
+    return this.mode === 'Pod' ? this.delegates.resourceVersion : this.chaperons.resourceVersion;
+  }
+
+  /** With the kind, all chaperons have gone from the target. */
+  #chaperonsOf(key: string): Chaperon[] {
+    return this.mode === 'Pod' && this.#lacks(this.chaperons) ? [] : this.chaperons.indexed(key);
+  }
+
+  #look(): void {
+    if (this.#followsKept || !this.publishesNoSummary) return;
+    this.#followsKept = true;
+    void this.#kept.run(this.#stopped.signal);
+  }
+
+  /** Whether the target does not serve a kind, or keeps it from a source that asks for Pod mode and so does without. */
+  #lacks({ hasSynced, connection }: AnyInformer): boolean {
+    if (connection.kind !== 'broken' || !(connection.error instanceof ApiError)) return false;
+    const { status } = connection.error;
+    if (this.#wish === 'Pod') return status === 404 || (status === 403 && !hasSynced);
+    return status === 404 && !hasSynced;
   }
 
   /** Ends the session and its connections. */
@@ -74,6 +150,12 @@ export class TargetSession {
     return this.#informers().every((informer) => informer.hasSynced);
   }
 
+  /** Resolves once delegates are known, and chaperons where the target serves them, or the session has ended. */
+  get synced(): Promise<unknown> {
+    const lacking = new Promise<void>((resolve) => this.chaperons.onConnection(() => this.mode === 'Pod' && this.#lacks(this.chaperons) && resolve()));
+    return Promise.all([this.delegates.synced, Promise.race([this.chaperons.synced, lacking])]);
+  }
+
   /** Why some collection cannot be followed now; undefined when all watches are open. */
   get failure(): { readonly error: unknown } | undefined {
     for (const informer of this.#informers()) {
@@ -84,12 +166,17 @@ export class TargetSession {
 
   /** Calls back when a watch opens or breaks. */
   onConnection(listener: () => void): void {
-    for (const informer of this.#informers()) informer.onConnection(listener);
+    for (const informer of [this.#published, this.chaperons, this.delegates]) informer.onConnection(listener);
   }
 
-  #informers(): (Informer<ClusterSummary, ClusterSummary> | Informer<PodChaperon, Chaperon> | Informer<Pod, DelegatePod>)[] {
-    return [this.summaries, this.chaperons, this.delegates];
+  #informers(): AnyInformer[] {
+    const ours = this.mode === 'Pod' ? [this.#published, this.chaperons].filter((informer) => !this.#lacks(informer)) : [this.#published, this.chaperons];
+    return [...ours, this.delegates];
   }
+}
+
+function summaryInformer(client: ClusterClient, name: string, logger: Logger): Informer<ClusterSummary, ClusterSummary> {
+  return new Informer({ client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` }, project: (summary) => summary });
 }
 
 function parentKey(record: Chaperon | DelegatePod): string {

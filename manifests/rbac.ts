@@ -2,9 +2,9 @@
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
-import { CLUSTER_SUMMARY_NAME, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
+import { SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
-  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
@@ -60,8 +60,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['nodes'], READ),
     rule(ISTHMUS_GROUP, ['resourceshares'], ['list', 'watch']),
     rule(ISTHMUS_GROUP, ['resourceshares/status'], ['patch']),
-    rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create']), // a create cannot be limited to a name
-    onlyNamed(rule(ADMIRALTY_GROUP, ['clustersummaries'], ['update', 'patch']), [CLUSTER_SUMMARY_NAME]),
+    rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create', 'update', 'patch', 'delete']), // its own, and those of targets that have nothing of ours in them
   ],
   'isthmus-virtual-node': [
     ...USE_TARGETS,
@@ -94,6 +93,11 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'patch', 'delete']),
 ];
 
+const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
+  rule('', ['pods'], [...READ, 'create', 'patch', 'delete']),
+  rule('', ['nodes'], ['list', 'watch']), // what is free there
+];
+
 const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] = [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
 
 /** All ClusterRoles: one for each component, and those that peering binds. */
@@ -101,6 +105,7 @@ export function clusterRoles(): readonly RoleObject[] {
   return [
     ...COMPONENT_ACCOUNTS.map((name) => clusterRole(name, COMPONENT_RULES[name])),
     clusterRole(SOURCE_ROLE, SOURCE_RULES),
+    clusterRole(SOURCE_POD_MODE_ROLE, SOURCE_POD_MODE_RULES),
     clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
     clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
     clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),

@@ -12,6 +12,8 @@ export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', '
 
 /** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in all for a ClusterSource. */
 export const SOURCE_ROLE = 'isthmus-source';
+/** ClusterRole of a source's identity in a target that it delegates to in Pod mode, besides {@link SOURCE_ROLE}. Nothing binds it by itself. */
+export const SOURCE_POD_MODE_ROLE = 'isthmus-source-pod-mode';
 /** ClusterRole that lets a source see a target's capacity and which cluster it is. */
 export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
 /** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */

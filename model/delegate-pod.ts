@@ -1,11 +1,12 @@
-// What a source remembers of a delegate pod and of its PodChaperon in a target.
+// What a source remembers of a delegate pod and of its PodChaperon in a target. A delegate pod that the source made itself stands for both.
+import type { DelegationMode } from '../api/cluster-target.ts';
 import {
-  GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION,
+  GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER,
 } from '../api/keys.ts';
 import type { ObjectMeta, Pod, PodStatus } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
-import { isTerminal, objectKey } from './pod.ts';
+import { controllerOf, isTerminal, objectKey } from './pod.ts';
 
 /** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
@@ -27,10 +28,13 @@ export interface DelegatePod {
   readonly terminating: boolean;
   readonly verdict: Verdict;
   readonly status: PodStatus;
+  /** Of one that no chaperon made: what it is besides, as if there were a chaperon. */
+  readonly direct?: Chaperon;
 }
 
-/** A PodChaperon as its source remembers it. */
+/** What a source has made in a target to have a pod run there, as the source remembers it: a PodChaperon, or the delegate pod itself. */
 export interface Chaperon {
+  readonly mode: DelegationMode;
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
@@ -45,6 +49,8 @@ export interface Chaperon {
   readonly ended?: PodStatus;
   /** Seconds that its delegate was told to stop within, where not its own. */
   readonly graceSeconds?: number;
+  /** Of a pod that must not run again and was made by the source: what keeps it until its end is known, in this version. */
+  readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** The delegate was there and has gone without us. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
@@ -54,6 +60,7 @@ export interface Chaperon {
 export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
   const parent = parentOf(pod.metadata);
   if (parent === undefined) return undefined;
+  const isDirect = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
   return {
     key: objectKey(pod.metadata),
     uid: pod.metadata.uid ?? '',
@@ -63,6 +70,19 @@ export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(pod.status ?? {}),
     status: pod.status ?? {},
+    ...(isDirect && { direct: toDirectRecord(pod, parent) }),
+  };
+}
+
+function toDirectRecord(pod: Pod, parent: Parent): Chaperon {
+  const { deletionGracePeriodSeconds: graceSeconds, finalizers = [], resourceVersion = '' } = pod.metadata;
+  return {
+    ...madeFields(pod, parent),
+    mode: 'Pod',
+    ...(isTerminal(pod.status?.phase) && { ended: pod.status ?? {} }),
+    ...(graceSeconds !== undefined && { graceSeconds }),
+    ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
+    podMissing: false,
   };
 }
 
@@ -71,6 +91,11 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const { metadata } = chaperon;
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
+  const podMissing = metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
+  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), podMissing };
+}
+
+function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent): Omit<Chaperon, 'mode' | 'podMissing'> {
   return {
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
@@ -81,9 +106,7 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
     parentKey: parent.key,
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
-    ...endOf(chaperon),
-    podMissing: metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined,
-    verdict: verdictOf(chaperon.status ?? {}),
+    verdict: verdictOf(status),
   };
 }
 
@@ -103,7 +126,13 @@ function verdictOf(status: PodStatus): Verdict {
   return ['Unschedulable', 'SchedulingGated', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
 }
 
-function parentOf(metadata: ObjectMeta): { readonly uid: string; readonly key: string } | undefined {
+/** The proxy pod that something in a target was made for; the key is `namespace/name`. */
+interface Parent {
+  readonly uid: string;
+  readonly key: string;
+}
+
+function parentOf(metadata: ObjectMeta): Parent | undefined {
   const uid = metadata.labels?.[PARENT_UID_LABEL];
   const name = metadata.annotations?.[PARENT_NAME_ANNOTATION];
   const namespace = metadata.annotations?.[PARENT_NAMESPACE_ANNOTATION];

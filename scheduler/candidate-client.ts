@@ -1,10 +1,12 @@
 // A candidate as it is seen in a target, and the one call by which it comes to be there.
+import type { DelegationMode } from '../api/cluster-target.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { PARENT_UID_LABEL } from '../api/keys.ts';
-import { POD_CHAPERONS } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
+import { DELEGATIONS } from '../model/delegation.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { Candidate } from './placement.ts';
 import type { Rejection } from './snapshot.ts';
@@ -12,10 +14,14 @@ import type { Rejection } from './snapshot.ts';
 /** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
 export function findCandidate({ session }: TargetCluster, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
   if (!session?.hasSynced) return 'unknown';
-  const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === proxy.uid;
-  const chaperon = session.chaperons.indexed(proxy.key).find(isOf);
-  const delegate = session.delegates.indexed(proxy.key).find(isOf);
-  return chaperon === undefined && delegate === undefined ? 'nothing' : { chaperon, delegate };
+  const found = session.find(proxy);
+  return found.chaperon === undefined && found.delegate === undefined ? 'nothing' : found;
+}
+
+/** Where a candidate is made, and in which way. */
+export interface CandidateHost {
+  readonly client: ClusterClient;
+  readonly mode: DelegationMode;
 }
 
 /** What the target answered. */
@@ -29,12 +35,13 @@ export type CandidateAnswer =
  * Creates a candidate. Asking again is safe: the name is a function of the proxy's UID, so there is never a second one.
  * @throws what the call threw when nobody knows whether it was done; the pod must then stay with this target.
  */
-export async function createCandidate(client: ClusterClient, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+export async function createCandidate({ client, mode }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+  const delegation = DELEGATIONS[mode];
   try {
-    const created = await client.create(POD_CHAPERONS, chaperon, signal);
+    const created = await client.create(delegation.type, delegation.toObject(chaperon), signal);
     return { kind: 'created', resourceVersion: Number(created.metadata.resourceVersion) };
   } catch (error) {
-    if (isAlreadyExists(error)) return adopt(client, chaperon, signal);
+    if (isAlreadyExists(error)) return adopt(client, delegation.type, chaperon, signal);
     const refusal = toRefusal(error, chaperon.metadata.namespace ?? '');
     if (refusal === undefined) throw error;
     return { kind: 'refused', refusal };
@@ -42,11 +49,11 @@ export async function createCandidate(client: ClusterClient, chaperon: PodChaper
 }
 
 /** A chaperon of this name that is ours is the one that was asked for: an earlier answer was lost. */
-async function adopt(client: ClusterClient, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+async function adopt(client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
   const { namespace, name = '', labels } = chaperon.metadata;
-  const { metadata } = await client.get(POD_CHAPERONS, { namespace, name }, signal);
+  const { metadata } = await client.get(type, { namespace, name }, signal);
   if (metadata.labels?.[PARENT_UID_LABEL] === labels?.[PARENT_UID_LABEL]) return { kind: 'created', resourceVersion: Number(metadata.resourceVersion) };
-  return { kind: 'refused', refusal: { reason: 'NameCollision', message: `a PodChaperon ${name} that is not this pod's exists there; delete it` } };
+  return { kind: 'refused', refusal: { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` } };
 }
 
 /** What the user is told when a target does not accept a candidate; undefined when the outcome is unknown. */

@@ -84,8 +84,8 @@ export class ObservedState {
   }
 
   #observeSession(target: TargetCluster, session: TargetSession): void {
-    session.summaries.onChange((_key, _before, after) => {
-      this.views.publish(target.key, after);
+    session.onSummary((summary) => {
+      this.views.publish(target.key, summary);
       this.wakeWaiting();
     });
     session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));

@@ -2,8 +2,9 @@
 // The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
 import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
 import type { Condition } from '../api/core.ts';
-import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
+import { planWithdrawal } from '../model/delegation.ts';
 import { NOTHING, type Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../model/proxy-pod.ts';
@@ -68,6 +69,7 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
 
 function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
   const { chaperon, delegate } = candidate;
+  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
   if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
@@ -110,13 +112,7 @@ function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementSta
 
 function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
   if (chaperon === undefined) return { kind: 'wait' };
-  const { namespace, name, uid } = chaperon;
-  return {
-    kind: 'withdraw',
-    target,
-    refusal,
-    plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Foreground' }],
-  };
+  return { kind: 'withdraw', target, refusal, plan: planWithdrawal(chaperon) };
 }
 
 function planBinding({ namespace, name, uid }: ProxyPod, candidate: Candidate): Plan {

@@ -129,8 +129,8 @@ class Scheduling {
     const pending = memory.pendingCreate;
     if (pending === undefined) return;
     const target = this.#options.targets.get(pending.target);
-    const chaperons = target?.session?.chaperons;
-    const isGone = target === undefined || (pending.kind === 'created' && Number(chaperons?.resourceVersion ?? 0) >= pending.resourceVersion);
+    const seen = target?.session?.candidatesVersion;
+    const isGone = target === undefined || (pending.kind === 'created' && Number(seen ?? 0) >= pending.resourceVersion);
     if (isGone) {
       memory.pendingCreate = undefined;
       this.#state.left(memory, pending.target);
@@ -165,11 +165,11 @@ class Scheduling {
 
   /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */
   async #sendCandidate(memory: PodMemory, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
-    const client = target?.session?.client;
-    if (target === undefined || client === undefined) return DONE; // the target's return, or its removal, brings the pod back here
+    const { client, mode } = target?.session ?? {};
+    if (target === undefined || client === undefined || mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
     memory.targets.add(target.key);
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const answer = await createCandidate(client, chaperon, signal);
+    const answer = await createCandidate({ client, mode }, chaperon, signal);
     if (answer.kind === 'created') {
       memory.pendingCreate = { ...answer, target: target.key };
     } else {

@@ -1,6 +1,6 @@
 // What a (Cluster)Target's status says: which cluster it is, whether it can be used and, if not, what to change.
 import type { ClusterSummary } from '../api/cluster-summary.ts';
-import type { TargetStatus } from '../api/cluster-target.ts';
+import type { DelegationMode, TargetStatus } from '../api/cluster-target.ts';
 import type { Condition } from '../api/core.ts';
 import { setCondition } from '../model/conditions.ts';
 import { formatAmount, type Amount } from '../model/quantity.ts';
@@ -15,6 +15,8 @@ export interface ObservedTarget {
   /** Whether that node exists: without it no pod can be bound. */
   readonly hasNode: boolean;
   readonly generation: number;
+  /** How pods are delegated to it, once that is settled. */
+  readonly delegation?: DelegationMode | undefined;
   /** Round trip to its API server in ms, once measured. */
   readonly rttMs?: number | undefined;
 }
@@ -32,12 +34,14 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
     before.conditions ?? [],
   );
   const clusterID = observed.clusterID ?? before.clusterID;
+  const delegation = observed.delegation ?? before.delegation;
   const free = toFree(observed.summary, before.free) ?? before.free;
   const rtt = observed.rttMs === undefined ? before.rtt : `${observed.rttMs}ms`;
   const status: TargetStatus = {
     conditions,
     virtualNode: observed.virtualNode,
     ...(clusterID !== undefined && { clusterID }),
+    ...(delegation !== undefined && { delegation }),
     ...(free !== undefined && { free }),
     ...(rtt !== undefined && { rtt }),
   };
@@ -47,7 +51,7 @@ export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, n
 function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Condition {
   if (problem !== undefined) return { type: 'Ready', status: 'False', ...problem };
   if (summary === undefined) {
-    return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there' };
+    return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there, or, with delegation Pod, that the source may list its nodes and pods' };
   }
   if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being made` };
   return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
@@ -80,7 +84,7 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
 
 /** Whether two statuses say the same but for the figures: what is free, the round trip. */
 export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
-  return one.conditions === other.conditions && one.clusterID === other.clusterID && one.virtualNode === other.virtualNode;
+  return one.conditions === other.conditions && one.clusterID === other.clusterID && one.delegation === other.delegation && one.virtualNode === other.virtualNode;
 }
 
 // One by one: a custom resource comes back with its fields sorted.

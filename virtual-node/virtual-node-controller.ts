@@ -1,7 +1,7 @@
 // Shell that keeps a Node, its Lease and the target's status for every target, and removes the Node of a target that is gone.
 import type { Logger } from 'pino';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
-import { CLUSTER_SUMMARY_NAME, PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
 import type { Node } from '../api/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../api/resource-types.ts';
 import type { TargetRef } from '../model/target-ref.ts';
@@ -80,7 +80,7 @@ class VirtualNodes {
       if (target !== undefined && (before === undefined) !== (after === undefined)) controllers.status.enqueue(target.key);
     });
     this.#targets.listen({
-      sessionOpened: (target, session) => session.summaries.onChange(() => changed(target)),
+      sessionOpened: (target, session) => session.onSummary(() => changed(target)),
       changed,
       removed: (target) => controllers.node.enqueue(target.nodeName),
     });
@@ -138,12 +138,12 @@ class VirtualNodes {
     const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
     const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
     const hasNode = this.#nodes.get(virtualNode) !== undefined;
-    return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, rttMs: session?.client.transport.rttMs };
+    return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs };
   }
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {
-  return target.session?.summaries.get(CLUSTER_SUMMARY_NAME);
+  return target.session?.summary;
 }
 
 function objectOf(ref: TargetRef): ObjectName {

@@ -3,7 +3,8 @@
 import { CHAPERON_FINALIZER } from '../../api/keys.ts';
 import type { Pod } from '../../api/core.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon-plan.ts';
-import { planFeedback, planWithdrawal } from '../../delegate-controller/feedback-plan.ts';
+import { planFeedback } from '../../delegate-controller/feedback-plan.ts';
+import { planWithdrawal } from '../../model/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-pod.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate-pod.ts';
 import type { Command, Plan } from '../../model/plan.ts';

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../api/core.ts';
-import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION } from '../../../api/keys.ts';
+import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
-import { planFeedback, planWithdrawal, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
+import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
+import { planWithdrawal } from '../../../model/delegation.ts';
 import { isTerminal } from '../../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
   aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
-  withMetadata, withStatus, type Change,
+  withMetadata, withoutOwner, withStatus, type Change,
 } from '../../support/builders.ts';
 
 const AT = { namespace: 'team-a', name: 'web' };
@@ -180,5 +181,51 @@ describe('laws of feedback', () => {
         if (command.kind === 'patch') assert.equal((command.patch as Pod).metadata.uid, 'proxy-uid');
       }
     });
+  });
+});
+
+describe('a delegate that the source made itself', () => {
+  const direct = (...changes: Change<Pod>[]): BoundTarget => {
+    const delegate = toDelegatePodRecord(aDelegate(withoutOwner(), ...changes))!;
+    return { kind: 'known', chaperon: delegate.direct, delegate };
+  };
+  const within = (seconds: number) => withMetadata({ deletionTimestamp: '2026-01-01T01:00:00Z', deletionGracePeriodSeconds: seconds });
+  const held = withFinalizers(RUN_ONCE_FINALIZER);
+  const steps: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
+    'is shown': [aBoundProxy(), direct(inPhase('Running')), 'mirror: patch status'],
+    'takes the proxy along when it is drained': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), within(30)), 'confirm-lost: delete'],
+    'may still end when it must not run again': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
+    'is lost when it has stopped without an end': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
+    'ends for good': [aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status'],
+    'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'withdraw: delete'],
+    'is not deleted twice': [aBoundProxy(terminating()), direct(inPhase('Running'), within(30)), 'settled'],
+    'is deleted again when it is to be faster': [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'withdraw: delete'],
+    'is not slowed down': [aBoundProxy(within(60)), direct(inPhase('Running'), within(30)), 'settled'],
+  };
+  for (const [what, [proxy, target, step]] of Object.entries(steps)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+
+  it('is deleted within the time that was asked for', () => {
+    const step = planFeedback(aBoundProxy(within(7)), direct());
+    const [command] = step.kind === 'withdraw' ? step.plan : [];
+    assert.equal(command?.kind === 'delete' && command.gracePeriodSeconds, 7);
+  });
+
+  const stopped = (...changes: Change<Pod>[]) => toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.direct!;
+  const endings: Record<string, readonly [pod: Parameters<typeof planRelinquishment>[0], proxy: ProxyPod | undefined, isLetGo: boolean]> = {
+    'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
+    'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
+    'is let go when its proxy goes': [stopped(), aBoundProxy(terminating()), true],
+    'is let go when its proxy has gone': [stopped(inPhase('Succeeded')), undefined, true],
+    'is let go when another pod has the name': [stopped(), aProxyRecord(withMetadata({ uid: 'another' })), true],
+    'is let go when it was taken back before it ran': [stopped(), aProxyRecord(), true],
+    'is kept when it ran before its proxy was bound': [stopped(inPhase('Failed')), aProxyRecord(), false],
+  };
+  for (const [what, [pod, proxy, isLetGo]] of Object.entries(endings)) {
+    it(what, () => assert.equal(planRelinquishment(pod, proxy).length > 0, isLetGo));
+  }
+
+  it('is kept while its containers run', () => {
+    const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.direct!;
+    assert.deepEqual(planRelinquishment(running, undefined), []);
   });
 });

@@ -58,8 +58,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('nodes', ...READ),
       ...each('resourceshares', 'list', 'watch'),
       ...each('resourceshares/status', 'patch'),
-      ...each('clustersummaries', 'create'),
-      ...each('clustersummaries=singleton', 'update', 'patch'),
+      ...each('clustersummaries', 'create', 'update', 'patch', 'delete'),
     ],
   ],
   [
@@ -92,6 +91,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...['configmaps', 'secrets', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
     ],
   ],
+  ['isthmus-source-pod-mode', [...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('nodes', 'list', 'watch')]],
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
   ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
   ['isthmus-target-secret-reader', each('secrets', ...READ)],

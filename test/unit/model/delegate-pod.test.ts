@@ -34,7 +34,7 @@ describe('toChaperonRecord', () => {
 
   it('remembers what it is called and whose it is', () => {
     assert.deepEqual(aChaperonRecord(), {
-      key: 'team-a/web-abc', namespace: 'team-a', name: 'web-abc', uid: 'chaperon-uid', resourceVersion: '10', parentUid: 'proxy-uid', parentKey: 'team-a/web',
+      key: 'team-a/web-abc', namespace: 'team-a', name: 'web-abc', uid: 'chaperon-uid', resourceVersion: '10', parentUid: 'proxy-uid', parentKey: 'team-a/web', mode: 'PodChaperon',
       createdAt: Date.UTC(2026, 0, 1), terminating: false, podMissing: false, verdict: { kind: 'pending' },
     });
   });

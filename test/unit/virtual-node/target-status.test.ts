@@ -55,6 +55,13 @@ describe('toTargetStatus', () => {
     assert.deepEqual([clusterID, virtualNode], ['uid', 'admiralty-c2']);
   });
 
+  it('says how pods are delegated, and goes on saying it while that is not known', () => {
+    const status = toTargetStatus({}, observed({ delegation: 'Pod' }), THEN);
+    assert.equal(status.delegation, 'Pod');
+    assert.equal(toTargetStatus(status, observed(), NOW), status);
+    assert.equal(toTargetStatus(status, observed({ delegation: 'PodChaperon' }), NOW).delegation, 'PodChaperon');
+  });
+
   it('says how long a round trip takes, and goes on saying it while there is no other', () => {
     const status = toTargetStatus({}, observed({ rttMs: 0.35 }), THEN);
     assert.equal(status.rtt, '0.35ms');

@@ -1,0 +1,59 @@
+// The two ways to have a pod run in a target (design D7) behind one interface: what is made there, how it is taken back, and when it has
+// lost what it stands for. A target may hold both: which one is made next is its mode, which one is there its record says.
+import type { DelegationMode } from '../api/cluster-target.ts';
+import type { KubernetesObject, Pod } from '../api/core.ts';
+import { RUN_ONCE_FINALIZER } from '../api/keys.ts';
+import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS, type ResourceType } from '../api/resource-types.ts';
+import type { Chaperon } from './delegate-pod.ts';
+import { toDelegateMeta } from './delegate-manifest.ts';
+import type { Plan } from './plan.ts';
+
+/** One way of delegating. */
+export interface Delegation {
+  readonly mode: DelegationMode;
+  /** What the source makes in the target. */
+  readonly type: ResourceType;
+  /** The object to make. It has the chaperon's name in both modes: the API server's uniqueness is the lock. */
+  readonly toObject: (chaperon: PodChaperon) => KubernetesObject;
+}
+
+/** Both ways, by mode. */
+export const DELEGATIONS: Readonly<Record<DelegationMode, Delegation>> = {
+  PodChaperon: { mode: 'PodChaperon', type: POD_CHAPERONS, toObject: (chaperon) => chaperon },
+  Pod: { mode: 'Pod', type: PODS, toObject: toDirectDelegate },
+};
+
+/** The delegate pod as the source makes it. One that must not run again is held, so that its end is seen even by a source that was away. */
+export function toDirectDelegate(chaperon: PodChaperon): Pod {
+  const runsOnce = (chaperon.spec.restartPolicy ?? 'Always') !== 'Always';
+  const metadata = { ...toDelegateMeta(chaperon), ...(runsOnce && { finalizers: [RUN_ONCE_FINALIZER] }) };
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: chaperon.spec };
+}
+
+/** Takes what was made for a pod out of its target; `graceSeconds` is how long a pod's containers get, where not their own time. */
+export function planWithdrawal({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
+  const command = { kind: 'delete', at: { namespace, name }, preconditions: { uid } } as const;
+  if (mode === 'PodChaperon') return [{ ...command, type: POD_CHAPERONS, propagation: 'Foreground' }];
+  const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };
+  return [{ ...command, type: PODS, propagation: 'Background', ...grace }];
+}
+
+/** Whether a pod that the source made has no containers any more, and is only kept by its finalizer (a kubelet then sets the grace period to 0). */
+export function isHeldAfterStop({ mode, terminating, graceSeconds, held }: Chaperon): boolean {
+  return mode === 'Pod' && terminating && graceSeconds === 0 && held !== undefined;
+}
+
+/** Lets a pod go that was held until its end was known. */
+export function planLettingGo({ namespace, name, uid, held }: Chaperon): Plan {
+  if (held === undefined) return [];
+  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
+  const patch = { metadata: { uid, resourceVersion: held.resourceVersion, finalizers } };
+  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
+}
+
+/** Whether a proxy has lost what it stands for. One that must not run again is lost only when it has stopped: its end may still be told. */
+export function isLost(chaperon: Chaperon | undefined): boolean {
+  if (chaperon === undefined || chaperon.podMissing) return true;
+  return chaperon.terminating && (chaperon.held === undefined || isHeldAfterStop(chaperon));
+}

@@ -1,0 +1,180 @@
+// What holds for delegates in both modes (design D7): ended is final, time to stop is honoured, nothing runs twice. Run once for each mode, on
+// real control planes, with a target that is delegated to in it.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DelegationMode } from '../../api/cluster-target.ts';
+import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+
+/** A world with a target that is delegated to in the mode; all pods of the suite go there. */
+export interface DelegationUnderTest {
+  readonly mode: DelegationMode;
+  readonly world: () => IsthmusWorld;
+  readonly home: () => WorldCluster;
+  /** Of the source and the target. */
+  readonly namespace: string;
+}
+
+/** A running elected pod and its delegate. */
+interface Pair {
+  readonly proxy: Pod;
+  readonly delegate: Pod;
+}
+
+const at = ({ metadata: { namespace, name = '' } }: Pod) => ({ namespace, name });
+const condition = (pod: Pod | undefined, wanted: string): Condition | undefined => pod?.status?.conditions?.find(({ type }) => type === wanted);
+
+/** The suite. */
+export function delegationContract(under: DelegationUnderTest): void {
+  const actor = new Actor(under);
+  describe(`delegation by ${under.mode}`, () => {
+    describe('a pod that ran to its end', () => endsOf(under, actor));
+    describe('a pod that is deleted', () => deletionsOf(under, actor));
+    describe('the status of a proxy pod', () => statusOf(under, actor));
+    describe('a StatefulSet', () => statefulSetsOf(under, actor));
+  });
+}
+
+class Actor {
+  readonly #under: DelegationUnderTest;
+
+  constructor(under: DelegationUnderTest) {
+    this.#under = under;
+  }
+
+  /** Annotations that send a pod to the target of this suite. */
+  annotations(): Record<string, string> {
+    const constraints = JSON.stringify({ nodeSelector: { [CLUSTER_TARGET_NAME_LABEL]: this.#under.home().cluster.name } });
+    return { [ELECT_ANNOTATION]: '', [PROXY_CONSTRAINTS_ANNOTATION]: constraints };
+  }
+
+  delegatesOf(proxy: Pod): Pod[] {
+    return this.#under.world().targets.flatMap(({ pods }) => pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid));
+  }
+
+  async run(name: string, spec: Partial<Pod['spec']> = {}): Promise<Pair> {
+    const { namespace } = this.#under;
+    const { source } = this.#under.world();
+    const metadata = { namespace, name, annotations: this.annotations() };
+    await source.client.create(PODS, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...spec } } as Pod);
+    const isIt = (pod: Pod) => pod.metadata.namespace === namespace && pod.metadata.name === name && isRunning(pod);
+    const proxy = (await source.pods.until(`${name} runs`, (all) => all.some(isIt))).find(isIt)!;
+    return { proxy, delegate: this.delegatesOf(proxy)[0]! };
+  }
+
+  /** The proxy as it is once `holds`; undefined when it has gone. */
+  async proxyBecomes({ proxy }: Pair, what: string, holds: (pod: Pod | undefined) => boolean): Promise<Pod | undefined> {
+    const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.uid === proxy.metadata.uid);
+    return find(await this.#under.world().source.pods.until(`${proxy.metadata.name} is ${what}`, (all) => holds(find(all)), 40_000));
+  }
+
+  /** How many pods there ever were for a proxy, over all targets. */
+  everMade({ proxy }: Pair): number {
+    const versions = this.#under.world().targets.flatMap(({ pods }) => pods.history.flatMap(({ after: pod }) => (pod === undefined ? [] : [pod])));
+    return new Set(versions.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid).map(({ metadata }) => metadata.uid)).size;
+  }
+
+  patchStatus({ delegate }: Pair, status: object): Promise<unknown> {
+    return this.#under.home().client.patch(PODS, { ...at(delegate), subresource: 'status' }, { patchType: 'strategic', patch: { status } });
+  }
+}
+
+function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('44, 45: is Failed with its reason when it was evicted there, and stays so when the delegate is cleaned up', async () => {
+    const pair = await actor.run('evicted');
+    await actor.patchStatus(pair, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' });
+    const failed = await actor.proxyBecomes(pair, 'Failed', (pod) => pod?.status?.phase === 'Failed');
+    assert.deepEqual([failed?.status?.reason, failed?.status?.message], ['Evicted', 'The node was low on resource: memory.']);
+    await home().client.delete(PODS, at(pair.delegate));
+    const name = pair.delegate.metadata.name;
+    if (mode === 'Pod') await home().pods.until('it is gone', (all) => !all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid));
+    else await home().chaperons.until('it is known to be missing, or ended', (all) => all.some(({ metadata, status }) => metadata.name === name && (status?.phase === 'Failed' || metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined)));
+    assert.equal(world().source.pods.get(`${namespace}/evicted`)?.status?.phase, 'Failed');
+    assert.equal(actor.everMade(pair), 1);
+  });
+
+  it('44: is not run again when it must run once and was taken away while whoever keeps it was down', async () => {
+    const pair = await actor.run('once', { restartPolicy: 'Never' });
+    assert.ok(pair.delegate.metadata.finalizers?.includes(RUN_ONCE_FINALIZER));
+    const keeper = mode === 'Pod' ? world().source.cluster.name : home().cluster.name;
+    await world().isthmus.processes.get(keeper)!.kill();
+    await home().client.delete(PODS, at(pair.delegate));
+    await home().pods.until('its containers have stopped', (all) => all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === 0));
+    await world().isthmus.restart(keeper);
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    assert.equal(actor.everMade(pair), 1);
+    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+  });
+
+  it('shows how it ended, and nothing keeps its delegate then', async () => {
+    const pair = await actor.run('ends', { restartPolicy: 'Never' });
+    await actor.patchStatus(pair, { phase: 'Succeeded' });
+    await actor.proxyBecomes(pair, 'Succeeded', (pod) => pod?.status?.phase === 'Succeeded');
+    await world().source.client.delete(PODS, at(pair.proxy));
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+  });
+}
+
+function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('stays until its containers have stopped there, within the time that was asked for', async () => {
+    const pair = await actor.run('graceful');
+    await home().cluster.stopComponent('kwok', 'SIGSTOP');
+    try {
+      await world().source.client.delete(PODS, at(pair.proxy), { gracePeriodSeconds: 17 });
+      const stopping = (seconds: number) => (all: readonly Pod[]) => all.some(({ metadata }) => metadata.uid === pair.delegate.metadata.uid && metadata.deletionGracePeriodSeconds === seconds);
+      await home().pods.until('the delegate has 17 s', stopping(17));
+      assert.ok(world().source.pods.get(`${namespace}/graceful`) !== undefined, 'the proxy waits');
+      await world().source.client.delete(PODS, at(pair.proxy), { gracePeriodSeconds: 3 });
+      await home().pods.until('the delegate has 3 s', stopping(3));
+      assert.ok(world().source.pods.get(`${namespace}/graceful`) !== undefined, 'the proxy waits on');
+    } finally {
+      await home().cluster.startComponent('kwok');
+    }
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+  });
+
+  it('has its own time when none was asked for', async () => {
+    const pair = await actor.run('own-time', { terminationGracePeriodSeconds: 23 });
+    await world().source.client.delete(PODS, at(pair.proxy));
+    await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
+    const seconds = home().pods.history.flatMap(({ after: pod }) => (pod !== undefined && pod.metadata.uid === pair.delegate.metadata.uid ? [pod.metadata.deletionGracePeriodSeconds] : []));
+    assert.ok(seconds.includes(23), String(seconds));
+  });
+}
+
+function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
+  it('shows no container that the target has put in, and keeps a condition that the source has set', async () => {
+    const pair = await actor.run('mixed');
+    const gate: Condition = { type: 'example.com/gate', status: 'True' };
+    await world().source.client.patch(PODS, { ...at(pair.proxy), subresource: 'status' }, { patchType: 'strategic', patch: { status: { conditions: [gate] } } });
+    const [main] = pair.delegate.status?.containerStatuses ?? [];
+    await actor.patchStatus(pair, { containerStatuses: [{ ...main, restartCount: 3 }, { ...main, name: 'mesh-proxy' }] });
+    const shown = await actor.proxyBecomes(pair, 'restarted', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"restartCount":3'));
+    assert.deepEqual(shown?.status?.containerStatuses?.map(({ name }) => name), ['main']);
+    assert.equal(condition(shown, gate.type)?.status, 'True');
+    assert.equal(condition(shown, 'Ready')?.status, 'True');
+  });
+}
+
+function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('keeps names and host names over a replacement, and old and new never overlap', async () => {
+    const { client, pods } = world().source;
+    const labels = { app: 'db' };
+    const template = { metadata: { labels, annotations: actor.annotations() }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+    const STATEFUL_SETS = { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet', namespaced: true };
+    await client.create(STATEFUL_SETS, { metadata: { namespace, name: 'db' }, spec: { replicas: 1, serviceName: 'db', selector: { matchLabels: labels }, template } } as KubernetesObject);
+    const isFirst = (pod: Pod) => pod.metadata.namespace === namespace && pod.metadata.name === 'db-0' && isRunning(pod);
+    const before = (await pods.until('db-0 runs', (all) => all.some(isFirst))).find(isFirst)!;
+    await client.delete(PODS, at(before));
+    const isSecond = (pod: Pod) => isFirst(pod) && pod.metadata.uid !== before.metadata.uid;
+    const second = (await pods.until('the next db-0 runs', (all) => all.some(isSecond), 40_000)).find(isSecond)!;
+    const delegate = actor.delegatesOf(second)[0] as Pod & { readonly spec: { readonly hostname?: string } };
+    assert.equal(delegate.spec.hostname, 'db-0');
+    await client.delete(STATEFUL_SETS, { namespace, name: 'db' });
+    await pods.until('db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 40_000);
+  });
+}
