@@ -1,0 +1,86 @@
+// One link of a cable: a session that we dial for one purpose, again and again, as a pure state machine. Time and chance are in the events;
+// what is to be done comes out as one effect. At most one dial is under way, and a stopped link does nothing any more.
+import type { Failure } from './failure-cause.ts';
+
+/** Where a link stands. `failures` counts rounds through all addresses that led nowhere. */
+export type LinkState =
+  | { readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined }
+  | { readonly kind: 'dialing'; readonly failures: number; readonly address: number; readonly failure?: Failure | undefined }
+  | { readonly kind: 'connected'; readonly failures: number; readonly address: number; readonly sinceMs: number }
+  | { readonly kind: 'stopped' };
+
+/** What happens to a link. */
+export type LinkEvent =
+  /** A wait is over. `isCovered`: the peer has dialled us for the same purpose, so that there is nothing to do. */
+  | { readonly kind: 'due'; readonly isCovered: boolean }
+  | { readonly kind: 'opened'; readonly nowMs: number }
+  /** The dial failed, or the session ended. `random` is in [0,1). */
+  | { readonly kind: 'failed'; readonly failure: Failure; readonly nowMs: number; readonly random: number }
+  | { readonly kind: 'stop' };
+
+/** What to do next. */
+export type LinkEffect = { readonly kind: 'none' } | { readonly kind: 'wait'; readonly ms: number } | { readonly kind: 'dial'; readonly address: number };
+
+/** What a link is made with. */
+export interface LinkPlan {
+  readonly addresses: number;
+  readonly redialFirstMs: number;
+  readonly redialMaxMs: number;
+}
+
+/** A link and what to do for it. */
+export interface LinkStep {
+  readonly state: LinkState;
+  readonly effect: LinkEffect;
+}
+
+/** A session that lasted at least this long, in ms, was a good one: the next dial begins from the shortest wait. */
+const GOOD_AFTER_MS = 10_000;
+/** How often to look whether the peer still covers this purpose, in ms. */
+const COVERED_LOOK_MS = 3_000;
+const NOTHING: LinkEffect = { kind: 'none' };
+
+/** Before the first dial; `delayMs` is longer for the one of two that leaves dialling to the other. */
+export function startLink(delayMs: number): LinkStep {
+  return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: delayMs } };
+}
+
+/** The next state. An event that does not belong to a state (a late one) changes nothing. */
+export function stepLink(state: LinkState, event: LinkEvent, plan: LinkPlan): LinkStep {
+  if (event.kind === 'stop') return { state: { kind: 'stopped' }, effect: NOTHING };
+  switch (state.kind) {
+    case 'waiting':
+      return event.kind === 'due' ? dial(state, event.isCovered, plan) : { state, effect: NOTHING };
+    case 'dialing':
+      if (event.kind === 'opened') return { state: { kind: 'connected', failures: state.failures, address: state.address, sinceMs: event.nowMs }, effect: NOTHING };
+      return event.kind === 'failed' ? tryNext(state, event, plan) : { state, effect: NOTHING };
+    case 'connected':
+      return event.kind === 'failed' ? dialAgain(state, event, plan) : { state, effect: NOTHING };
+    case 'stopped':
+      return { state, effect: NOTHING };
+  }
+}
+
+type Failed = Extract<LinkEvent, { readonly kind: 'failed' }>;
+
+function dial(state: Extract<LinkState, { readonly kind: 'waiting' }>, isCovered: boolean, plan: LinkPlan): LinkStep {
+  if (isCovered || plan.addresses === 0) return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: COVERED_LOOK_MS } };
+  return { state: { ...state, kind: 'dialing', address: 0 }, effect: { kind: 'dial', address: 0 } };
+}
+
+function tryNext(state: Extract<LinkState, { readonly kind: 'dialing' }>, event: Failed, plan: LinkPlan): LinkStep {
+  const address = state.address + 1;
+  if (address < plan.addresses) return { state: { ...state, address, failure: event.failure }, effect: { kind: 'dial', address } };
+  return wait(state.failures + 1, event, plan);
+}
+
+function dialAgain(state: Extract<LinkState, { readonly kind: 'connected' }>, event: Failed, plan: LinkPlan): LinkStep {
+  const wasGood = event.nowMs - state.sinceMs >= GOOD_AFTER_MS;
+  return wait(wasGood ? 1 : state.failures + 1, event, plan);
+}
+
+/** Doubles up to the cap, then a random half is taken off, so that many links do not come back at once. */
+function wait(failures: number, { failure, random }: Failed, plan: LinkPlan): LinkStep {
+  const full = Math.min(plan.redialMaxMs, plan.redialFirstMs * 2 ** Math.min(failures - 1, 30));
+  return { state: { kind: 'waiting', failures, failure }, effect: { kind: 'wait', ms: full / 2 + (full / 2) * random } };
+}

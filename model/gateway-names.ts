@@ -1,0 +1,49 @@
+// Names that both ends of a tunnel and its users must agree on: a member of a clusterset is known by its cluster ID, a DNS label, and by the
+// DNS name made from it. That name stands in its certificate, and it is the host of CONNECT requests to the local gateway.
+
+/** Domain under which every member has a name. It is never looked up; it only stands in certificates and in CONNECT requests. */
+export const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
+
+/** Service name of a member's own API server, the first that its gateway lets through. */
+export const API_SERVER_SERVICE = 'kube-apiserver';
+
+const CLUSTER_ID = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** Whether the text may be a cluster ID: a DNS label of at most 63 characters (RFC 1123), as in Submariner. */
+export function isClusterId(text: string): boolean {
+  return CLUSTER_ID.test(text);
+}
+
+/** The name in the certificate of a member's gateway. */
+export function gatewayName(clusterId: string): string {
+  return `${clusterId}.${GATEWAY_DOMAIN}`;
+}
+
+/**
+ * The member that a certificate speaks for, from the text form of its subject alternative names as Node gives it. The text must be that one
+ * name and nothing else: so no odd name can smuggle a second one in.
+ */
+export function clusterIdOfCertificate(subjectAltName: string | undefined): string | undefined {
+  const [, clusterId = ''] = /^DNS:([^.,\s]+)\.gateway\.isthmus\.dev$/.exec(subjectAltName ?? '') ?? [];
+  return isClusterId(clusterId) ? clusterId : undefined;
+}
+
+/** Where a CONNECT request leads: to a service that a member's gateway lets through. */
+export type Route = { readonly kind: 'route'; readonly clusterId: string; readonly service: string } | { readonly kind: 'invalid'; readonly message: string };
+
+/** The CONNECT authority that leads to a member's API server through the local gateway. */
+export function apiServerAuthority(clusterId: string): string {
+  return `${gatewayName(clusterId)}:443`;
+}
+
+/**
+ * Reads a CONNECT authority, `[SERVICE.]CLUSTER[.gateway.isthmus.dev]:PORT`. Without a service it is the API server. The port is not looked at:
+ * the far gateway knows where its services are.
+ */
+export function parseRoute(authority: string): Route {
+  const host = authority.toLowerCase().replace(/:\d{1,5}$/, '').replace(/\.gateway\.isthmus\.dev$/, '');
+  const labels = host.split('.');
+  const [clusterId = '', service = API_SERVER_SERVICE] = labels.toReversed();
+  if (labels.length <= 2 && isClusterId(clusterId) && isClusterId(service)) return { kind: 'route', clusterId, service };
+  return { kind: 'invalid', message: `CONNECT to CLUSTER.${GATEWAY_DOMAIN}:443 or SERVICE.CLUSTER.${GATEWAY_DOMAIN}:443, not to ${JSON.stringify(authority.slice(0, 300))}` };
+}

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { describe, it } from 'node:test';
+import { apiServerAuthority, clusterIdOfCertificate, gatewayName, isClusterId, parseRoute } from '../../../model/gateway-names.ts';
+
+const aClusterId = fc.stringMatching(/^[a-z0-9](?:[-a-z0-9]{0,20}[a-z0-9])?$/);
+
+describe('cluster IDs', () => {
+  for (const id of ['a', 'cluster-1', '0', 'x'.repeat(63)]) it(`${id} may be one`, () => assert.ok(isClusterId(id)));
+  for (const id of ['', '-a', 'a-', 'A', 'a.b', 'a_b', 'x'.repeat(64), 'a\n', ' a']) it(`"${id}" may not`, () => assert.ok(!isClusterId(id)));
+});
+
+describe('the cluster of a certificate', () => {
+  it('is the one that was put in', () => fc.assert(fc.property(aClusterId, (id) => assert.equal(clusterIdOfCertificate(`DNS:${gatewayName(id)}`), id))));
+  const others = [undefined, '', 'DNS:a.example.com', 'DNS:gateway.isthmus.dev', 'DNS:a.b.gateway.isthmus.dev', 'DNS:a.gateway.isthmus.dev, DNS:b.gateway.isthmus.dev', 'URI:a.gateway.isthmus.dev', 'DNS:"a.gateway.isthmus.dev"', 'DNS:A.gateway.isthmus.dev', 'DNS:a.gateway.isthmus.dev.evil', 'IP Address:1.2.3.4, DNS:a.gateway.isthmus.dev', 'DNS:a.gateway.isthmus.dev\n'];
+  for (const names of others) it(`is not read from ${JSON.stringify(names)}`, () => assert.equal(clusterIdOfCertificate(names), undefined));
+});
+
+describe('the route of a CONNECT request', () => {
+  it('leads to the API server of the cluster that it names', () => fc.assert(fc.property(aClusterId, (clusterId) => assert.deepEqual(parseRoute(apiServerAuthority(clusterId)), { kind: 'route', clusterId, service: 'kube-apiserver' }))));
+  const good: Record<string, [clusterId: string, service: string]> = {
+    'east:443': ['east', 'kube-apiserver'], east: ['east', 'kube-apiserver'], 'EAST.gateway.isthmus.dev:6443': ['east', 'kube-apiserver'], 'metrics.east.gateway.isthmus.dev:443': ['east', 'metrics'], 'metrics.east:443': ['east', 'metrics'],
+  };
+  for (const [authority, [clusterId, service]] of Object.entries(good)) it(`${authority} leads to ${service} of ${clusterId}`, () => assert.deepEqual(parseRoute(authority), { kind: 'route', clusterId, service }));
+  for (const authority of ['', ':443', 'a.b.c:443', '10.0.0.1:6443', 'east:443:443', 'east/..:443', 'ea st:443', '[::1]:443', '.gateway.isthmus.dev:443', `${'x'.repeat(64)}:443`]) {
+    it(`"${authority}" leads nowhere`, () => assert.equal(parseRoute(authority).kind, 'invalid'));
+  }
+  it('never fails, whatever is asked for, and never repeats much of it', () => fc.assert(fc.property(fc.string({ maxLength: 2_000 }), (authority) => {
+    const route = parseRoute(authority);
+    assert.ok(route.kind === 'route' ? isClusterId(route.clusterId) && isClusterId(route.service) : route.message.length < 3_000);
+  })));
+});
