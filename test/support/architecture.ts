@@ -145,7 +145,7 @@ export function findImpurity(file: SourceFile): string[] {
   if (!isPure(file.path)) return [];
   const code = codeOnly(file.text);
   const uses = IMPURE.filter(([pattern]) => pattern.test(code)).map(([, what]) => `${file.path} ${what}`);
-  const imports = importsOf(file).filter(({ isOurs, from, names }) => !isOurs && !isPureImport(from, names));
+  const imports = importsOf(file).filter(({ isOurs, isTypeOnly, from, names }) => !isOurs && !isTypeOnly && !isPureImport(from, names)); // a type is erased
   return [...uses, ...imports.map(({ from, names }) => `${file.path} takes ${names.join(', ') || 'everything'} from ${from}, which may have effects`)];
 }
 
