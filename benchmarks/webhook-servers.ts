@@ -1,38 +1,73 @@
-// The process that P3 measures: our webhook, and one on the same stack that lets everything pass, each on a port of its own.
-// Both are in one process, so that they share whatever the machine gives it. Started by webhook.ts; ends with its parent.
-import fastify from 'fastify';
+// The process that P3 measures: our webhook, and two on the same stack, each on a port of its own. One lets everything pass. The other is
+// the floor: it does only what no webhook can leave out that puts a signed copy of the pod into its patch (docs/adr/0010).
+// All are in one process, so that they share whatever the machine gives it. Started by webhook.ts; ends with its parent.
+import { createHmac, hash } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { pino } from 'pino';
 import { toSigningKeys } from '../model/manifest-signature.ts';
 import { createAuthority } from '../process/certificate-authority.ts';
 import { AdmissionMetrics } from '../webhook/admission-metrics-server.ts';
 import { startAdmissionServer } from '../webhook/admission-server.ts';
 
-/** Ports of the two servers. */
+/** Ports of the servers. */
 export interface WebhookPorts {
   readonly ours: number;
   readonly noop: number;
+  readonly floor: number;
+}
+
+const PATH = '/mutate--v1-pod';
+const KEY = Buffer.alloc(32, 1);
+const ANNOTATIONS = '/metadata/annotations/multicluster.admiralty.io~1sourcepod-';
+
+type Review = { readonly apiVersion: string; readonly request: { readonly uid: string } };
+
+/** Lets everything pass. */
+function addNoop(app: FastifyInstance): void {
+  app.post(PATH, (request) => {
+    const { apiVersion, request: asked } = request.body as Review;
+    return { apiVersion, kind: 'AdmissionReview', response: { uid: asked.uid, allowed: true } };
+  });
+}
+
+/** Reads the review, cuts the pod out of it, and answers with that and a signature over it, each step by one call of the platform. */
+function addFloor(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.post(PATH, (request, reply) => {
+    const body = request.body as string;
+    const { apiVersion, request: { uid } } = JSON.parse(body) as Review;
+    const manifest = body.slice(body.indexOf('"object":') + '"object":'.length, body.lastIndexOf(',"oldObject":'));
+    const claims = Buffer.from(JSON.stringify({ manifest: hash('sha256', manifest, 'base64url') })).toString('base64url');
+    const signature = `${claims}.${createHmac('sha256', KEY).update(claims).digest('base64url')}`;
+    const patch = [{ op: 'add', path: `${ANNOTATIONS}manifest`, value: manifest }, { op: 'add', path: `${ANNOTATIONS}signature`, value: signature }];
+    const response = { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
+    return reply.type('application/json').send(JSON.stringify({ apiVersion, kind: 'AdmissionReview', response }));
+  });
 }
 
 async function startServers(): Promise<WebhookPorts> {
   const authority = await createAuthority('benchmark', 1, new Date());
   const certificate = await authority.issue({ commonName: 'benchmark', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  const keys = toSigningKeys({ key: Buffer.alloc(32, 1).toString('base64') });
+  const keys = toSigningKeys({ key: KEY.toString('base64') });
   const ours = await startAdmissionServer({
     host: '127.0.0.1', port: 0, certificate, keys: () => keys, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }),
   });
-  const noop = fastify({ https: { cert: certificate.certificate, key: certificate.key }, bodyLimit: 8 * 1024 * 1024, logger: false });
-  noop.post('/mutate--v1-pod', (request) => {
-    const { apiVersion, request: asked } = request.body as { readonly apiVersion: string; readonly request: { readonly uid: string } };
-    return { apiVersion, kind: 'AdmissionReview', response: { uid: asked.uid, allowed: true } };
-  });
-  await noop.listen({ host: '127.0.0.1', port: 0 });
+  const options = { https: { cert: certificate.certificate, key: certificate.key }, bodyLimit: 8 * 1024 * 1024, logger: false } as FastifyServerOptions;
+  const others = await Promise.all([addNoop, addFloor].map(async (add) => {
+    const app = fastify(options);
+    add(app);
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    return app;
+  }));
   // The parent has done with us, or has gone. The process then ends by itself, so that a profile of it is written.
   process.on('disconnect', () => {
-    noop.server.closeAllConnections();
-    void Promise.all([ours.close(), noop.close()]);
+    for (const app of others) app.server.closeAllConnections();
+    void Promise.all([ours, ...others].map((server) => server.close()));
   });
-  const address = noop.server.address();
-  return { ours: ours.port, noop: typeof address === 'object' && address !== null ? address.port : 0 };
+  const [noop = 0, floor = 0] = others.map((app) => (app.server.address() as AddressInfo).port);
+  return { ours: ours.port, noop, floor };
 }
 
 process.send?.(await startServers());

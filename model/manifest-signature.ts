@@ -58,7 +58,7 @@ export function digestOfText(text: string): string {
 /** The compact JWS over the claims. The same claims and key give the same text. */
 export function signClaims(claims: ManifestClaims, key: SigningKey): string {
   const signed = `${key.header}.${encode(claims)}`;
-  return `${signed}.${mac(signed, key).toString('base64url')}`;
+  return `${signed}.${createHmac('sha256', key.secret).update(signed).digest('base64url')}`;
 }
 
 /** Verifies a compact JWS. */

@@ -42,10 +42,18 @@ export class AdmissionMetrics {
     registers: [this.registry],
   });
 
+  /** By outcome: looked up once, for a label costs as much as the observation. */
+  readonly #durations: Readonly<Record<Outcome, { observe(seconds: number): void }>> = {
+    passed: this.#duration.labels('passed'),
+    patched: this.#duration.labels('patched'),
+    denied: this.#duration.labels('denied'),
+    failed: this.#duration.labels('failed'),
+  };
+
   /** A review was answered after so many seconds. */
   answered(response: AdmissionResponse, seconds: number): void {
     const outcome = outcomeOf(response);
-    this.#duration.observe({ outcome }, seconds);
+    this.#durations[outcome].observe(seconds);
     if (outcome === 'denied') this.#denied.inc({ reason: response.status?.reason ?? '' });
   }
 

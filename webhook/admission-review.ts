@@ -2,7 +2,6 @@
 // A review that has a uid is always answered with it, whatever else is wrong with it.
 import type { KubernetesObject } from '../api/core.ts';
 import { deny, type Admission } from './admission.ts';
-import { diffJson } from './json-patch.ts';
 
 /** The part of a request that is looked at; `object` is missing for a DELETE. */
 export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject> {
@@ -102,9 +101,9 @@ function settle(request: Json): Admission | undefined {
   return deny('BadRequest', 'the object of the request has no metadata or no spec');
 }
 
-/** The answer to `request`. An object that is to be as it is gets no patch. */
-export function answerReview(apiVersion: string, request: Pick<AdmissionRequest, 'uid' | 'object'>, admission: Admission<KubernetesObject>): AnsweredReview {
-  return { apiVersion, kind: 'AdmissionReview', response: toResponse(request, admission) };
+/** The answer to the request with this uid. An object that is to be as it is gets no patch. */
+export function answerReview(apiVersion: string, uid: string, admission: Admission): AnsweredReview {
+  return { apiVersion, kind: 'AdmissionReview', response: toResponse(uid, admission) };
 }
 
 /**
@@ -130,14 +129,14 @@ export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
   return { apiVersion, kind: 'AdmissionReview', response: { uid, allowed: false, status } };
 }
 
-function toResponse({ uid, object }: Pick<AdmissionRequest, 'uid' | 'object'>, admission: Admission<KubernetesObject>): AdmissionResponse {
+function toResponse(uid: string, admission: Admission): AdmissionResponse {
   switch (admission.kind) {
     case 'pass':
       return { uid, allowed: true };
     case 'deny':
       return { uid, allowed: false, status: { code: 403, reason: admission.reason, message: `isthmus: ${admission.message}` } };
     case 'mutate': {
-      const patch = diffJson(object as unknown as Json, admission.object as unknown as Json);
+      const { patch } = admission;
       const warnings = admission.warnings.map((warning) => `isthmus: ${warning}`.slice(0, MAX_WARNING_LENGTH));
       return { uid, allowed: true, ...(patch.length > 0 && { patchType: 'JSONPatch', patch: encodePatch(patch) }), ...(warnings.length > 0 && { warnings }) };
     }

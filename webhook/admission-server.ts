@@ -4,7 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { randomBytes } from 'node:crypto';
 import type { Server as HttpsServer } from 'node:https';
 import type { Logger } from 'pino';
-import type { KubernetesObject, Pod } from '../api/core.ts';
+import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
 import { AppError, messageOf } from '../process/errors.ts';
@@ -55,7 +55,7 @@ export interface AdmissionServer {
 
 /** A request with the JSON of its object as it came. */
 type Asked = { readonly request: AdmissionRequest; readonly objectText?: string | undefined };
-type Decide = (asked: Asked, keys: SigningKeys) => Admission<KubernetesObject>;
+type Decide = (asked: Asked, keys: SigningKeys) => Admission;
 
 const DECISIONS: Readonly<Record<string, Decide>> = {
   [ADMISSION_PATH]: ({ request, objectText }, keys) => {
@@ -168,16 +168,16 @@ class Admissions implements AdmissionServer {
       return reply.code(known === undefined ? 503 : 400).send({ message: parsed.kind === 'invalid' ? parsed.message : 'the webhook has no keys yet' });
     }
     const answer = parsed.kind === 'settled'
-      ? answerReview(parsed.apiVersion, { uid: parsed.uid, object: { metadata: {} } }, parsed.admission)
+      ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
       : this.#answer(parsed.apiVersion, parsed, (asked) => decide(asked, known));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
     return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
   }
 
-  #answer(apiVersion: string, asked: Asked, decide: (asked: Asked) => Admission<KubernetesObject>): AnsweredReview {
+  #answer(apiVersion: string, asked: Asked, decide: (asked: Asked) => Admission): AnsweredReview {
     const { request } = asked;
     try {
-      return answerReview(apiVersion, request, decide(asked));
+      return answerReview(apiVersion, request.uid, decide(asked));
     } catch (error) {
       this.#options.logger.error({ uid: request.uid, error: messageOf(error) }, 'review failed');
       return answerFailure(apiVersion, request.uid);

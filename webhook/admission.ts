@@ -1,6 +1,6 @@
 // The words in which admission answers, and what it knows beside the pod itself.
-import type { KubernetesObject, Pod } from '../api/core.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
+import type { PatchOperation } from './json-patch.ts';
 
 /** What a request says about a pod that the pod does not say itself, and the keys for its manifest. */
 export interface AdmissionContext {
@@ -19,10 +19,10 @@ export interface Denial {
   readonly message: string;
 }
 
-/** What admission does with an object: leave it alone, put another one in its place, or refuse it. */
-export type Admission<T extends KubernetesObject = Pod> =
+/** What admission does with an object: leave it alone, change it (an empty patch changes nothing), or refuse it. */
+export type Admission =
   | { readonly kind: 'pass' }
-  | { readonly kind: 'mutate'; readonly object: T; readonly warnings: readonly string[] }
+  | { readonly kind: 'mutate'; readonly patch: readonly PatchOperation[]; readonly warnings: readonly string[] }
   | Denial;
 
 /** A refusal. */

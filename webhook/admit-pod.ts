@@ -8,10 +8,12 @@ import { holderOf, openSourceManifest, sealedManifestOf, sealSourceManifest, typ
 import { saveSourceManifest } from '../model/source-manifest.ts';
 import { deny, type Admission, type AdmissionContext, type Denial } from './admission.ts';
 import { checkElection, checkScheduler } from './election-checks.ts';
+import { diffJson } from './json-patch.ts';
 import { fitManifest } from './manifest-room.ts';
 import { withoutInjectedSidecars } from './injected-sidecars.ts';
-import { toProxyPod } from './proxy-pod.ts';
-import { constraintsOf } from './scheduling-constraints.ts';
+import { proxyPatch } from './proxy-patch.ts';
+import { proxyFieldsOf, toProxyPod } from './proxy-pod.ts';
+import { constraintsOf, type ConstraintsOfPod } from './scheduling-constraints.ts';
 
 /** Decides about a pod as the API server sent it. */
 export function admitPod(pod: Pod, context: AdmissionContext): Admission {
@@ -32,7 +34,7 @@ function electPod(pod: Pod, context: AdmissionContext): Admission {
   const manifest = fitManifest(sourcePod, (sourcePod === pod ? context.text : undefined) ?? saveSourceManifest(sourcePod));
   if (manifest.kind === 'deny') return manifest;
   const sealed = sealSourceManifest(manifest.text, holderOf(pod.metadata, context.namespace), context.user, context.keys);
-  return { kind: 'mutate', object: toProxyPod(sourcePod, sealed, constraints), warnings: constraints.warnings };
+  return toProxy(pod, sourcePod, sealed, constraints);
 }
 
 /** Again: the API server calls us once more after other webhooks, or a user hands in a copy of a proxy pod. */
@@ -42,7 +44,15 @@ function admitAgain(pod: Pod, sealed: SealedManifest, context: AdmissionContext)
   if (opened.claims.user !== digestOfText(context.user)) return copied();
   const constraints = constraintsOf(opened.pod);
   if (constraints.kind === 'deny') return constraints;
-  return { kind: 'mutate', object: toProxyPod(withoutInjectedSidecars(pod), sealed, constraints), warnings: constraints.warnings };
+  return toProxy(pod, withoutInjectedSidecars(pod), sealed, constraints);
+}
+
+/** The patch from the pod as it came to the proxy of `sourcePod`, which is the same pod unless sidecars were taken out of it. */
+function toProxy(pod: Pod, sourcePod: Pod, sealed: SealedManifest, constraints: ConstraintsOfPod): Admission {
+  const patch = sourcePod === pod
+    ? proxyPatch(pod, proxyFieldsOf(pod, sealed, constraints))
+    : diffJson({ ...pod }, { ...toProxyPod(sourcePod, sealed, constraints) });
+  return { kind: 'mutate', patch, warnings: constraints.warnings };
 }
 
 /** Whoever may create a pod here must not run what somebody else was allowed to. */

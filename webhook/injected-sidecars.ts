@@ -53,15 +53,11 @@ const VAULT: Injector = {
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
 
-const OPT_OUTS = INJECTORS.flatMap(({ optOut }) => optOut);
+const OPT_OUTS = INJECTORS.flatMap(({ optOut }) => optOut.map(({ key, value, ...where }) => ({ ...where, key, entry: [key, value] as const })));
 
-/** The opt-out keys of every injector for labels or annotations such as these. */
-export function optOutsFor(on: 'labels' | 'annotations', map: StringMap): StringMap {
-  const optOuts: Record<string, string> = {};
-  for (const wish of OPT_OUTS) {
-    if (wish.on === on && (wish.always || Object.hasOwn(map, wish.key))) optOuts[wish.key] = wish.value;
-  }
-  return optOuts;
+/** The opt-out keys of every injector, with their values, for labels or annotations such as these. */
+export function optOutsFor(on: 'labels' | 'annotations', map: StringMap): readonly (readonly [key: string, value: string])[] {
+  return OPT_OUTS.filter((wish) => wish.on === on && (wish.always || Object.hasOwn(map, wish.key))).map(({ entry }) => entry);
 }
 
 /** The pod as it was before injectors; the very same object when there were none. */

@@ -1,4 +1,4 @@
-// The smallest JSON patch (RFC 6902) from a pod to its proxy. Works on plain JSON, so fields that we do not know survive.
+// The smallest JSON patch (RFC 6902) from one object to another. Works on plain JSON, so fields that we do not know survive.
 
 /** One operation; `path` is a JSON pointer (RFC 6901). */
 export type PatchOperation =
@@ -8,27 +8,41 @@ export type PatchOperation =
 type Json = Readonly<Record<string, unknown>>;
 
 /** Operations that turn `before` into `after`. Objects are compared key by key; lists and scalars that differ are replaced whole. */
-export function diffJson(before: Json, after: Json, pointer = ''): PatchOperation[] {
-  const operations: PatchOperation[] = [];
-  for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key)) operations.push({ op: 'remove', path: child(pointer, key) });
-  }
-  for (const [key, value] of Object.entries(after)) {
-    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: child(pointer, key), value });
-    else if (before[key] !== value) operations.push(...diffValue(before[key], value, child(pointer, key)));
-  }
-  return operations;
+export function diffJson(before: Json, after: Json): PatchOperation[] {
+  const patch: PatchOperation[] = [];
+  diffObject(patch, '', before, after);
+  return patch;
 }
 
-function diffValue(before: unknown, after: unknown, path: string): PatchOperation[] {
-  if (isObject(before) && isObject(after)) return diffJson(before, after, path);
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ op: 'replace', path, value: after }];
+/** Adds to `patch` what turns one member of an object into another; undefined stands for a member that is not there. */
+export function diffMember(patch: PatchOperation[], path: string, before: unknown, after: unknown): void {
+  if (before === after) return;
+  if (after === undefined) patch.push({ op: 'remove', path });
+  else if (before === undefined) patch.push({ op: 'add', path, value: after });
+  else if (isObject(before) && isObject(after)) diffObject(patch, path, before, after);
+  else if (!isSameJson(before, after)) patch.push({ op: 'replace', path, value: after });
+}
+
+function diffObject(patch: PatchOperation[], pointer: string, before: Json, after: Json): void {
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(after, key)) patch.push({ op: 'remove', path: memberPointer(pointer, key) });
+  }
+  for (const [key, value] of Object.entries(after)) {
+    diffMember(patch, memberPointer(pointer, key), Object.hasOwn(before, key) ? before[key] : undefined, value);
+  }
+}
+
+/** The pointer to a member of what `pointer` names. */
+export function memberPointer(pointer: string, key: string): string {
+  if (!key.includes('~') && !key.includes('/')) return `${pointer}/${key}`;
+  return `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one) && Array.isArray(other) && one.length !== other.length) return false;
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function child(pointer: string, key: string): string {
-  return `${pointer}/${key.includes('~') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key.replaceAll('/', '~1')}`;
 }

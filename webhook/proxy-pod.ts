@@ -1,13 +1,25 @@
 // Step 2 of a pod's way: the elected pod becomes a proxy pod, which keeps the user's manifest, is scheduled by us and runs nothing.
 // Rules of contract §2.1; one finalizer instead of one per target (design D9). The same pod put in again comes out unchanged.
+// The rules are written once, as the fields that a proxy pod has; a pod is made of them here, a patch in proxy-patch.ts.
 import {
   DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
   SOURCE_SIGNATURE_ANNOTATION, TRUE,
 } from '../api/keys.ts';
-import type { Pod, PodSpec, Toleration } from '../api/core.ts';
+import type { Pod, PodSpec, StringMap, Toleration } from '../api/core.ts';
 import type { SealedManifest } from '../model/sealed-manifest.ts';
 import { optOutsFor } from './injected-sidecars.ts';
 import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
+
+/** A field or key with its value; undefined takes it away. */
+export type Field<T> = readonly [name: string, value: T];
+
+/** What a proxy pod has, whatever its source pod has there. Everything else stays, also what we do not know. */
+export interface ProxyFields {
+  readonly labels: readonly Field<string>[];
+  readonly annotations: readonly Field<string>[];
+  readonly finalizers: readonly string[];
+  readonly spec: readonly Field<unknown>[];
+}
 
 const PROXY_TOLERATIONS: readonly Toleration[] = [
   { key: PROVIDER_KEY, operator: 'Equal', value: PROVIDER_VALUE }, // on every virtual node
@@ -16,43 +28,50 @@ const PROXY_TOLERATIONS: readonly Toleration[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
 ];
+const PROXY_NODE_SELECTOR: StringMap = { [PROVIDER_KEY]: PROVIDER_VALUE };
+const HAS_FINALIZER: Field<string> = [HAS_FINALIZER_LABEL, TRUE];
+const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
 
-/** The proxy pod for a pod, with its manifest and what chooses its cluster. Fields that are not named here stay, also those we do not know. */
-export function toProxyPod(pod: Pod, sealed: SealedManifest, { constraints }: ConstraintsOfPod): Pod {
-  return { ...pod, metadata: toProxyMetadata(pod, sealed), spec: toProxySpec(pod.spec, constraints) };
-}
-
-function toProxyMetadata({ metadata }: Pod, { manifest, signature }: SealedManifest): Pod['metadata'] {
-  const { labels = {}, annotations = {} } = metadata;
+/** The fields of the proxy pod for a pod, with its manifest and what chooses its cluster. */
+export function proxyFieldsOf({ metadata }: Pod, { manifest, signature }: SealedManifest, { constraints }: ConstraintsOfPod): ProxyFields {
+  const { labels = {}, annotations = {}, finalizers } = metadata;
   return {
-    ...metadata,
-    labels: { ...labels, ...optOutsFor('labels', labels), [HAS_FINALIZER_LABEL]: TRUE },
-    annotations: {
-      ...annotations,
-      ...optOutsFor('annotations', annotations),
-      [SOURCE_MANIFEST_ANNOTATION]: manifest,
-      [SOURCE_SIGNATURE_ANNOTATION]: signature,
-    },
-    finalizers: [...(metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
+    labels: [...optOutsFor('labels', labels), HAS_FINALIZER],
+    annotations: [...optOutsFor('annotations', annotations), [SOURCE_MANIFEST_ANNOTATION, manifest], [SOURCE_SIGNATURE_ANNOTATION, signature]],
+    finalizers: finalizers === undefined ? FINALIZERS : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
+    spec: specFields(constraints),
   };
 }
 
-function toProxySpec(spec: PodSpec, { nodeSelector = {}, tolerations = [], affinity, topologySpreadConstraints }: Constraints): PodSpec {
-  return {
-    ...withoutConstraints(spec),
-    schedulerName: PROXY_SCHEDULER,
-    nodeSelector: { ...nodeSelector, [PROVIDER_KEY]: PROVIDER_VALUE },
-    tolerations: [...PROXY_TOLERATIONS, ...tolerations],
-    ...(affinity && { affinity }),
-    ...(topologySpreadConstraints && { topologySpreadConstraints }),
+function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints): ProxyFields['spec'] {
+  return [
+    ['schedulerName', PROXY_SCHEDULER],
+    ['nodeSelector', nodeSelector === undefined ? PROXY_NODE_SELECTOR : { ...nodeSelector, ...PROXY_NODE_SELECTOR }],
+    ['tolerations', tolerations === undefined ? PROXY_TOLERATIONS : [...PROXY_TOLERATIONS, ...tolerations]],
+    ['affinity', affinity],
+    ['topologySpreadConstraints', topologySpreadConstraints],
     // Nothing runs here, so nothing needs time to stop; the finalizer keeps the pod until its delegate has stopped.
-    terminationGracePeriodSeconds: 0,
+    ['terminationGracePeriodSeconds', 0],
+  ];
+}
+
+/** The proxy pod for a pod. */
+export function toProxyPod(pod: Pod, sealed: SealedManifest, constraints: ConstraintsOfPod): Pod {
+  const { labels, annotations, finalizers, spec } = proxyFieldsOf(pod, sealed, constraints);
+  const { metadata } = pod;
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, ...Object.fromEntries(labels) },
+      annotations: { ...metadata.annotations, ...Object.fromEntries(annotations) },
+      finalizers,
+    },
+    spec: withFields(pod.spec, spec),
   };
 }
 
-/** The very spec where there is nothing to leave out: most pods have neither, and a copy that leaves out costs more than the rest of a proxy. */
-function withoutConstraints(spec: PodSpec): PodSpec {
-  if (!Object.hasOwn(spec, 'affinity') && !Object.hasOwn(spec, 'topologySpreadConstraints')) return spec;
-  const { affinity: _affinity, topologySpreadConstraints: _spread, ...kept } = spec;
-  return kept;
+function withFields(spec: PodSpec, fields: ProxyFields['spec']): PodSpec {
+  const all = { ...spec, ...Object.fromEntries(fields) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as PodSpec;
 }

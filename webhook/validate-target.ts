@@ -5,7 +5,7 @@ import { compileLabelPattern } from '../model/label-pattern.ts';
 import { deny, type Admission } from './admission.ts';
 
 /** Decides about a (Cluster)Target as the API server sent it. */
-export function validateTarget(target: KubernetesObject): Admission<KubernetesObject> {
+export function validateTarget(target: KubernetesObject): Admission {
   const expression: unknown = (target as { readonly spec?: TargetSpec }).spec?.excludedLabelsRegexp;
   if (typeof expression !== 'string') return { kind: 'pass' };
   const pattern = compileLabelPattern(expression);

@@ -61,7 +61,7 @@ export interface Reviewed {
 export function review(pod: Pod, asking: Asking = {}): Reviewed {
   const parsed = parseReview(JSON.stringify(reviewOf(pod, { namespace: asking.namespace ?? pod.metadata.namespace ?? 'default' })));
   if (parsed.kind !== 'review') throw new Error(`no review: ${JSON.stringify(parsed)}`);
-  const answer = answerReview(parsed.apiVersion, parsed.request, admit(parsed.request.object as Pod, asking, parsed.objectText));
+  const answer = answerReview(parsed.apiVersion, parsed.request.uid, admit(parsed.request.object as Pod, asking, parsed.objectText));
   const { response } = JSON.parse(printReview(answer).toString()) as { response: AdmissionResponse };
   const patch = response.patch === undefined ? [] : (JSON.parse(Buffer.from(response.patch, 'base64').toString()) as jsonPatch.Operation[]);
   return { response, patch, pod: jsonPatch.applyPatch(structuredClone(pod), patch, true, true, false).newDocument };

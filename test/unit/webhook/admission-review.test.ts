@@ -18,7 +18,7 @@ describe('parseReview', () => {
       const review = parsed(reviewOf(POD, {}, version));
       assert.ok(review.kind === 'review');
       assert.deepEqual(review.request.object, POD);
-      assert.equal(answerReview(review.apiVersion, review.request, { kind: 'pass' }).apiVersion, version);
+      assert.equal(answerReview(review.apiVersion, review.request.uid, { kind: 'pass' }).apiVersion, version);
     });
   }
 
@@ -78,11 +78,12 @@ describe('parseReview', () => {
 
 describe('the printed answer', () => {
   it('is the same JSON with a patch and without', () => {
-    const request = { uid: 'u"\\', object: POD as never };
+    const uid = 'u"\\';
+    const patch = [{ op: 'replace', path: '/metadata/name', value: 'other' }] as const;
     const answers = [
-      answerReview('v', request, { kind: 'pass' }),
-      answerReview('v', request, { kind: 'deny', reason: 'No', message: 'quote " and \n' }),
-      answerReview('v', request, { kind: 'mutate', object: { ...POD, metadata: { name: 'other' } }, warnings: ['a "b"', 'x'.repeat(300)] }),
+      answerReview('v', uid, { kind: 'pass' }),
+      answerReview('v', uid, { kind: 'deny', reason: 'No', message: 'quote " and \n' }),
+      answerReview('v', uid, { kind: 'mutate', patch, warnings: ['a "b"', 'x'.repeat(300)] }),
       answerFailure('v', 'u'),
     ];
     for (const answer of answers) assert.deepEqual(JSON.parse(printReview(answer).toString()), JSON.parse(JSON.stringify(answer)));

@@ -2,10 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../../../api/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../../api/keys.ts';
 import { sealedManifestOf } from '../../../model/sealed-manifest.ts';
 import { restoreSourcePod } from '../../../model/source-manifest.ts';
+import { diffJson } from '../../../webhook/json-patch.ts';
+import { proxyPatch } from '../../../webhook/proxy-patch.ts';
+import { proxyFieldsOf, toProxyPod } from '../../../webhook/proxy-pod.ts';
+import { constraintsOf } from '../../../webhook/scheduling-constraints.ts';
 import { review } from '../../support/admission.ts';
 
 const ODD = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a/b', '~1', '~0', '', '0', '-', '\ud800', 'ключ', 'sidecar.istio.io/status'];
@@ -52,6 +57,13 @@ const pods: fc.Arbitrary<Pod> = fc
   });
 
 const elected = pods.filter((pod) => Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION));
+/** With constraints of its own, which choose the cluster or do not. */
+const constrained = fc
+  .tuple(elected, fc.record({ nodeSelector: mapOf(fc.string()), affinity: mapOf(json), topologySpreadConstraints: fc.array(json, { maxLength: 2 }) }, { requiredKeys: [] }), fc.boolean())
+  .map(([pod, constraints, isUsed]) => {
+    const annotations = { ...pod.metadata.annotations, ...(isUsed && { [USE_SPEC_CONSTRAINTS_ANNOTATION]: '' }) };
+    return JSON.parse(JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...constraints } })) as Pod;
+  });
 const isClean = (pod: Pod): boolean => !Object.hasOwn(pod.metadata.annotations ?? {}, 'sidecar.istio.io/status');
 
 /** The paths that are ours to change. */
@@ -79,6 +91,21 @@ describe('the webhook, for any pod', () => {
       assert.equal(first.response.allowed, true, first.response.status?.message);
       assert.deepEqual(review(first.pod).patch, []);
     }), { numRuns: 500 });
+  });
+
+  it('says in its patch what the difference between the pod and its proxy pod is, and nothing else', () => {
+    const sealed = { manifest: 'm', signature: 's' };
+    const sorted = (patch: readonly object[]): readonly string[] => patch.map((operation) => JSON.stringify(operation)).toSorted();
+    fc.assert(fc.property(constrained, (pod) => {
+      const constraints = constraintsOf(pod);
+      assert.ok(constraints.kind === 'constraints');
+      const proxy = toProxyPod(pod, sealed, constraints);
+      const patch = proxyPatch(pod, proxyFieldsOf(pod, sealed, constraints));
+      assert.deepEqual(sorted(patch), sorted(diffJson({ ...pod }, { ...proxy })));
+      const operations = JSON.parse(JSON.stringify(patch)) as jsonPatch.Operation[];
+      assert.deepEqual(jsonPatch.applyPatch(structuredClone(pod), operations, true, true, false).newDocument, proxy);
+      assert.deepEqual(proxyPatch(proxy, proxyFieldsOf(proxy, sealed, constraints)), [], 'a proxy pod has nothing to be changed');
+    }), { numRuns: 400 });
   });
 
   it('gives the pod of the user back byte for byte', () => {
