@@ -33,6 +33,8 @@ export type DelegationWish = DelegationMode | 'Auto';
 export interface TargetSpec {
   readonly self?: boolean;
   readonly kubeconfigSecret?: KubeconfigSecret;
+  /** The target is reached through this cluster's gateway, by its ID in the clusterset. */
+  readonly gateway?: { readonly cluster: string };
   /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
   readonly excludedLabelsRegexp?: string;
   /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
@@ -116,6 +118,12 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
           context: { type: 'string', description: "Context within the kubeconfig; its current-context when missing.", maxLength: 1024 },
         },
       },
+      gateway: {
+        type: 'object',
+        description: "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is expected at the end.",
+        required: ['cluster'],
+        properties: { cluster: { type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } },
+      },
       excludedLabelsRegexp: {
         type: 'string',
         description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
@@ -139,6 +147,7 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
         message: 'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
       },
+      { rule: '!has(self.gateway) || has(self.kubeconfigSecret)', message: 'gateway leads to another cluster; set kubeconfigSecret as well' },
     ],
   };
 }

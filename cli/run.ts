@@ -61,6 +61,7 @@ interface RunOptions extends CertificateFlags {
   readonly region?: string;
   readonly zone?: string;
   readonly decisionLog?: string;
+  readonly gateway?: readonly URL[];
 }
 
 /** The command `run`. */
@@ -71,6 +72,7 @@ export function runCommand(): Command {
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
+    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways)
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
     .option('--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT)
     .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
@@ -142,6 +144,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     sourceConnection: connection,
     sourceId,
     installNamespace: options.namespace,
+    gateways: options.gateway,
     userAgent: userAgentOf(options.components),
     fence: leadership?.fence,
     logger,
@@ -246,6 +249,15 @@ function parseComponents(text: string): readonly Component[] {
     const component = COMPONENTS.find((known) => known === name);
     if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
     return component;
+  });
+}
+
+/** Throws AppError `BadInput`. */
+export function parseGateways(text: string): readonly URL[] {
+  return text.split(',').map((one) => {
+    const url = URL.canParse(one.trim()) ? new URL(one.trim()) : undefined;
+    if (url?.protocol === 'http:' && url.pathname === '/' && url.username === '') return url;
+    throw new AppError('BadInput', `--gateway takes http://HOST:PORT, comma separated, not "${one}".`);
   });
 }
 

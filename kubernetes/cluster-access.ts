@@ -1,7 +1,8 @@
 // The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
-import { Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
+import { dialThroughGateway, type GatewayRoute } from './gateway-dialer.ts';
 import type { ClusterConnection, ResolvedCredentials } from './kubeconfig.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type TlsOptions } from './watch-session.ts';
 
@@ -74,8 +75,8 @@ export class ClusterAccess {
 
   /** The session for watches, opened when there is none that lives. Throws what {@link openWatchSession} throws. */
   async session(): Promise<OpenedSession> {
-    const { server, proxy } = this.#connection;
-    if (server.protocol !== 'https:' || proxy !== undefined) return { kind: 'h1' };
+    const { server, proxy, gateway } = this.#connection;
+    if (server.protocol !== 'https:' || (proxy !== undefined && gateway === undefined)) return { kind: 'h1' };
     const before = this.#session;
     const opened = await before?.catch(() => undefined);
     this.retired.signal.throwIfAborted();
@@ -87,7 +88,9 @@ export class ClusterAccess {
   }
 
   async #openSession(): Promise<OpenedSession> {
-    const opened = await openWatchSession(this.#connection.server, this.#tls, this.#timings);
+    const { server, gateway } = this.#connection;
+    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
+    const opened = await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h2') opened.session.onRoundTrip = this.#onRoundTrip;
     return opened;
   }
@@ -115,10 +118,22 @@ export class ClusterAccess {
     const { callTimeoutMs, connectTimeoutMs } = this.#timings;
     const options: Pool.Options = { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
     const connect = { ...this.#tls, timeout: connectTimeoutMs };
-    const { server, proxy } = this.#connection;
+    const { server, proxy, gateway } = this.#connection;
+    if (gateway !== undefined) return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
     if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
     return new Pool(server.origin, { ...options, connect });
   }
+}
+
+/** TLS to the API server, made inside of a connection through the gateway. */
+function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number }): buildConnector.connector {
+  const secure = buildConnector(tls);
+  return (options, callback) => {
+    dialThroughGateway(gateway, tls.timeout).then(
+      (httpSocket) => secure({ ...options, httpSocket }, callback),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };
 }
 
 function tlsOptions({ insecure, certificateAuthority, serverName }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {

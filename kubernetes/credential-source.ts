@@ -79,6 +79,6 @@ export class CredentialSource {
   }
 }
 
-function digestOf({ server, certificateAuthority, serverName, insecure, proxy }: ClusterConnection, resolved: ResolvedCredentials): string {
-  return JSON.stringify([server.href, certificateAuthority, serverName, insecure, proxy?.href, resolved]);
+function digestOf({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, resolved: ResolvedCredentials): string {
+  return JSON.stringify([server.href, certificateAuthority, serverName, insecure, proxy?.href, gateway, resolved]);
 }

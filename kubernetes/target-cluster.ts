@@ -26,6 +26,8 @@ export interface TargetEnvironment {
   readonly sourceConnection: ClusterConnection;
   readonly sourceId: string;
   readonly installNamespace: string;
+  /** CONNECT endpoints of the gateways of this cluster, for targets with `spec.gateway`. */
+  readonly gateways?: readonly URL[] | undefined;
   readonly userAgent: string;
   /** Guards all writes to targets; missing where there is no leader election. */
   readonly fence?: Fence | undefined;
@@ -166,7 +168,14 @@ export class TargetCluster {
     this.#kubeconfig = data;
     const context = spec.kubeconfigSecret?.context;
     const text = Buffer.from(data, 'base64').toString('utf8');
-    void this.#open(() => readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }));
+    void this.#open(async () => this.#throughGateway(await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec));
+  }
+
+  #throughGateway(connection: ClusterConnection, { gateway }: TargetSpec): ClusterConnection {
+    if (gateway === undefined) return connection;
+    const { gateways: endpoints = [] } = this.#environment;
+    if (endpoints.length === 0) throw new AppError('BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT');
+    return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
   }
 
   async #open(connect: () => Promise<ClusterConnection>): Promise<void> {
@@ -243,9 +252,9 @@ export class TargetCluster {
 }
 
 /** Whether two specs name the same cluster in the same way, and delegate alike; prices and the like may differ. */
-function isSameConnection(one: TargetSpec, { self, kubeconfigSecret, delegation }: TargetSpec): boolean {
-  const { self: oneSelf, kubeconfigSecret: oneSecret } = one;
-  return one.delegation === delegation && (oneSelf === true) === (self === true) && JSON.stringify(oneSecret) === JSON.stringify(kubeconfigSecret);
+function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
+  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) => JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
+  return way(one) === way(other);
 }
 
 function unavailable(reason: string, message: string): Availability {

@@ -1,6 +1,7 @@
 // One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute, without ending watches
 // that are only quiet (client-go does the same: 30 s and 15 s). Why not undici: its pings are not answered for (ADR 0004).
 import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 /** How to secure a connection; certificates and keys are PEM. */
@@ -10,6 +11,8 @@ export interface TlsOptions {
   readonly servername?: string;
   readonly cert?: string;
   readonly key?: string;
+  /** An open connection to use; a new one is made when missing. */
+  readonly socket?: Socket;
 }
 
 /** Times of a session in ms. */
