@@ -128,12 +128,12 @@ export class ClusterAccess {
 /** TLS to the API server, made inside of a connection through the gateway. */
 function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number }): buildConnector.connector {
   const secure = buildConnector(tls);
-  return (options, callback) => {
-    dialThroughGateway(gateway, tls.timeout).then(
-      (httpSocket) => secure({ ...options, httpSocket }, callback),
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
-    );
+  const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
+    const dialled = await dialThroughGateway(gateway, tls.timeout).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    if (dialled instanceof Error) callback(dialled, null);
+    else secure({ ...options, httpSocket: dialled }, callback);
   };
+  return (options, callback) => void connect(options, callback);
 }
 
 function tlsOptions({ insecure, certificateAuthority, serverName }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {

@@ -31,7 +31,7 @@ class EchoDriver implements StreamDriver {
 function connectVia(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<{ status: number; reason: string; socket: Socket }> {
   return new Promise((resolve, reject) => {
     const asked = request({ host: '127.0.0.1', port, method: 'CONNECT', path, agent: false, headers });
-    asked.once('connect', (response, socket) => resolve({ status: response.statusCode ?? 0, reason: String(response.headers['isthmus-reason'] ?? ''), socket: socket as Socket }));
+    asked.once('connect', (response, socket: Socket) => resolve({ status: response.statusCode ?? 0, reason: String(response.headers['isthmus-reason'] ?? ''), socket }));
     asked.once('error', reject);
     asked.end();
   });
