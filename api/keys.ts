@@ -118,5 +118,7 @@ export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
 export const SIGNING_KEYS_SECRET = 'isthmus-signing-keys';
 /** Secret of the install namespace with the webhook's own CAs and serving certificate; written and read by its replicas. */
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
+/** Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by peering. */
+export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
 /** The one ClusterSummary of a cluster. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';

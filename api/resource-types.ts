@@ -3,6 +3,7 @@ import type { KubernetesObject, Lease, Namespace, Node, Pod, Secret, Service } f
 import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
+import type { Invitation, JoinRequest } from './invitation.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
 import type { ResourceShare } from './resource-share.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
@@ -87,6 +88,8 @@ export const SOURCES = admiralty<Source>('sources', 'Source', true);
 export const CLUSTER_SOURCES = admiralty<ClusterSource>('clustersources', 'ClusterSource', false);
 export const POD_CHAPERONS = admiralty<PodChaperon>('podchaperons', 'PodChaperon', true);
 export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', 'ClusterSummary', false);
+export const INVITATIONS = isthmus<Invitation>('invitations', 'Invitation', true);
+export const JOIN_REQUESTS = isthmus<JoinRequest>('joinrequests', 'JoinRequest', true);
 export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);

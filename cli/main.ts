@@ -7,8 +7,11 @@ import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
 import { version } from '../process/version.ts';
 import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
+import { approveCommand } from './approve.ts';
 import { explainCommand } from './explain.ts';
 import { installCommand } from './install.ts';
+import { inviteCommand } from './invite.ts';
+import { joinCommand } from './join.ts';
 import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
@@ -21,6 +24,9 @@ function program(): Command {
     .addCommand(installCommand())
     .addCommand(runCommand())
     .addCommand(peerCommand())
+    .addCommand(inviteCommand())
+    .addCommand(joinCommand())
+    .addCommand(approveCommand())
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())

@@ -1,7 +1,7 @@
 // Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side apply of
 // the same objects, so that peering again renews the token and changes nothing else.
 import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES, type ResourceType } from '../api/resource-types.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { KubernetesObject } from '../api/core.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import type { OpenCluster } from '../kubernetes/open-cluster.ts';
@@ -9,10 +9,10 @@ import { requestToken } from '../kubernetes/service-account-token.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { installNamespaceManifest } from '../manifests/install.ts';
 import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
-import { accountManifest, identityManifests, sourceObject } from '../peering/source-identity.ts';
+import { establishIdentity } from '../peering/identity-client.ts';
 import { peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { applyObjects, type Progress } from './apply-objects.ts';
+import { applyObjects, objectName, type Progress } from './apply-objects.ts';
 
 /** Field manager of what `isthmus peer` applies. */
 export const PEER_FIELD_MANAGER = 'isthmus-peer';
@@ -39,7 +39,7 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
 /**
  * Peers a source with a target; gives what was peered.
  * @throws AppError `KubeconfigInvalid` or `KubeconfigRefused` when a cluster cannot be used, `BadInput` when both are the same, `NotFound` when
- * something must be installed or created first; what {@link ClusterClient} throws.
+ * something must be installed or created first; what API calls throw.
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
   const { source, target, name, namespace, installNamespace } = request;
@@ -53,7 +53,8 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   const peering: Peering = { name, namespace, installNamespace, sourceId };
   const access = await targetAccess(request, peering);
   await requireReadyForPeering(request, progress.signal);
-  await applyIdentity(target.client, peering, toldWith(progress, 'target'));
+  const maker = { client: target.client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied: (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`) };
+  await establishIdentity(maker, peeringIdentity(peering), progress.signal);
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
   progress.tell(`target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`);
@@ -61,15 +62,6 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   const sourceSide = [...(namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
   await applyObjects(source.client, sourceSide, PEER_FIELD_MANAGER, toldWith(progress, 'source'));
   return peering;
-}
-
-/** The (Cluster)Source first: it owns the rest. */
-async function applyIdentity(client: ClusterClient, peering: Peering, progress: Progress): Promise<void> {
-  const identity = peeringIdentity(peering);
-  const [{ metadata } = { metadata: {} }] = await applyObjects(client, [sourceObject(identity)], PEER_FIELD_MANAGER, progress);
-  const owned = { ...identity, uid: metadata.uid };
-  const account = accountManifest(owned);
-  await applyObjects(client, [...(account === undefined ? [] : [account]), ...identityManifests(owned, peering.installNamespace)], PEER_FIELD_MANAGER, progress);
 }
 
 function toldWith(progress: Progress, role: string): Progress {

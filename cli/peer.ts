@@ -43,7 +43,7 @@ export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'insta
   requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
-  if (flags.targetServer !== undefined) requireServer(flags.targetServer);
+  if (flags.targetServer !== undefined) requireServer('--target-server', flags.targetServer);
   const { name, namespace, installNamespace, targetServer, tokenSeconds } = flags;
   return { name, namespace, installNamespace, targetServer, tokenSeconds };
 }
@@ -55,10 +55,11 @@ export function parseTokenSeconds(text: string): number {
   throw new AppError('BadInput', `--token-seconds takes a whole number of at least ${MIN_TOKEN_SECONDS}, not "${text}".`);
 }
 
-function requireServer(text: string): void {
+/** An https URL without a password. Throws AppError `BadInput` that names the flag. */
+export function requireServer(flag: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
-    throw new AppError('BadInput', `--target-server must be https://HOST:PORT, not ${JSON.stringify(text)}.`);
+    throw new AppError('BadInput', `${flag} must be https://HOST:PORT, not ${JSON.stringify(text)}.`);
   }
 }
 

@@ -2,7 +2,7 @@
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
-import { SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
+import { INVITATION_KEY_SECRET, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
@@ -71,8 +71,11 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [
     ...USE_TARGETS,
-    rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], READ),
+    rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], [...READ, 'create', 'patch']), // of those who were invited
     rule(ADMIRALTY_GROUP, ['sources/status', 'clustersources/status'], ['patch']),
+    rule(ISTHMUS_GROUP, ['invitations', 'joinrequests'], [...READ, 'delete']),
+    rule(ISTHMUS_GROUP, ['invitations/status', 'joinrequests/status'], ['patch']),
+    rule('events.k8s.io', ['events'], ['create', 'patch']),
     rule('', ['serviceaccounts'], [...READ, 'create', 'patch', 'delete']),
     rule(RBAC_GROUP, ['rolebindings', 'clusterrolebindings'], [...READ, 'create', 'patch', 'delete']),
     onlyNamed(rule(RBAC_GROUP, ['clusterroles'], ['bind']), [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]),
@@ -122,6 +125,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     clusterRoleBinding(FOLLOWED_READER_ROLE, FOLLOWED_READER_ROLE, componentHolders(['isthmus-delegate-controller'], installNamespace)),
     targetSecretReaderBinding(installNamespace, installNamespace),
     ...webhookSecretManifests(installNamespace),
+    ...invitationKeyManifests(installNamespace),
     ...leaderElectionManifests(installNamespace),
     ...nodeLeaseManifests(installNamespace),
   ];
@@ -135,6 +139,15 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
       rule('', ['secrets'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET]),
     ]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+  ];
+}
+
+/** What tells an invitation from a forged one. Administrators write it. */
+function invitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
+  const name = 'isthmus-peering';
+  return [
+    role(installNamespace, name, [onlyNamed(rule('', ['secrets'], ['get']), [INVITATION_KEY_SECRET])]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
 }

@@ -18,6 +18,8 @@ export interface CredentialOptions {
   readonly targets: TargetClusters;
   readonly installNamespace: string;
   readonly logger: Logger;
+  /** ms since the epoch. */
+  readonly now: () => number;
 }
 
 interface SecretPlace {
@@ -38,7 +40,7 @@ async function renew(options: CredentialOptions, targetKey: string, signal: Abor
   const place = placeOf(options, targetKey);
   const secret = place && (await readOwn(options.source, place, signal));
   if (place === undefined || secret === undefined) return DONE;
-  const renewal = planRenewal(secret, place.key, Date.now());
+  const renewal = planRenewal(secret, place.key, options.now());
   if (renewal.kind === 'later') return { kind: 'requeue-after', ms: renewal.ms };
   if (renewal.kind === 'none') {
     options.logger.debug({ target: targetKey, why: renewal.why }, 'a token is not renewed');

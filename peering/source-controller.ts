@@ -4,23 +4,17 @@ import type { Logger } from 'pino';
 import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { Condition, KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
-import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES,
-  VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
-} from '../api/resource-types.ts';
+import { CLUSTER_SOURCES, SERVICE_ACCOUNTS, SOURCES, type ResourceType } from '../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { identityConditions, type IdentityOutcome } from './identity-conditions.ts';
+import { DEPENDENT_TYPES, identityTypeOf } from './identity-client.ts';
 import { accountManifest, IDENTITY_LABELS, identityManifests, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
 
 /** Field manager of what the controller applies. */
 const FIELD_MANAGER = 'isthmus-peering';
-/** What belongs to identities; the policies first. */
-const DEPENDENT_TYPES: readonly ResourceType[] = [
-  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, SERVICE_ACCOUNTS, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS,
-];
 
 /** What the controller works with. */
 export interface SourceOptions {
@@ -93,7 +87,7 @@ class Sources {
     const { client, installNamespace } = this.#options;
     if (account !== undefined) await this.#ensureAccount(account, signal);
     const wanted = identityManifests(identity, installNamespace);
-    for (const object of wanted) await client.apply(typeOf(object), object, FIELD_MANAGER, signal);
+    for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
     await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
     return { kind: 'established' };
   }
@@ -126,12 +120,6 @@ class Sources {
     const patch = { metadata: { uid }, status: { conditions: next } };
     await this.#options.client.patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
   }
-}
-
-function typeOf({ kind }: KubernetesObject): ResourceType {
-  const type = DEPENDENT_TYPES.find((known) => known.kind === kind);
-  if (type === undefined) throw new TypeError(`${kind} is no part of an identity`);
-  return type;
 }
 
 function idOf({ kind, metadata }: KubernetesObject): string {

@@ -18,8 +18,9 @@ export interface Peering {
   readonly sourceId: string;
   /** The one namespace that is peered, as Source and Target; the whole clusters when missing. */
   readonly namespace?: string | undefined;
-  /** Of both clusters. */
+  /** Of the source; of the target, too, unless it is said otherwise. */
   readonly installNamespace: string;
+  readonly targetInstallNamespace?: string | undefined;
 }
 
 /** How the source reaches the target. */
@@ -32,6 +33,16 @@ export interface TargetAccess {
   readonly token: string;
 }
 
+/** What an invited source is granted: its identity in the target, and the first token of it. */
+export interface GrantedAccess {
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expirationTimestamp: string;
+  readonly account: ServiceAccountName;
+  /** The one namespace that it may use; all when missing. */
+  readonly namespace?: string | undefined;
+}
+
 /** Name of the (Cluster)Source: the target's name with the start of the source's identity, so that two sources can use one target. */
 export function sourceName({ name, sourceId }: Peering): string {
   return `${name}-${sourceId.slice(0, 8)}`;
@@ -39,7 +50,8 @@ export function sourceName({ name, sourceId }: Peering): string {
 
 /** The ServiceAccount in the target that the source acts as. */
 export function sourceAccount(peering: Peering): ServiceAccountName {
-  return { namespace: peering.namespace ?? peering.installNamespace, name: sourceName(peering) };
+  const { namespace, installNamespace, targetInstallNamespace = installNamespace } = peering;
+  return { namespace: namespace ?? targetInstallNamespace, name: sourceName(peering) };
 }
 
 /** The identity that peering makes in the target. */

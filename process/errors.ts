@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'NotFound'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'
+  | 'InvitationRefused'
   | 'LeadershipLost'
   | 'Timeout';
 

@@ -44,8 +44,10 @@ describe('customResourceDefinitions', () => {
     ['placementpolicies', 'pp', 'Namespaced'],
     ['clusterplacementpolicies', 'cpp', 'Cluster'],
     ['resourceshares', 'share', 'Cluster'],
+    ['invitations', 'inv', 'Namespaced'],
+    ['joinrequests', 'jreq', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'invitations', 'joinrequests']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

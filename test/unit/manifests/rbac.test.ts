@@ -75,7 +75,9 @@ const TABLE: readonly [string, readonly string[]][] = [
     'isthmus-peering',
     [
       ...USE_TARGETS,
-      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ), ...each(`${resource}/status`, 'patch')]),
+      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ, 'create', 'patch'), ...each(`${resource}/status`, 'patch')]),
+      ...['invitations', 'joinrequests'].flatMap((resource) => [...each(resource, ...READ, 'delete'), ...each(`${resource}/status`, 'patch')]),
+      ...each('events', 'create', 'patch'),
       ...['serviceaccounts', 'rolebindings', 'clusterrolebindings', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings']
         .flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
       'bind clusterroles isthmus-source isthmus-cluster-summary-viewer isthmus-token-requester',
@@ -132,7 +134,7 @@ describe('every rule', () => {
 describe('bindings', () => {
   it('give Secrets in the whole cluster to nobody but what follows elected pods', () => {
     const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook']);
+    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
     for (const { verbs, resourceNames } of roleOfWebhook?.rules ?? []) {

@@ -1,0 +1,147 @@
+// `isthmus join`: the source's administrator uses up an invitation. Only the target's token and certificate authority come from it; what is
+// granted is read with a key that never leaves this process.
+import { Command } from 'commander';
+import type { JoinRequest, JoinRequestStatus } from '../api/invitation.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../api/resource-types.ts';
+import { ApiError, isNotFound, UnreachableError } from '../kubernetes/api-error.ts';
+import { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
+import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
+import { readClusterId } from '../kubernetes/target-session.ts';
+import { Transport } from '../kubernetes/transport.ts';
+import { installNamespaceManifest } from '../manifests/install.ts';
+import { toInvitationData, type InvitationData } from '../peering/join-verdict.ts';
+import { sourceSideManifests, targetKubeconfig, type GrantedAccess, type Peering } from '../peering/target-access.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { untilStopped } from '../process/lifecycle.ts';
+import { createReceiver } from '../process/sealed-message.ts';
+import { unverifiedData } from '../process/signed-token.ts';
+import { applyObjects, lookFor, type Progress } from './apply-objects.ts';
+import { requireLabel } from './object-names.ts';
+import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
+import { outcome } from './peer.ts';
+import { untilTargetReady } from './target-readiness.ts';
+
+/** How long an answer is waited for, and how often it is looked for, in ms; with an approval until the token has run out. */
+const ANSWER = { forMs: 60_000, everyMs: 200 };
+const APPROVAL = { forMs: 16 * 60_000, everyMs: 1_000 };
+
+interface JoinFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly name?: string;
+  readonly installNamespace: string;
+}
+
+/** The command for commander. */
+export function joinCommand(): Command {
+  return new Command('join')
+    .description('Become a source of the cluster that made the token ("isthmus invite"). Run it in the source.')
+    .argument('<token>', 'what "isthmus invite" printed')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--name <name>', 'name for the target; the one of the invitation when left out')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .action(runJoin);
+}
+
+async function runJoin(token: string, flags: JoinFlags): Promise<void> {
+  if (flags.name !== undefined) requireLabel('--name', flags.name);
+  requireLabel('--install-namespace', flags.installNamespace);
+  const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
+  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
+  try {
+    const peering = await joinTarget({ client, token, ...flags }, progress);
+    progress.tell('waiting for the target to become Ready');
+    console.log(outcome(peering, await untilTargetReady(client, peering, progress.signal)));
+  } finally {
+    await client.transport.close();
+  }
+}
+
+/** Who joins, and with what. */
+export interface Joiner {
+  /** Of the source. */
+  readonly client: ClusterClient;
+  readonly token: string;
+  /** Of the source. */
+  readonly installNamespace: string;
+  /** Name for the target; the invitation's when missing. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Uses up an invitation; gives what was peered.
+ * @throws AppError `BadInput` for what is no token, `InvitationRefused` with the target's reason, `NotFound` when Isthmus is missing here,
+ * `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when nothing answers in the target.
+ */
+export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Peering> {
+  const { client, token, installNamespace } = joiner;
+  const { signal } = progress;
+  const data = toInvitationData(unverifiedData(token) ?? {});
+  if (data === undefined) throw new AppError('BadInput', 'This is no token of "isthmus invite", or not the whole of it.');
+  await requireInstalled(client, signal);
+  const sourceId = await readClusterId(client, signal);
+  const name = joiner.name ?? data.targetName;
+  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace };
+  const granted = await askTarget(peering, { token, data }, progress);
+  const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
+  progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
+  const objects = [...(data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
+  await applyObjects(client, objects, PEER_FIELD_MANAGER, progress);
+  return peering;
+}
+
+async function requireInstalled(client: ClusterClient, signal: AbortSignal): Promise<void> {
+  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal).catch((error: unknown) => {
+    throw isNotFound(error) ? new AppError('NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.', { cause: error }) : error;
+  });
+}
+
+interface OpenInvitation {
+  readonly token: string;
+  readonly data: InvitationData;
+}
+
+async function askTarget(peering: Peering, { token, data }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
+  const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
+  const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
+  const target = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'tenant' }), userAgent('join')));
+  try {
+    const receiver = await createReceiver();
+    const invitation = String(unverifiedData(token)?.['jti']);
+    const spec = { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
+    const metadata = { namespace, generateName: `${invitation}-` };
+    progress.tell(`asking ${server} to be let in`);
+    const request: JoinRequest = { metadata, spec };
+    const stored = await target.create(JOIN_REQUESTS, request, progress.signal);
+    const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
+    if (status.phase !== 'Accepted') throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
+    return JSON.parse(await receiver.open(status.access ?? '')) as GrantedAccess;
+  } catch (error) {
+    throw explained(error, server);
+  } finally {
+    await target.transport.close();
+  }
+}
+
+async function untilAnswered(target: ClusterClient, at: { readonly namespace: string; readonly name: string }, { tell, signal }: Progress): Promise<JoinRequestStatus> {
+  let pending: string | undefined;
+  const look = async (): Promise<JoinRequestStatus | undefined> => {
+    const { status } = await target.get<JoinRequest>(JOIN_REQUESTS, at, signal);
+    if (status?.phase === 'Pending' && pending !== status.message) tell(`waiting: ${(pending = status.message)}`);
+    return status === undefined || status.phase === 'Pending' ? undefined : status;
+  };
+  const answer = (await lookFor(look, ANSWER, signal)) ?? (pending === undefined ? undefined : await lookFor(look, APPROVAL, signal));
+  if (answer !== undefined) return answer;
+  throw new AppError('Timeout', pending ?? 'Nothing answered in the target: start Isthmus there ("isthmus run", with the component peering) and try again.');
+}
+
+function explained(error: unknown, server: string): unknown {
+  if (error instanceof ApiError && error.status === 401) {
+    return new AppError('InvitationRefused', 'The target does not know this invitation any more: it was used, taken back, or expired. Ask for another one.', { cause: error });
+  }
+  if (!(error instanceof UnreachableError)) return error;
+  return new AppError('InvitationRefused', `${server} cannot be used as the token says: ${messageOf(error)}. Ask for another token; with "--server" where that address is not reachable from here.`, { cause: error });
+}

@@ -1,0 +1,43 @@
+// Messages that one receiver alone can read (JWE, RFC 7516) over jose: ECDH-ES on P-256 with AES-256-GCM.
+import { CompactEncrypt, compactDecrypt, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+
+const AGREEMENT = 'ECDH-ES';
+const CIPHER = 'A256GCM';
+
+/** Who can read what is sealed for its public key. The private key stays in here. */
+export interface Receiver {
+  /** JWK as JSON. */
+  readonly publicKey: string;
+  /** Gives the text; rejects what was sealed for another key, or changed. */
+  open(sealed: string): Promise<string>;
+}
+
+/** A receiver with a key of its own. */
+export async function createReceiver(): Promise<Receiver> {
+  const { publicKey, privateKey } = await generateKeyPair(AGREEMENT, { crv: 'P-256' });
+  return {
+    publicKey: JSON.stringify(await exportJWK(publicKey)),
+    open: async (sealed) => {
+      const { plaintext } = await compactDecrypt(sealed, privateKey, { keyManagementAlgorithms: [AGREEMENT], contentEncryptionAlgorithms: [CIPHER] });
+      return new TextDecoder().decode(plaintext);
+    },
+  };
+}
+
+/** Seals a text. Undefined when the key is none that can be used. */
+export async function sealFor(publicKey: string, text: string): Promise<string | undefined> {
+  const key = await publicKeyOf(publicKey);
+  if (key === undefined) return undefined;
+  return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: AGREEMENT, enc: CIPHER }).encrypt(key);
+}
+
+/** Only points of P-256 without a private part: what else a JWK may be is nothing that we encrypt for. */
+async function publicKeyOf(json: string): Promise<Awaited<ReturnType<typeof importJWK>> | undefined> {
+  try {
+    const { kty, crv, x, y } = JSON.parse(json) as JWK;
+    if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') return undefined;
+    return await importJWK({ kty, crv, x, y }, AGREEMENT);
+  } catch {
+    return undefined;
+  }
+}

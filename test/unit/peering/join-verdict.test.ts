@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Invitation, JoinRequest } from '../../../api/invitation.ts';
+import { judgeJoin, toInvitationData, type JoinCase } from '../../../peering/join-verdict.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const request: JoinRequest = { metadata: { name: 'i-1', uid: 'request-1' }, spec: { invitation: 'i', token: 't', clusterID: 'source-1', targetName: 'c2', publicKey: 'k' } };
+const invitation = (spec: Partial<Invitation['spec']> = {}, status?: Invitation['status']): Invitation => ({
+  metadata: { name: 'i' }, spec: { expiresAt: '2026-01-01T12:10:00Z', approval: 'Automatic', ...spec }, ...(status && { status }),
+});
+const judged = (change: Partial<JoinCase>): string => {
+  const verdict = judgeJoin({ request, invitation: invitation(), tokenId: 'i', ownClusterId: 'target', now: NOW, ...change });
+  return verdict.kind === 'accept' ? 'accept' : `${verdict.kind} ${verdict.reason}`;
+};
+const manual = (approvedClusterID?: string): Invitation => invitation({ approval: 'Manual', ...(approvedClusterID !== undefined && { approvedClusterID }) });
+
+describe('judgeJoin', () => {
+  const rows: readonly [string, Partial<JoinCase>, string][] = [
+    ['lets in who comes first, in time', {}, 'accept'],
+    ['refuses the token of another invitation', { tokenId: 'j' }, 'refuse WrongInvitation'],
+    ['refuses the target itself', { ownClusterId: 'source-1' }, 'refuse SameCluster'],
+    ['refuses when the invitation was taken back', { invitation: undefined }, 'refuse InvitationGone'],
+    ['refuses at the very end of its time', { now: Date.parse('2026-01-01T12:10:00Z') }, 'refuse InvitationExpired'],
+    ['accepts just before', { now: Date.parse('2026-01-01T12:09:59.999Z') }, 'accept'],
+    ['refuses a second cluster', { invitation: invitation({}, { redeemedBy: 'request-0', clusterID: 'source-0' }) }, 'refuse AlreadyRedeemed'],
+    ['refuses the same cluster a second time: its token was used, perhaps by who copied it', { invitation: invitation({}, { redeemedBy: 'request-0', clusterID: 'source-1' }) }, 'refuse AlreadyRedeemed'],
+    ['goes on with whom it had let in before it was interrupted, also when time has run out', { invitation: invitation({}, { redeemedBy: 'request-1', clusterID: 'source-1' }), now: NOW * 2 }, 'accept'],
+    ['waits for an approval', { invitation: manual() }, 'wait ApprovalPending'],
+    ['lets in who was approved', { invitation: manual('source-1') }, 'accept'],
+    ['refuses others than the one that was approved', { invitation: manual('source-2') }, 'refuse AnotherApproved'],
+    ['refuses who comes too late, approved or not', { invitation: manual('source-1'), now: NOW * 2 }, 'refuse InvitationExpired'],
+  ];
+  for (const [what, change, expected] of rows) it(what, () => assert.equal(judged(change), expected));
+
+  it('says whom the invitation was used by, and how it is approved', () => {
+    const used = judgeJoin({ request, invitation: invitation({}, { redeemedBy: 'r', clusterID: 'source-0' }), tokenId: 'i', ownClusterId: 't', now: NOW });
+    assert.match(used.kind === 'refuse' ? used.message : '', /used by cluster source-0/);
+    const pending = judgeJoin({ request, invitation: manual(), tokenId: 'i', ownClusterId: 't', now: NOW });
+    assert.match(pending.kind === 'wait' ? pending.message : '', /isthmus approve i$/);
+  });
+});
+
+describe('toInvitationData', () => {
+  const data = { server: 's', certificateAuthority: 'ca', bearer: 'b', installNamespace: 'n', targetName: 't', tokenSeconds: 600 };
+  it('takes what an invitation holds, with and without a namespace', () => {
+    assert.deepEqual(toInvitationData(data), data);
+    assert.deepEqual(toInvitationData({ ...data, namespace: 'team' }), { ...data, namespace: 'team' });
+  });
+  for (const field of Object.keys(data)) {
+    it(`takes nothing without ${field}`, () => assert.equal(toInvitationData({ ...data, [field]: undefined }), undefined));
+  }
+  it('takes no namespace that is no text', () => assert.equal(toInvitationData({ ...data, namespace: 1 }), undefined));
+});
