@@ -157,8 +157,11 @@ class Joining {
     await this.#options.client.patch(JOIN_REQUESTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal);
   }
 
+  /** The answer stays until it has been read. */
   async #remove({ metadata }: JoinRequest, signal: AbortSignal): Promise<ReconcileResult> {
-    const { namespace, name = '', uid = '' } = metadata;
+    const { namespace, name = '', uid = '', creationTimestamp = '' } = metadata;
+    const leftMs = Date.parse(creationTimestamp) + REMEMBERED_MS - Date.now();
+    if (leftMs > 0) return { kind: 'requeue-after', ms: leftMs };
     await this.#options.client.delete(JOIN_REQUESTS, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreNotFound);
     return DONE;
   }

@@ -221,7 +221,7 @@ describe('an invitation', () => {
     ['of another cluster', () => forged({ iss: 'another' }), 'WrongIssuer'],
     ['with a changed address', async () => tampered({ server: 'https://evil.example' }), 'SignatureInvalid'],
     ['with a changed pin', async () => tampered({ certificateAuthority: 'other' }), 'SignatureInvalid'],
-    ['that was cut short', async () => token.slice(0, -10), 'SignatureInvalid'],
+    ['that was cut short', async () => token.slice(0, -4), 'SignatureInvalid'],
     ['that is nothing like it', async () => 'x', 'TokenMalformed'],
   ];
   for (const [what, make, reason] of forgeries) {
@@ -303,14 +303,11 @@ describe('the token of a target', () => {
     const at = { namespace: installNamespace, name: 'eu-west-kubeconfig' };
     const kubeconfig = async () => Buffer.from((await source.client.get(SECRETS, at)).data?.['config'] ?? '', 'base64').toString();
     const before = await kubeconfig();
-    let clock = Date.now() + 3_000_000; // of 3,600 s, this is beyond two thirds; what is issued now is then long due as well
-    const now = () => {
-      const time = clock;
-      clock = Date.now();
-      return time;
-    };
+    let isRenewed = false;
+    const now = () => Date.now() + (isRenewed ? 0 : 3_000_000); // of 3,600 s, this is beyond two thirds
     startCredentials({ source: asPeering, targets, installNamespace, logger: SILENT, now }, signal);
     const renewed = await lookFor(async () => ((await kubeconfig()) === before ? undefined : kubeconfig()), patience, signal);
+    isRenewed = true;
     assert.ok(renewed !== undefined && tokenOf(renewed) !== tokenOf(before));
     const { server, certificateAuthority } = target.connection;
     const expected = targetKubeconfig({ name: 'eu-west', sourceId, installNamespace }, { server: server.href.replace(/\/$/, ''), certificateAuthority, token: tokenOf(renewed) ?? '' });
