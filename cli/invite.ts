@@ -5,7 +5,7 @@ import type { Secret } from '../api/core.ts';
 import type { Invitation } from '../api/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE, INVITATION_KEY_SECRET } from '../api/keys.ts';
 import { INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf } from '../api/resource-types.ts';
-import { isAlreadyExists, isNotFound } from '../kubernetes/api-error.ts';
+import { isAlreadyExists, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { requestToken } from '../kubernetes/service-account-token.ts';
@@ -163,11 +163,4 @@ async function storeInvitation(client: ClusterClient, offer: InvitationOffer, ex
 /** The account that the invitation's bearer token is of. */
 function accountName(invitation: string): string {
   return `isthmus-${invitation}`;
-}
-
-function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
-  return (error) => {
-    if (expected(error)) return undefined;
-    throw error;
-  };
 }

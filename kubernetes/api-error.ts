@@ -50,3 +50,11 @@ export function isExpired(thrown: unknown): boolean {
 export function isRejection(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500 && ![401, 408, 409, 429].includes(thrown.status);
 }
+
+/** For `catch`: undefined for an error that was expected; any other is thrown again. */
+export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown) => undefined {
+  return (thrown) => {
+    if (expected(thrown)) return undefined;
+    throw thrown;
+  };
+}

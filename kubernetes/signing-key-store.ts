@@ -6,7 +6,7 @@ import type { Secret } from '../api/core.ts';
 import { SIGNING_KEYS_SECRET } from '../api/keys.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { KEY_BYTES, toSigningKeys, type SigningKeys } from '../model/manifest-signature.ts';
-import { isAlreadyExists, isNotFound } from './api-error.ts';
+import { isAlreadyExists, isNotFound, unless } from './api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { Informer } from './informer.ts';
 
@@ -78,11 +78,4 @@ export class SigningKeyStore {
 function toData(keys: SigningKeys | undefined): Readonly<Record<string, string>> {
   if (keys === undefined) return { 'key-0001': randomBytes(KEY_BYTES).toString('base64') };
   return Object.fromEntries([...keys.byId.values()].map(({ id, secret }) => [id, secret.export().toString('base64')]));
-}
-
-function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
-  return (error) => {
-    if (expected(error)) return undefined;
-    throw error;
-  };
 }

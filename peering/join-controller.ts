@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Invitation, JoinRequest, JoinRequestStatus } from '../api/invitation.ts';
 import { INVITATION_KEY_SECRET } from '../api/keys.ts';
 import { apiVersionOf, INVITATIONS, JOIN_REQUESTS, SECRETS } from '../api/resource-types.ts';
-import { ApiError, isNotFound } from '../kubernetes/api-error.ts';
+import { ApiError, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -78,7 +78,7 @@ class Joining {
     const { namespace, name = '', uid = '' } = invitation.metadata;
     const leftMs = Date.parse(invitation.spec.expiresAt) + REMEMBERED_MS - Date.now();
     if (leftMs > 0) return { kind: 'requeue-after', ms: leftMs };
-    await this.#options.client.delete(INVITATIONS, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreNotFound);
+    await this.#options.client.delete(INVITATIONS, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
     return DONE;
   }
 
@@ -108,7 +108,7 @@ class Joining {
 
   async #verify({ spec }: JoinRequest, signal: AbortSignal): Promise<VerifiedToken> {
     const { client, clusterId, installNamespace } = this.#options;
-    const secret = await client.get(SECRETS, { namespace: installNamespace, name: INVITATION_KEY_SECRET }, signal).catch(ignoreNotFound);
+    const secret = await client.get(SECRETS, { namespace: installNamespace, name: INVITATION_KEY_SECRET }, signal).catch(unless(isNotFound));
     const key = Buffer.from(secret?.data?.['key'] ?? '', 'base64');
     if (key.length === 0) return { kind: 'refused', reason: 'SignatureInvalid', message: 'this cluster has invited nobody' };
     return verifyToken(spec.token, { key, issuer: clusterId, audience: INVITATION_AUDIENCE, now: Date.now() });
@@ -162,7 +162,7 @@ class Joining {
     const { namespace, name = '', uid = '', creationTimestamp = '' } = metadata;
     const leftMs = Date.parse(creationTimestamp) + REMEMBERED_MS - Date.now();
     if (leftMs > 0) return { kind: 'requeue-after', ms: leftMs };
-    await this.#options.client.delete(JOIN_REQUESTS, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreNotFound);
+    await this.#options.client.delete(JOIN_REQUESTS, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
     return DONE;
   }
 
@@ -171,9 +171,4 @@ class Joining {
     const regarding = { apiVersion: apiVersionOf(JOIN_REQUESTS), kind: JOIN_REQUESTS.kind, namespace, name, uid };
     this.#options.events.record({ regarding, type, reason, action: 'Joining', note: message });
   }
-}
-
-function ignoreNotFound(error: unknown): undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
 }

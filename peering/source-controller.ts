@@ -5,7 +5,7 @@ import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { Condition, KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
 import { CLUSTER_SOURCES, SERVICE_ACCOUNTS, SOURCES, type ResourceType } from '../api/resource-types.ts';
-import { ApiError, isAlreadyExists, isNotFound } from '../kubernetes/api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
@@ -133,10 +133,4 @@ function toSeenSource(source: Source | ClusterSource): SeenSource {
 function toDependent(type: ResourceType, { metadata }: KubernetesObject): Dependent {
   const { namespace, name = '', uid = '', annotations = {} } = metadata;
   return { type, namespace, name, uid, source: annotations[SOURCE_ANNOTATION] ?? '' };
-}
-
-function unless(expected: (error: unknown) => boolean): (error: unknown) => void {
-  return (error) => {
-    if (!expected(error)) throw error;
-  };
 }
