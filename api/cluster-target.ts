@@ -42,7 +42,12 @@ export interface TargetSpec {
   readonly headroom?: readonly HeadroomGroup[];
   /** `Auto` when missing. */
   readonly delegation?: DelegationWish;
+  /** What becomes of its pods when the object is deleted; `Orphan` when missing. */
+  readonly removalPolicy?: RemovalPolicy;
 }
+
+/** `Drain` evicts the pods that run there and waits until they have gone, `Orphan` leaves them to the target. */
+export type RemovalPolicy = 'Drain' | 'Orphan';
 
 /** What was last observed of a target. */
 export interface TargetStatus {
@@ -140,6 +145,11 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         type: 'string',
         description: 'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes PodChaperon where the target serves it.',
         enum: ['Auto', 'PodChaperon', 'Pod'],
+      },
+      removalPolicy: {
+        type: 'string',
+        description: 'What becomes of its pods when this object is deleted: Drain evicts them and waits until they have gone, Orphan (the default) leaves them to the target.',
+        enum: ['Drain', 'Orphan'],
       },
     },
     'x-kubernetes-validations': [

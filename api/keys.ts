@@ -71,6 +71,8 @@ const ISTHMUS_PREFIX = 'isthmus.dev/';
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
+/** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component: pods are still there. */
+export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and `isthmus explain`: why this target, as compact JSON. */

@@ -12,6 +12,10 @@ import type { TargetSession } from './target-session.ts';
 export interface TargetObject {
   readonly ref: TargetRef;
   readonly uid: string;
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  /** It is being removed. */
+  readonly terminating: boolean;
   /** In ms since the epoch. */
   readonly createdAt: number;
   readonly generation: number;
@@ -160,7 +164,14 @@ export class TargetClusters {
 }
 
 function toTargetObject(object: TargetLike): TargetObject {
-  const { namespace, name = '', uid = '', generation = 0, labels = {}, creationTimestamp = '' } = object.metadata;
+  const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
   const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  return { ref, uid, createdAt: Date.parse(creationTimestamp), generation, labels, spec: object.spec, status: object.status ?? {} };
+  return {
+    ref, uid, resourceVersion, finalizers,
+    terminating: deletionTimestamp !== undefined,
+    createdAt: Date.parse(creationTimestamp),
+    generation, labels,
+    spec: object.spec,
+    status: object.status ?? {},
+  };
 }

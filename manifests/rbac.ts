@@ -37,7 +37,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
   ],
   'isthmus-scheduler': [
     ...USE_TARGETS,
-    rule('', ['pods'], ['patch']), // takes the finalizer off
+    rule('', ['pods'], ['patch', 'delete']), // takes the finalizer off; has a pod replaced whose target was lost before its verdict
     rule('', ['pods/binding'], ['create']),
     rule('', ['pods/status'], ['patch']),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
@@ -67,6 +67,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['nodes'], [...READ, 'create', 'patch', 'delete']),
     rule('', ['nodes/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['targets/status', 'clustertargets/status'], ['patch']),
+    rule(ADMIRALTY_GROUP, ['targets', 'clustertargets'], ['patch']), // the finalizer of one that is drained before it goes
+    rule('', ['pods/eviction'], ['create']),
   ],
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [

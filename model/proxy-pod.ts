@@ -41,6 +41,8 @@ export interface ProxyPod {
   readonly labels: StringMap;
   /** UID of the object that controls the pod, a ReplicaSet say: replicas are counted by it. */
   readonly controllerUid?: string;
+  /** Its controller makes another pod for one that is deleted, under another name: a ReplicaSet's or a Job's. */
+  readonly isReplaceable?: boolean;
   /** Group that it is placed with. */
   readonly group?: PodGroup;
   /** Its required anti-affinity, which holds against pods that come later too. */
@@ -102,13 +104,17 @@ function boundFields({ spec, status }: Pod): Pick<ProxyPod, 'nodeName' | 'contai
   };
 }
 
-function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'antiAffinity' | 'group'> {
-  const controllerUid = controllerOf(metadata)?.uid;
+/** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */
+const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'Job']);
+
+function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
+  const controller = controllerOf(metadata);
   const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   const group = podGroupOf(metadata);
   return {
     labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX))),
-    ...(controllerUid !== undefined && { controllerUid }),
+    ...(controller !== undefined && { controllerUid: controller.uid }),
+    ...(controller !== undefined && REPLACING.has(controller.kind) && { isReplaceable: true }),
     ...(antiAffinity !== undefined && { antiAffinity }),
     ...(group !== undefined && { group }),
   };

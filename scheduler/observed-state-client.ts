@@ -11,10 +11,13 @@ import type { TargetSession } from '../kubernetes/target-session.ts';
 import { findCandidate } from './candidate-client.ts';
 import type { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
+import { LostTargets } from './lost-targets.ts';
+import { NO_DELAY, type Delay } from './overdue-pod.ts';
 import { PlacedPods } from './placed-pods.ts';
 import type { Candidate } from './placement.ts';
 import { PodGroups, type MemberState } from './pod-groups.ts';
 import { PodMemory } from './pod-memory.ts';
+import type { Rejection } from './snapshot.ts';
 import type { NodeRequirements } from './target-capacity.ts';
 import { toTargetTraits } from './target-traits.ts';
 import { TargetViews } from './target-views.ts';
@@ -44,6 +47,7 @@ export class ObservedState {
   readonly #clusters: ObservedClusters;
   readonly #memories = new Map<string, PodMemory>();
   readonly #lastVerdictAt = new Map<string, number>();
+  readonly #lost = new LostTargets();
   readonly #startedAt = Date.now();
   /** UIDs of pods without a node that were there before this process began: by what was listed, for clocks of machines differ. */
   readonly #inherited = new Set<string>();
@@ -78,9 +82,22 @@ export class ObservedState {
       changed: (target) => this.#targetChanged(target),
       removed: (target) => {
         this.views.remove(target.key);
+        this.#lost.remove(target.key);
+        this.#forgetReserved(target.key);
         this.wakeWaiting();
       },
     });
+  }
+
+  /** Places that are held for groups in a target that is gone: their pods are asked for again. */
+  #forgetReserved(targetKey: string): void {
+    for (const memory of this.#memories.values()) {
+      const { reserved } = memory;
+      if (reserved?.target !== targetKey) continue;
+      memory.reserved = undefined;
+      this.left(memory, targetKey);
+      this.#enqueue(reserved.key);
+    }
   }
 
   #observeSession(target: TargetCluster, session: TargetSession): void {
@@ -116,7 +133,9 @@ export class ObservedState {
 
   #targetChanged(target: TargetCluster): void {
     this.#viewTarget(target);
-    if (target.availability.kind !== 'ready') return;
+    const isReady = target.availability.kind === 'ready';
+    this.#lost.note(target.key, isReady, performance.now());
+    if (!isReady) return;
     this.wakeWaiting();
     for (const key of this.#clusters.proxies.keys()) {
       if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
@@ -126,7 +145,8 @@ export class ObservedState {
   #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const object = this.#clusters.targets.object(ref);
     const traits = toTargetTraits({ nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
-    this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? undefined : availability);
+    const removed = object?.terminating === true ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection) : undefined;
+    this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
 
   /** Notes where a pod is counted: on its node, or where it has a candidate. Whoever waits for other pods is asked for. */
@@ -240,6 +260,15 @@ export class ObservedState {
       if (memory.targets.has(target.key) || (isInherited && workedOnce)) unheard.push(target.key);
     }
     return unheard;
+  }
+
+  /** What holds a pod without a node up, as far as that is a target. `now` is in ms of a monotonic clock. */
+  delayOf(proxy: ProxyPod, now: number): Delay {
+    const memory = this.memoryOf(proxy.uid);
+    const [target] = [...memory.targets, ...this.unheard(proxy, memory)];
+    if (target === undefined) return NO_DELAY;
+    const lostForMs = this.#lost.lostForMs(target, now);
+    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }) };
   }
 
   /** From now on pods that come are new: no other process can have sent a candidate of theirs. */

@@ -20,7 +20,7 @@ export class PodMemory {
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
   /** A place found together with those of its group: what is to be sent, and where. */
-  reserved: { readonly target: string; readonly chaperon: PodChaperon } | undefined;
+  reserved: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it went; the Binding takes it to the pod. */
   placement: string | undefined;
   /** Until when the target's autoscaler may make room, in ms of a monotonic clock; 0 where it was chosen for room that is there. */

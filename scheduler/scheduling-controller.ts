@@ -19,6 +19,7 @@ import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
 import { failedScheduling } from './placement-event.ts';
+import { startOverdue } from './overdue-controller.ts';
 import { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
 import { startPolicyStatus } from './policy-status-controller.ts';
@@ -60,6 +61,7 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
   void ready.then(() => scheduling.begin());
+  startOverdue({ source: options.source, proxies, state: scheduling.state, logger, ready }, signal);
   startPolicyStatus({ source: options.source, inputs, logger }, signal);
   void inputs.run(signal);
 }
@@ -72,31 +74,31 @@ interface Sending {
 
 class Scheduling {
   readonly #options: SchedulingOptions;
-  readonly #state: ObservedState;
+  readonly state: ObservedState;
   readonly #chooser: TargetChooser;
 
   constructor(options: SchedulingOptions, inputs: PlacementInputs) {
     this.#options = options;
-    this.#state = new ObservedState({ ...options, inputs });
-    this.#chooser = new TargetChooser(options, this.#state);
+    this.state = new ObservedState({ ...options, inputs });
+    this.#chooser = new TargetChooser(options, this.state);
   }
 
   /** All that was there before is known now. */
   begin(): void {
-    this.#state.begin();
+    this.state.begin();
   }
 
   observe(controller: Controller): void {
-    this.#options.signingKeys.onChange(() => this.#state.wakeWaiting());
-    this.#state.observe((key) => controller.enqueue(key));
+    this.#options.signingKeys.onChange(() => this.state.wakeWaiting());
+    this.state.observe((key) => controller.enqueue(key));
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
-    const memory = this.#state.memoryOf(proxy.uid);
+    const memory = this.state.memoryOf(proxy.uid);
     const now = performance.now();
-    const candidates = this.#state.gatherCandidates(proxy, memory, now);
+    const candidates = this.state.gatherCandidates(proxy, memory, now);
     await this.#settlePendingCreate(proxy, memory, signal);
     const step = planPlacement(this.#gather(proxy, memory, candidates), now);
     switch (step.kind) {
@@ -119,8 +121,8 @@ class Scheduling {
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
-    const group = this.#state.groups.standing(proxy.uid)?.kind;
-    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.#state.unheard(proxy, memory) };
+    const group = this.state.groups.standing(proxy.uid)?.kind;
+    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.state.unheard(proxy, memory) };
     return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
@@ -133,7 +135,7 @@ class Scheduling {
     const isGone = target === undefined || (pending.kind === 'created' && Number(seen ?? 0) >= pending.resourceVersion);
     if (isGone) {
       memory.pendingCreate = undefined;
-      this.#state.left(memory, pending.target);
+      this.state.left(memory, pending.target);
     } else if (pending.kind === 'unconfirmed') {
       const chaperon = this.#chooser.chaperonFor(proxy, target.key);
       if (chaperon !== undefined) await this.#sendCandidate(memory, { target, chaperon }, signal);
@@ -157,7 +159,7 @@ class Scheduling {
         await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'ManifestInvalid', message: answer.message }], signal);
         return DONE;
       case 'none':
-        this.#state.wait(proxy, !answer.isLocal);
+        this.state.wait(proxy, !answer.isLocal);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
         return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
     }
@@ -175,7 +177,7 @@ class Scheduling {
     } else {
       memory.pendingCreate = undefined;
       memory.refuse(target.key, answer.refusal, performance.now() + REFUSAL_MS.rejected);
-      this.#state.left(memory, target.key);
+      this.state.left(memory, target.key);
     }
     return { kind: 'requeue-after', ms: 0 };
   }

@@ -122,7 +122,7 @@ export class TargetChooser {
 
   #reserve(member: ProxyPod, chosen: Chosen): void {
     const { target, chaperon } = chosen;
-    this.#state.memoryOf(member.uid).reserved = { target, chaperon };
+    this.#state.memoryOf(member.uid).reserved = { key: member.key, target, chaperon };
     this.hold(member, chosen);
     this.#state.enqueueAll([member.key]);
   }

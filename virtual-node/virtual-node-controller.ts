@@ -134,9 +134,10 @@ class VirtualNodes {
     return DONE;
   }
 
-  #observeTarget(target: TargetCluster, { generation }: TargetObject): ObservedTarget {
+  #observeTarget(target: TargetCluster, { generation, terminating }: TargetObject): ObservedTarget {
     const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
-    const problem = availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+    const removed = terminating ? { reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)' } : undefined;
+    const problem = availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
     const hasNode = this.#nodes.get(virtualNode) !== undefined;
     return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs };
   }

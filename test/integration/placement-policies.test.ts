@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { ClusterTarget } from '../../api/cluster-target.ts';
+import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
+import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
 import type { PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NODES, PLACEMENT_POLICIES, PODS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
 
 const NAMESPACE = 'placed';
 let world: IsthmusWorld;
@@ -221,6 +222,44 @@ describe('affinity and spread across clusters', () => {
     await Promise.all(['the-other', 'plain'].map((name) => world.source.client.delete(PODS, { namespace: NAMESPACE, name })));
     assert.equal(targetOf(await runs('third')), place);
   });
+});
+
+describe('removal of a target', () => {
+  const nodeName = virtualNodeName({ kind: 'ClusterTarget', name: 'target-2' });
+  const untilGone = async (type: ResourceType, name: string) => {
+    const left = await new WatchedCollection(world.source.client, type, { fieldSelector: `metadata.name=${name}` }).start(world.signal);
+    await left.until(`${name} is gone`, (objects) => objects.length === 0, 60_000);
+  };
+
+  /** Removes target-2 with a pod in it, and makes it anew after `check`. */
+  async function whileRemoved(removalPolicy: RemovalPolicy, check: () => Promise<void>): Promise<void> {
+    const { client } = world.source;
+    const targets = await new WatchedCollection(client, CLUSTER_TARGETS).start(world.signal);
+    const { spec } = await client.patch(CLUSTER_TARGETS, { name: 'target-2' }, { patchType: 'merge', patch: { spec: { removalPolicy } } });
+    const isHeld = (all: readonly ClusterTarget[]) => all.some(({ metadata }) => metadata.finalizers?.includes(DRAIN_FINALIZER));
+    await targets.until('it is held or not', (all) => isHeld(all) === (removalPolicy === 'Drain'), 30_000);
+    await create(aPod('there', { constraints: { nodeSelector: { site: 'cloud' } } }));
+    await runs('there');
+    await client.delete(CLUSTER_TARGETS, { name: 'target-2' });
+    try {
+      await untilGone(CLUSTER_TARGETS, 'target-2');
+      await untilGone(NODES, nodeName);
+      await check();
+    } finally {
+      await client.create(CLUSTER_TARGETS, { metadata: { name: 'target-2', labels: { site: 'cloud', region: 'us' } }, spec } as ClusterTarget);
+      const isReady = ({ status }: ClusterTarget) => status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
+      await targets.until('both are ready again', (all) => all.filter(isReady).length === 2, 60_000);
+    }
+  }
+
+  it('that drains evicts its pods, and leaves no delegate, no finalizer and no Node', () => whileRemoved('Drain', async () => {
+    assert.equal(podNamed('there'), undefined);
+    await world.targets[1].pods.until('no delegate', (pods) => inNamespace(pods, NAMESPACE).length === 0, 10_000);
+  }));
+
+  it('that orphans leaves its pods running there, and no Node', () => whileRemoved('Orphan', async () => {
+    assert.equal(inNamespace(world.targets[1].pods.objects, NAMESPACE).filter(isRunning).length, 1);
+  }));
 });
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));

@@ -8,6 +8,7 @@ import { NODES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { delegateName, virtualNodeName } from '../../model/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import { secondsOfSteps } from '../support/placement-steps.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
 
@@ -57,6 +58,7 @@ const create = (pods: readonly Pod[]) => atOnce(pods, (pod) => world.source.clie
 async function untilRunning(count: number, since: number): Promise<void> {
   const areRunning = (all: readonly Pod[]) => [ONE, OTHER].flatMap((namespace) => inNamespace(all, namespace)).filter(isRunning).length === count;
   await world.source.pods.until(`${count} run`, areRunning, SOAK_MS);
+  tell({ secondsOfSteps: secondsOfSteps(world, [ONE, OTHER], since) });
   tell({ pods: count, seconds: Math.round((performance.now() - since) / 100) / 10 });
 }
 
@@ -145,7 +147,7 @@ async function churn({ client }: WorldCluster, random: () => number, signal: Abo
     const cpu = `${1 + Math.floor(random() * 4)}`;
     const own = { metadata: { namespace: 'default', name }, spec: { containers: [{ name: 'own', image: 'own:1', resources: { requests: { cpu } } }] } };
     await client.create(PODS, own).catch(() => client.delete(PODS, { namespace: 'default', name }).catch(() => undefined));
-    await new Promise((resolve) => setTimeout(resolve, 100 * random())); // the pace of the churn, nothing is waited for
+    await new Promise((resolve) => setTimeout(resolve, 500 * random())); // the pace of the churn, nothing is waited for
   }
 }
 

@@ -34,7 +34,7 @@ const TABLE: readonly [string, readonly string[]][] = [
     'isthmus-scheduler',
     [
       ...USE_TARGETS,
-      ...each('pods', 'patch'),
+      ...each('pods', 'patch', 'delete'),
       ...each('pods/binding', 'create'),
       ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
@@ -69,6 +69,9 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('nodes/status', 'patch'),
       ...each('targets/status', 'patch'),
       ...each('clustertargets/status', 'patch'),
+      ...each('targets', 'patch'),
+      ...each('clustertargets', 'patch'),
+      ...each('pods/eviction', 'create'),
     ],
   ],
   [

@@ -38,6 +38,7 @@ describe('toTargetStatus', () => {
     'a target without our CRDs': [withProblem('NotInstalled'), 'False NotInstalled', 'True Answers', 'Unknown NotInstalled'],
     'a second name for a cluster': [withProblem('DuplicateCluster'), 'False DuplicateCluster', 'True Answers', 'Unknown DuplicateCluster'],
     'the source itself': [withProblem('LoopToSource'), 'False LoopToSource', 'True Answers', 'Unknown LoopToSource'],
+    'a target that is being removed': [withProblem('Removing'), 'False Removing', 'True Answers', 'Unknown Removing'],
     'a target whose Secret is missing': [withProblem('SecretMissing'), 'False SecretMissing', 'Unknown SecretMissing', 'Unknown SecretMissing'],
     'a target that is being connected': [withProblem('Connecting'), 'False Connecting', 'Unknown Connecting', 'Unknown Connecting'],
   };

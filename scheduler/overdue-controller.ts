@@ -1,0 +1,59 @@
+// Shell that looks at each pod without a node after a while, beside the scheduling loop: what holds the loop up does not hold this up.
+import type { Logger } from 'pino';
+import type { Pod } from '../api/core.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
+import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import type { Informer } from '../kubernetes/informer.ts';
+import type { ObservedState } from './observed-state-client.ts';
+import { NO_DELAY, planOverdue, WORD_AFTER_MS } from './overdue-pod.ts';
+
+/** What the controller works with. */
+export interface OverdueOptions {
+  readonly source: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly state: ObservedState;
+  readonly logger: Logger;
+  /** Work waits for this. */
+  readonly ready: Promise<unknown>;
+}
+
+/** These writes are few and never urgent. */
+const CONCURRENCY = 4;
+
+/** Starts the controller. Call before the informer of proxies runs. */
+export function startOverdue({ source, proxies, state, logger, ready }: OverdueOptions, signal: AbortSignal): void {
+  /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
+  const seenAt = new Map<string, number>();
+  const reconcile = async (key: string): Promise<ReconcileResult> => {
+    const proxy = proxies.get(key);
+    const since = proxy && seenAt.get(proxy.uid);
+    if (proxy === undefined || since === undefined) return DONE;
+    const now = performance.now();
+    const delay = now - since < WORD_AFTER_MS ? NO_DELAY : state.delayOf(proxy, now);
+    const step = planOverdue(proxy, now - since, delay, new Date().toISOString());
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'later':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'write':
+        await executePlan(source, step.plan, signal).catch(ignoreStale);
+        return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
+    }
+  };
+  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
+  proxies.onChange((key, before, after) => {
+    if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) seenAt.delete(before.uid);
+    if (after === undefined || after.nodeName !== undefined || seenAt.has(after.uid)) return;
+    seenAt.set(after.uid, performance.now());
+    controller.enqueue(key);
+  });
+}
+
+/** The pod has gone, or has changed: the watch tells. */
+function ignoreStale(error: unknown): void {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+}
