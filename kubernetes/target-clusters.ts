@@ -40,6 +40,8 @@ export class TargetClusters {
   readonly #environment: TargetEnvironment;
   readonly #targets = new Map<string, TargetCluster>();
   readonly #byNode = new Map<string, TargetCluster>();
+  /** Which cluster each target was last found to be, by its key: its Secret may turn to another one. */
+  readonly #clusterIds = new Map<string, string>();
   readonly #listeners: TargetsListener[] = [];
   readonly #informers: readonly Informer<TargetLike, TargetObject>[];
 
@@ -122,6 +124,9 @@ export class TargetClusters {
 
   /** The one that has become known may also be older than one that was taken for its cluster's. */
   #identified(target: TargetCluster): IdentityProblem | undefined {
+    const before = this.#clusterIds.get(target.key);
+    if (target.clusterId !== undefined) this.#clusterIds.set(target.key, target.clusterId);
+    if (before !== target.clusterId) this.#retryDuplicates({ key: target.key, clusterId: before });
     const problem = this.#problemOf(target);
     if (problem !== undefined) return problem;
     for (const other of this.#targets.values()) {
@@ -145,7 +150,7 @@ export class TargetClusters {
   }
 
   /** Its cluster may be free for a target that was refused because of it. */
-  #retryDuplicates({ key, clusterId }: TargetCluster): void {
+  #retryDuplicates({ key, clusterId }: Pick<TargetCluster, 'key' | 'clusterId'>): void {
     for (const other of this.#targets.values()) {
       if (other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined) other.retry();
     }
@@ -157,6 +162,7 @@ export class TargetClusters {
     if (target === undefined) return;
     this.#targets.delete(key);
     this.#byNode.delete(target.nodeName);
+    this.#clusterIds.delete(key);
     void target.stop();
     for (const listener of this.#listeners) listener.removed?.(target);
     this.#retryDuplicates(target);

@@ -33,6 +33,7 @@ export class PlacedPods {
   readonly #classes = new Map<string, CountedClass>();
   /** Kinds of pods that have anti-affinity. */
   #antiAffine = 0;
+  #changes = 0;
   readonly #places = new Map<string, { readonly classKey: string; readonly nodeName: string }>();
 
   /** Notes where a pod is; one that was elsewhere, or was labelled otherwise, is moved. */
@@ -44,6 +45,7 @@ export class PlacedPods {
     const counted = this.#classOf(classKey, pod);
     counted.byNode.set(nodeName, (counted.byNode.get(nodeName) ?? 0) + 1);
     this.#places.set(pod.uid, { classKey, nodeName });
+    this.#changes += 1;
   }
 
   /** Forgets a pod that is nowhere any more. */
@@ -52,12 +54,18 @@ export class PlacedPods {
     const counted = this.#classes.get(place?.classKey ?? '');
     if (place === undefined || counted === undefined) return;
     this.#places.delete(uid);
+    this.#changes += 1;
     const left = (counted.byNode.get(place.nodeName) ?? 1) - 1;
     if (left > 0) counted.byNode.set(place.nodeName, left);
     else counted.byNode.delete(place.nodeName);
     if (counted.byNode.size > 0) return;
     this.#classes.delete(place.classKey);
     if (counted.antiAffinity !== undefined) this.#antiAffine -= 1;
+  }
+
+  /** How often a pod has come to a place or left one. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Whether some pod keeps others away: then every pod must be held against all of them. */

@@ -1,4 +1,4 @@
-// The Events that scheduling writes: at most one for each outcome of a pod, so that a burst of pods is no burst of writes (design D8).
+// The Events that scheduling writes: at most one for each outcome of a pod (design D8); those of success are paced, see paced-events-client.ts.
 import { regardingPod, type EventRecord } from '../model/event-record.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
@@ -6,4 +6,25 @@ import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
 /** No target takes the pod; reason as kube-scheduler's, so that whoever looks for it finds ours too. */
 export function failedScheduling(proxy: ProxyPod, rejected: readonly RejectedTarget[]): EventRecord {
   return { regarding: regardingPod(proxy), type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', note: explainRejections(rejected) };
+}
+
+/** What {@link toPlacementRecord} wrote, as far as people are told. */
+interface PlacementRecord {
+  readonly target: string;
+  readonly score: number;
+  readonly not?: Readonly<Record<string, string>>;
+  readonly more?: number;
+}
+
+/** The pod is bound; reason and first words are kube-scheduler's. `record` says why there and not elsewhere. */
+export function scheduled(proxy: ProxyPod, nodeName: string, record: string | undefined): EventRecord {
+  const why = record === undefined ? '' : explainPlacement(JSON.parse(record) as PlacementRecord);
+  const note = `Successfully assigned ${proxy.key} to ${nodeName}${why}`;
+  return { regarding: regardingPod(proxy), type: 'Normal', reason: 'Scheduled', action: 'Binding', note };
+}
+
+function explainPlacement({ target, score, not = {}, more = 0 }: PlacementRecord): string {
+  const reasons = Object.entries(not).map(([other, reason]) => `${other}: ${reason}`);
+  const others = reasons.length === 0 ? '' : `; not ${reasons.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `: ${target} is the best that can take it (score ${score})${others}`;
 }

@@ -18,7 +18,8 @@ import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
-import { failedScheduling } from './placement-event.ts';
+import { PacedEvents } from './paced-events-client.ts';
+import { failedScheduling, scheduled } from './placement-event.ts';
 import { startOverdue } from './overdue-controller.ts';
 import { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
@@ -56,7 +57,7 @@ const REFUSAL_MS = { verdict: 5_000, rejected: 10_000 };
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
   const { proxies, targets, logger } = options;
   const inputs = new PlacementInputs(options.source, logger);
-  const scheduling = new Scheduling(options, inputs);
+  const scheduling = new Scheduling(options, inputs, new PacedEvents(options.events, signal));
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
@@ -76,8 +77,10 @@ class Scheduling {
   readonly #options: SchedulingOptions;
   readonly state: ObservedState;
   readonly #chooser: TargetChooser;
+  readonly #successes: EventSink;
 
-  constructor(options: SchedulingOptions, inputs: PlacementInputs) {
+  constructor(options: SchedulingOptions, inputs: PlacementInputs, successes: EventSink) {
+    this.#successes = successes;
     this.#options = options;
     this.state = new ObservedState({ ...options, inputs });
     this.#chooser = new TargetChooser(options, this.state);
@@ -109,7 +112,7 @@ class Scheduling {
       case 'choose-target':
         return this.#chooseTarget(proxy, memory, signal);
       case 'bind':
-        return this.#bind(memory, withPlacementRecord(step.plan, memory.placement), signal);
+        return this.#bind(proxy, memory, step, signal);
       case 'withdraw':
         if (step.refusal !== undefined) memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
         await this.#withdraw(step, signal);
@@ -182,11 +185,12 @@ class Scheduling {
     return { kind: 'requeue-after', ms: 0 };
   }
 
-  async #bind(memory: PodMemory, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+  async #bind(proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
     if (memory.bindSent) return DONE;
     memory.bindSent = true;
     try {
-      await executePlan(this.#options.source, plan, signal);
+      await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
+      this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
       // The pod has gone, or has its node already: the watch tells which.

@@ -14,12 +14,13 @@ import { toPlacementRecord } from './explain.ts';
 import { isLocal, requirementsIn } from './filters.ts';
 import { groupDoesNotFit, tooFewMembers } from './group-rejections.ts';
 import type { ObservedState } from './observed-state-client.ts';
-import { rulesFor } from './placement-rules.ts';
+import { rulesFor, type PolicyBook } from './placement-rules.ts';
 import { toPodToSchedule } from './placement-wishes.ts';
 import { SCALE_UP_PATIENCE_MS } from './placement.ts';
 import type { GroupStanding } from './pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
+import type { TargetSnapshot } from './snapshot.ts';
 import type { NodeRequirements } from './target-capacity.ts';
 
 /** What a chooser works with. */
@@ -57,11 +58,44 @@ export type Choice =
 
 type IncompleteGroup = Extract<GroupStanding, { readonly kind: 'incomplete' }>;
 
+/** A place for a member of a group. */
+interface MemberPlace {
+  readonly member: ProxyPod;
+  readonly answer: Chosen;
+}
+
+/** What a group was tried on when it found too few places. */
+interface TriedGroup {
+  readonly unplaced: number;
+  readonly fit: number;
+  readonly targets: readonly TargetSnapshot[];
+  /** How far capacity had changed. */
+  readonly mark: number;
+  readonly policies: PolicyBook;
+  /** How often pods had changed their places. */
+  readonly placed: number;
+  /** When a refusal or a wait of a member ends, in ms of a monotonic clock. */
+  readonly retryAt: number;
+}
+
+/** Groups remembered at most before all are forgotten. */
+const MOST_TRIED = 1_000;
+
+function groupKeyOf({ namespace, group }: ProxyPod): string {
+  return `${namespace}/${group?.name ?? ''}`;
+}
+
+function retryAt(at: number): { readonly retryMs?: number } {
+  return at === Infinity ? {} : { retryMs: Math.max(0, at - performance.now()) };
+}
+
 /** Chooses targets. */
 export class TargetChooser {
   readonly #options: ChooserOptions;
   readonly #state: ObservedState;
   readonly #decisions = new DecisionCache();
+  /** Groups that found too few places, by namespace and name. */
+  readonly #tried = new Map<string, TriedGroup>();
 
   constructor(options: ChooserOptions, state: ObservedState) {
     this.#options = options;
@@ -90,34 +124,53 @@ export class TargetChooser {
     return restored?.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
   }
 
-  /** Finds places for all unplaced members at once, or holds none. */
-  #chooseForGroup(proxy: ProxyPod, memory: PodMemory, { unplaced, needed }: IncompleteGroup): Choice {
-    const places: { readonly member: ProxyPod; readonly answer: Chosen }[] = [];
-    let own: Choice = { kind: 'later' };
-    for (const { key, uid } of unplaced) {
-      const member = this.#options.proxies.get(key);
-      if (member === undefined || member.uid !== uid) continue;
-      const answer = this.#decide(member, this.#state.memoryOf(uid));
-      if (uid === proxy.uid) own = answer;
-      if (answer.kind !== 'chosen') continue;
-      this.#state.tryPlace(answer.target, member, answer.requirements);
-      places.push({ member, answer });
+  /** Finds places for all unplaced members at once, or holds none. While nothing has changed since it held none, it is not tried again for each of them. */
+  #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
+    const { unplaced, needed } = incomplete;
+    const tried = this.#tried.get(groupKeyOf(proxy));
+    if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
+      return { kind: 'none', isLocal: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)], ...retryAt(tried.retryAt) };
     }
+    const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
     if (places.length < needed) {
       for (const { member, answer } of places) this.#state.undoPlace(answer.target, member);
       this.#state.enqueueAll(this.#state.groups.fail(proxy.uid));
-      return { kind: 'none', isLocal: false, rejected: [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])] };
+      this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
+      const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
+      return { kind: 'none', isLocal: false, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of places) this.#reserve(member, answer);
     return memory.reserved === undefined ? own : { kind: 'reserved' };
   }
 
-  /** Holds a place for the pod, and remembers why there. */
-  hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
-    const memory = this.#state.memoryOf(proxy.uid);
-    memory.placement = placement;
-    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_PATIENCE_MS : 0;
-    this.#state.assume(target, proxy, requirements);
+  /** Holds a place for each member that finds one, for as long as this decision takes. `own` is the answer for `proxy`. */
+  #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): { readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number } {
+    const places: MemberPlace[] = [];
+    let own: Choice = { kind: 'later' };
+    let retriedAt = Infinity;
+    for (const { key, uid } of unplaced) {
+      const member = this.#options.proxies.get(key);
+      if (member === undefined || member.uid !== uid) continue;
+      const answer = this.#decide(member, this.#state.memoryOf(uid));
+      if (uid === proxy.uid) own = answer;
+      if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt = Math.min(retriedAt, performance.now() + answer.retryMs);
+      if (answer.kind !== 'chosen') continue;
+      this.#state.tryPlace(answer.target, member, answer.requirements);
+      places.push({ member, answer });
+    }
+    return { places, own, retriedAt };
+  }
+
+  #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
+    const { views, world } = this.#state;
+    if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
+    this.#tried.set(groupKeyOf(proxy), { ...found, targets: views.snapshots(), mark: views.changes.mark, policies: world.policies, placed: world.placed.changes });
+  }
+
+  #isUnchanged({ unplaced, targets, mark, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number): boolean {
+    const { views, world } = this.#state;
+    const isSameCapacity = targets === views.snapshots() && mark === views.changes.mark;
+    return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow && performance.now() < until;
   }
 
   #reserve(member: ProxyPod, chosen: Chosen): void {

@@ -12,7 +12,7 @@ import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
 import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
 import type { PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -94,6 +94,9 @@ describe('require and forbid', () => {
     const record = JSON.parse(podNamed('eu-1')?.metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '{}') as Record<string, unknown>;
     assert.equal(record['target'], 'ClusterTarget/target-1');
     assert.deepEqual(record['not'], { 'ClusterTarget/target-2': 'PolicyRequires' });
+    const events = await new WatchedCollection<KubernetesObject & { readonly reason?: string; readonly note?: string }>(world.source.client, EVENTS, { namespace: NAMESPACE }).start(world.signal);
+    const [told] = await events.until('an event tells of it', (all) => all.some(({ reason }) => reason === 'Scheduled'));
+    assert.match(told?.note ?? '', /^Successfully assigned placed\/eu-\d to admiralty-target-1-?\w*: ClusterTarget\/target-1 is the best.*; not ClusterTarget\/target-2: PolicyRequires$/);
   });
 
   it('place nothing when no target is left, until the policy is changed', async () => {

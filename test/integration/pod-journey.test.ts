@@ -239,9 +239,11 @@ describe('a target that cannot be used', () => {
     const { spec } = await world.source.client.get<ClusterTarget>(CLUSTER_TARGETS, { name: 'target-2' });
     await world.source.client.delete(CLUSTER_TARGETS, { name: 'target-2' });
     await saysOf('no-secret', 'Ready');
-    await world.source.client.delete(CLUSTER_TARGETS, { name: 'no-secret' });
     await world.source.client.apply(CLUSTER_TARGETS, { metadata: { name: 'target-2' }, spec } as ClusterTarget, MANAGER);
+    await saysOf('target-2', 'DuplicateCluster');
+    await giveSecret('no-secret', world.source); // its cluster is free again
     await saysOf('target-2', 'Ready');
+    await world.source.client.delete(CLUSTER_TARGETS, { name: 'no-secret' });
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failedScheduling } from '../../../scheduler/placement-event.ts';
+import { failedScheduling, scheduled } from '../../../scheduler/placement-event.ts';
 import { aProxyRecord, frozen } from '../../support/builders.ts';
 
 describe('failedScheduling', () => {
@@ -14,4 +14,19 @@ describe('failedScheduling', () => {
   });
 
   it('says what to do where there is no target', () => assert.match(failedScheduling(aProxyRecord(), []).note, /isthmus peer/));
+});
+
+describe('scheduled', () => {
+  const record = { target: 'ClusterTarget/a', score: 0.912, not: { 'ClusterTarget/b': 'NoNodes', 'ClusterTarget/c': 'Cordoned' }, more: 3 };
+
+  it('names the node, the target with its score, and why not the others', () => {
+    const event = scheduled(frozen(aProxyRecord()), 'admiralty-a', JSON.stringify(record));
+    assert.deepEqual([event.type, event.reason, event.action, event.regarding.uid], ['Normal', 'Scheduled', 'Binding', 'proxy-uid']);
+    assert.equal(event.note, 'Successfully assigned team-a/web to admiralty-a: ClusterTarget/a is the best that can take it (score 0.912); not ClusterTarget/b: NoNodes, ClusterTarget/c: Cordoned and 3 more');
+  });
+
+  it('says less where there was no choice, or the reasons are not known any more', () => {
+    assert.match(scheduled(aProxyRecord(), 'n', JSON.stringify({ target: 'ClusterTarget/a', score: 1 })).note, /to n: ClusterTarget\/a is the best that can take it \(score 1\)$/);
+    assert.match(scheduled(aProxyRecord(), 'n', undefined).note, /^Successfully assigned team-a\/web to n$/);
+  });
 });
