@@ -161,6 +161,14 @@ export class TargetChooser {
     return { places, own, retriedAt };
   }
 
+  /** Holds a place for the pod, and remembers why there. */
+  hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
+    const memory = this.#state.memoryOf(proxy.uid);
+    memory.placement = placement;
+    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_PATIENCE_MS : 0;
+    this.#state.assume(target, proxy, requirements);
+  }
+
   #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
     const { views, world } = this.#state;
     if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
