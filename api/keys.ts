@@ -122,5 +122,7 @@ export const SIGNING_KEYS_SECRET = 'isthmus-signing-keys';
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /** Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by peering. */
 export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
+/** ConfigMap of the install namespace with the scheduler's weights and place; written by the scheduler, read by `isthmus explain` and `isthmus plan`. */
+export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
 /** The one ClusterSummary of a cluster. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';

@@ -1,7 +1,7 @@
 // What the scheduler knows, gathered once for a command: the same shells observe, and the same functions decide.
-import { PROXY_SCHEDULER } from '../api/keys.ts';
+import { PROXY_SCHEDULER, SCHEDULER_SETTINGS_CONFIG_MAP } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
-import { PODS } from '../api/resource-types.ts';
+import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
@@ -12,6 +12,7 @@ import { createLogger } from '../process/logger.ts';
 import { ObservedState } from '../scheduler/observed-state-client.ts';
 import { PlacementInputs } from '../scheduler/placement-inputs-client.ts';
 import type { PlacementWorld } from '../scheduler/placement-wishes.ts';
+import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../scheduler/scheduler-settings.ts';
 import type { TargetSnapshot } from '../scheduler/snapshot.ts';
 
 /** Which cluster, and how it is asked. */
@@ -46,13 +47,19 @@ export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveW
     const sourceId = await readClusterId(cluster.client, signal);
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
-    await untilGathered(observed, running);
-    return await use({ cluster, sourceId, targets: observed.state.views.snapshots(), world: observed.state.world });
+    const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
+    return await use({ cluster, sourceId, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings } });
   } finally {
     ended.abort();
     await following;
     await cluster.client.transport.close();
   }
+}
+
+/** As the installation's scheduler was told; as by default where that cannot be read. */
+async function readSettings({ client }: OpenCluster, namespace: string, signal: AbortSignal): Promise<SchedulerSettings> {
+  const found = await client.get<SettingsConfigMap>(CONFIG_MAPS, { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, signal).catch(() => undefined);
+  return found === undefined ? {} : readSettingsConfigMap(found);
 }
 
 interface Observed {

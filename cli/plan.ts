@@ -59,6 +59,8 @@ function recordLive(flags: PlanFlags, signal: AbortSignal): Promise<RecordedWorl
     targets: targets.map(recordTarget),
     policies: world.policies,
     placed: [...world.placed.classes()],
+    ...(world.weights && { weights: world.weights }),
+    ...(world.location && { location: world.location }),
   }), signal);
 }
 

@@ -179,7 +179,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
   const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target };
-  if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
+  if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
   if (runs('delegate-controller')) startDelegateController(shared, signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);

@@ -2,7 +2,7 @@
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
-import { INVITATION_KEY_SECRET, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
+import { INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
@@ -130,6 +130,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...invitationKeyManifests(installNamespace),
     ...leaderElectionManifests(installNamespace),
     ...nodeLeaseManifests(installNamespace),
+    ...schedulerSettingsManifests(installNamespace),
   ];
 }
 
@@ -160,6 +161,18 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
   return [
     role(installNamespace, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch'])]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
+  ];
+}
+
+/** The scheduler shows which weights it was given. */
+function schedulerSettingsManifests(installNamespace: string): readonly KubernetesObject[] {
+  const name = 'isthmus-scheduler';
+  return [
+    role(installNamespace, name, [
+      rule('', ['configmaps'], ['create']), // a create cannot be limited to a name
+      onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
+    ]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
 }
 

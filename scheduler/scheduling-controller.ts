@@ -3,7 +3,9 @@
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
+import { CONFIG_MAPS } from '../api/resource-types.ts';
 import type { Plan } from '../model/plan.ts';
+import { messageOf } from '../process/errors.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -27,6 +29,7 @@ import { startPolicyStatus } from './policy-status-controller.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
+import { toSettingsConfigMap } from './scheduler-settings.ts';
 import { TargetChooser } from './target-chooser-client.ts';
 
 /** What the scheduler works with. */
@@ -42,12 +45,15 @@ export interface SchedulingOptions {
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   readonly logger: Logger;
+  /** Namespace that Isthmus is installed in. */
+  readonly installNamespace: string;
   /** Weights of scores and where the source is, as the installation says. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
   /** Where decisions are written down with what they were made on. */
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
 }
 
+const FIELD_MANAGER = 'isthmus-scheduler';
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
 const CONCURRENCY = 1_000;
 /** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
@@ -65,6 +71,16 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   startOverdue({ source: options.source, proxies, state: scheduling.state, logger, ready }, signal);
   startPolicyStatus({ source: options.source, inputs, logger }, signal);
   void inputs.run(signal);
+  void publishSettings(options, signal);
+}
+
+/** For `isthmus explain` and `isthmus plan`; placement does not wait for it, and works without. */
+async function publishSettings({ source, placement = {}, installNamespace, logger }: SchedulingOptions, signal: AbortSignal): Promise<void> {
+  try {
+    await source.apply(CONFIG_MAPS, toSettingsConfigMap(placement, installNamespace), FIELD_MANAGER, signal);
+  } catch (error) {
+    if (!signal.aborted) logger.warn({ error: messageOf(error) }, 'the settings of the scheduler could not be published');
+  }
 }
 
 /** A candidate on its way. */

@@ -36,7 +36,10 @@ export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal)
   };
   proxies.onChange((_key, before, after) => enqueueIfRemoved(targets.byNode(after?.nodeName ?? before?.nodeName ?? '')));
   targets.listen({
-    sessionOpened: (target, session) => session.chaperons.onChange(() => enqueueIfRemoved(target)),
+    sessionOpened: (target, { chaperons, delegates }) => {
+      chaperons.onChange(() => enqueueIfRemoved(target));
+      delegates.onChange(() => enqueueIfRemoved(target));
+    },
     changed: (target) => controller.enqueue(target.key),
   });
 }
@@ -62,11 +65,12 @@ async function reconcileRemoval(key: string, options: RemovalOptions, signal: Ab
 
 /** Pods that are on their way to the target; undefined while it has not been heard. */
 function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['proxies']): number | undefined {
-  if (session?.chaperons.hasSynced !== true) return undefined;
-  return [...session.chaperons.records()].filter(({ parentKey, parentUid }) => {
+  if (session?.hasSynced !== true) return undefined;
+  const there = [...session.chaperons.records(), ...session.delegates.records()].filter(({ parentKey, parentUid }) => {
     const proxy = proxies.get(parentKey);
     return proxy?.uid === parentUid && proxy.nodeName === undefined;
-  }).length;
+  });
+  return new Set(there.map(({ parentUid }) => parentUid)).size;
 }
 
 async function evictAll(keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal): Promise<ReconcileResult> {

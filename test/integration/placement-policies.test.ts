@@ -12,7 +12,7 @@ import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
 import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
 import type { PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -292,6 +292,17 @@ describe('isthmus explain', () => {
     const found = JSON.parse(await explain('pod/runs', '-o', 'json')) as { chosen: string; margin: { over: string; by: string }; recorded: { target: string } };
     assert.deepEqual([found.chosen, found.margin.over, found.margin.by, found.recorded.target], ['ClusterTarget/target-1', 'ClusterTarget/target-2', 'tier', 'ClusterTarget/target-1']);
     assert.match(await explain('runs', '-o', 'wide'), /→ ClusterTarget\/target-1 {2}score [\d.]+\n {2}✓ Policy|→ ClusterTarget\/target-1 {2}score [\d.]+\n {2}✓ Available/);
+  });
+
+  it('knows the weights that the scheduler runs with', async () => {
+    const at = { namespace: 'isthmus-system', name: 'isthmus-scheduler' };
+    const setWeights = (scoreWeights: string) => world.source.client.patch(CONFIG_MAPS, at, { patchType: 'merge', patch: { data: { scoreWeights } } });
+    await create(aPod('weighed'));
+    await runs('weighed');
+    await setWeights('mostAllocated=7'); // as if it had been started so
+    const { targets } = JSON.parse(await explain('pod/weighed', '-o', 'json')) as { targets: { scores?: { name: string; weight: number }[] }[] };
+    await setWeights('');
+    assert.equal(targets[0]?.scores?.find(({ name }) => name === 'mostAllocated')?.weight, 7);
   });
 
   it('says which pod there is not', async () => {
