@@ -1,6 +1,7 @@
 // P5: how often the target that is chosen first takes the pod. A simulation with a seed: targets with mixed nodes, filled by pods of
 // their own that come and go unseen between two summaries; each target's scheduler puts pods on the node with most of itself free.
-// The oracle knows all nodes as they are: a pod that no target could have taken when it arrived counts for nobody.
+// The oracle knows all nodes as they are when the pod's turn comes, with the pods that were sent before it on them: a pod that no target
+// could take then counts for nobody, one that was sent nowhere though some target could counts as lost.
 import type { Pod } from '../api/core.ts';
 import { toClusterSummary } from '../delegate-controller/cluster-summary.ts';
 import { NodeGrouper } from '../delegate-controller/node-groups.ts';
@@ -54,7 +55,8 @@ export const FIRST_CHOICE: Benchmark = {
 interface Sent {
   readonly uid: string;
   readonly requirements: NodeRequirements;
-  readonly target: SimulatedTarget;
+  /** Missing when it was sent nowhere: no target seemed to have room. */
+  readonly target?: SimulatedTarget;
   readonly arrivesAt: number;
 }
 
@@ -105,10 +107,6 @@ class SimulatedTarget {
     return total > 0 ? used / total : 1;
   }
 
-  couldTake(requests: ResourceAmounts): boolean {
-    return this.#roomiest(requests) !== undefined;
-  }
-
   summary(): ReturnType<typeof toClusterSummary> {
     return toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: `${this.#version}` });
   }
@@ -142,9 +140,7 @@ function simulate({ seed, fill }: { readonly seed: number; readonly fill: number
     const now = tick * TICK_MS;
     if (now % SUMMARY_MS === 0) for (const target of targets) world.views.publish(target.key, target.summary());
     for (let i = 0; i < (arrivals[tick] ?? 0); i += 1) {
-      const chosen = choose(world, { uid: `${tick}-${i}`, pod: randomPod(i, random), now });
-      if (typeof chosen === 'string') count[chosen] += 1;
-      else sent.push(chosen);
+      sent.push(choose(world, { uid: `${tick}-${i}`, pod: randomPod(i, random), now }));
     }
     for (const target of targets) target.churn(random, tick);
     for (let next = sent[0]; next !== undefined && next.arrivesAt <= now; next = sent[0]) {
@@ -161,23 +157,22 @@ interface World {
   readonly decisions: DecisionCache;
 }
 
-function choose({ targets, views, decisions }: World, { uid, pod, now }: { readonly uid: string; readonly pod: Pod; readonly now: number }): Sent | 'lost' | 'nobody' {
+function choose({ targets, views, decisions }: World, { uid, pod, now }: { readonly uid: string; readonly pod: Pod; readonly now: number }): Sent {
   const requirements = decisions.share(toRequirements(pod.spec));
   const decision = decisions.decide({ namespace: 'team-a', requirements, refusals: new Map() }, views.snapshots(), views.changes);
   const target = decision.kind === 'chosen' ? targets.find(({ key }) => key === decision.target.key) : undefined;
-  if (target === undefined) return targets.some((each) => each.couldTake(requirements.requests)) ? 'lost' : 'nobody';
-  views.assume(target.key, uid, requirements);
-  return { uid, requirements, target, arrivesAt: now + VERDICT_MS };
+  if (target !== undefined) views.assume(target.key, uid, requirements);
+  return { uid, requirements, ...(target !== undefined && { target }), arrivesAt: now + VERDICT_MS };
 }
 
 function judge({ views, targets }: World, { uid, requirements, target }: Sent): 'taken' | 'lost' | 'nobody' {
-  const version = target.place(podOf(requirements));
-  if (version !== undefined) {
+  const version = target?.place(podOf(requirements));
+  if (target !== undefined && version !== undefined) {
     views.scheduled(target.key, uid, `${version}`);
     return 'taken';
   }
-  views.release(target.key, uid);
-  return targets.some((each) => each.couldTake(requirements.requests)) ? 'lost' : 'nobody';
+  if (target !== undefined) views.release(target.key, uid);
+  return targets.some((each) => each.place(podOf(requirements)) !== undefined) ? 'lost' : 'nobody'; // a hole is there for one pod, not for all that wait
 }
 
 function randomPod(index: number, random: RandomSource): Pod {
