@@ -124,5 +124,7 @@ export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
 /** ConfigMap of the install namespace with the scheduler's weights and place; written by the scheduler, read by `isthmus explain` and `isthmus plan`. */
 export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
+/** Secret of the install namespace with a serving certificate that others make, cert-manager say, under the name that its role lets the webhook read. */
+export const GIVEN_CERTIFICATE_SECRET = 'isthmus-cert';
 /** The one ClusterSummary of a cluster. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';

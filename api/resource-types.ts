@@ -94,10 +94,12 @@ export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'Resourc
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 
-/** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as its address and CA are concerned. */
+/** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as address, CA and failure policy are concerned. */
 export interface MutatingWebhookConfiguration extends KubernetesObject {
   readonly webhooks?: readonly {
     readonly name: string;
+    /** What becomes of an object while the webhook cannot be asked: `Fail`, the default, or `Ignore`. */
+    readonly failurePolicy?: string;
     readonly clientConfig: {
       /** Base64 of the PEM bundle that the API server checks the webhook's certificate against. */
       readonly caBundle?: string;

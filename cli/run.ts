@@ -45,6 +45,7 @@ interface CertificateFlags {
 }
 
 interface RunOptions extends CertificateFlags {
+  readonly webhookClientCaFile?: string;
   readonly webhookDrainSeconds: number;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -78,6 +79,7 @@ export function runCommand(): Command {
     .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
     .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
+    .option('--webhook-client-ca-file <file>', 'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port')
     .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
     .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
     .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
@@ -193,8 +195,8 @@ async function serveHealth({ healthHost, healthPort }: RunOptions, checks: Ready
 }
 
 function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'signingKeys' | 'logger'> {
-  const { namespace, webhookHost, webhookPort, webhookDrainSeconds } = options;
-  return { installNamespace: namespace, host: webhookHost, port: webhookPort, drainMs: webhookDrainSeconds * 1_000, certificates: certificateSource(options) };
+  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds } = options;
+  return { installNamespace: namespace, host: webhookHost, port: webhookPort, clientAuthorityFile: webhookClientCaFile, drainMs: webhookDrainSeconds * 1_000, certificates: certificateSource(options) };
 }
 
 /** Where the webhook's certificate comes from. Throws AppError `BadInput` when the options name two sources or half of one. */

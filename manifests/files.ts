@@ -5,7 +5,7 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { customResourceDefinitions } from './crds.ts';
 import { installNamespaceManifest } from './install.ts';
 import { rbacManifests } from './rbac.ts';
-import { targetsWebhookConfiguration, webhookConfiguration } from './webhook-configuration.ts';
+import { validatingWebhookConfiguration, webhookConfiguration } from './webhook-configuration.ts';
 
 /** A generated file; `path` is relative to the folder `manifests`. */
 export interface ManifestFile {
@@ -26,7 +26,7 @@ export function manifestFiles(): readonly ManifestFile[] {
   return [
     ...customResourceDefinitions().map((crd) => toFile(`crds/${crd.spec.names.plural}.yaml`, [crd])),
     toFile('rbac.yaml', [installNamespaceManifest(installNamespace), ...rbacManifests(installNamespace)]),
-    toFile('webhook-configuration.yaml', [targetsWebhookConfiguration({ installNamespace }), webhookConfiguration({ installNamespace })]),
+    toFile('webhook-configuration.yaml', [validatingWebhookConfiguration({ installNamespace }), webhookConfiguration({ installNamespace })]),
   ];
 }
 

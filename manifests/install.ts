@@ -4,7 +4,7 @@ import { NAMESPACE_OPT_IN_LABEL } from '../api/keys.ts';
 import { customResourceDefinitions } from './crds.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import { rbacManifests } from './rbac.ts';
-import { targetsWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
+import { validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
 
 /** What an installation depends on: its namespace and where its webhook is reached. */
 export type InstallOptions = WebhookAddress;
@@ -20,7 +20,7 @@ export function installManifests(options: InstallOptions): readonly KubernetesOb
     installNamespaceManifest(options.installNamespace),
     ...customResourceDefinitions(),
     ...rbacManifests(options.installNamespace),
-    targetsWebhookConfiguration(options),
+    validatingWebhookConfiguration(options),
     webhookConfiguration(options),
   ];
 }

@@ -2,7 +2,7 @@
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
-import { INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
+import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
@@ -34,6 +34,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
       rule('admissionregistration.k8s.io', ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'], [...READ, 'patch']),
       [WEBHOOK_CONFIGURATION_NAME],
     ),
+    rule('events.k8s.io', ['events'], ['create', 'patch']), // a certificate that cannot be used, elected pods that passed it by
+    rule('', ['pods', 'namespaces'], ['list']), // elected pods that passed it by while it was away
   ],
   'isthmus-scheduler': [
     ...USE_TARGETS,
@@ -141,6 +143,7 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
     role(installNamespace, name, [
       rule('', ['secrets'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET]),
+      onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
     ]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];

@@ -3,7 +3,7 @@
 // The certificate authority is left out: the webhook process owns that field and writes it by itself.
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
-import { ADMIRALTY_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
@@ -12,10 +12,6 @@ export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
 /** Path that the webhook serves, as Admiralty 0.17's. */
 export const WEBHOOK_PATH = '/mutate--v1-pod';
-/** Name of the one webhook that validates (Cluster)Targets. */
-export const TARGETS_WEBHOOK_NAME = 'targets.isthmus.multicluster.admiralty.io';
-/** Path that the webhook serves for them. */
-export const TARGETS_WEBHOOK_PATH = '/validate--targets';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -68,27 +64,38 @@ function podWebhook(address: WebhookAddress) {
   };
 }
 
+/** What is validated, by the name of its webhook; what is wrong already must not keep anybody from labelling or deleting it. */
+const VALIDATIONS = [
+  {
+    name: 'targets', path: '/validate--targets', apiGroup: ADMIRALTY_GROUP, resources: ['targets', 'clustertargets'],
+    asked: { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' },
+  },
+  { name: 'resourceshares', path: '/validate--resourceshares', apiGroup: ISTHMUS_GROUP, resources: ['resourceshares'] },
+] as const;
+const SPEC_CHANGED = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
+
 /**
- * The ValidatingWebhookConfiguration for what the schemas' CEL cannot say. It is asked only about targets with a regular
- * expression, and never in the way (`Ignore`): the controllers report what is wrong with a target as well.
+ * The ValidatingWebhookConfiguration for what the schemas' CEL cannot say (it says everything about policies and sources). It is asked only when a spec changes, and is never in the way
+ * (`Ignore`): the controllers report what is wrong as well.
  */
-export function targetsWebhookConfiguration(address: WebhookAddress): WebhookConfiguration {
-  const webhook = {
-    name: TARGETS_WEBHOOK_NAME,
-    clientConfig: clientConfig(address, TARGETS_WEBHOOK_PATH),
-    rules: [
-      { operations: ['CREATE', 'UPDATE'], apiGroups: [ADMIRALTY_GROUP], apiVersions: ['v1alpha1'], resources: ['targets', 'clustertargets'], scope: '*' },
-    ],
-    matchConditions: [{ name: 'has-expression', expression: 'has(object.spec.excludedLabelsRegexp)' }],
-    failurePolicy: 'Ignore',
-    matchPolicy: 'Equivalent',
-    ...COMMON,
-  };
+export function validatingWebhookConfiguration(address: WebhookAddress): WebhookConfiguration {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
     metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
-    webhooks: [webhook],
+    webhooks: VALIDATIONS.map((validation) => validatingWebhook(validation, address)),
+  };
+}
+
+function validatingWebhook({ name, path, apiGroup, resources, ...validation }: (typeof VALIDATIONS)[number], address: WebhookAddress) {
+  return {
+    name: `${name}.isthmus.multicluster.admiralty.io`,
+    clientConfig: clientConfig(address, path),
+    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
+    matchConditions: ['asked' in validation ? validation.asked : undefined, SPEC_CHANGED].filter((condition) => condition !== undefined),
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    ...COMMON,
   };
 }
 

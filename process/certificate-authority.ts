@@ -28,8 +28,8 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' } as const;
 const provider: webcrypto.Crypto = webcrypto;
 const msPerDay = 86_400_000;
-/** Certificates begin this long before `now`, so that a reader whose clock is slightly behind accepts them. */
-const backdatedMs = 60_000;
+/** Certificates begin this long before `now`, so that a reader whose clock is behind by an hour accepts them. */
+const backdatedMs = 70 * 60_000;
 
 /** A positive serial number of 127 random bits, in hexadecimal (RFC 5280 §4.1.2.2 allows 20 octets). */
 function serialNumber(): string {
@@ -94,7 +94,7 @@ export class CertificateAuthority {
     this.#signingKey = signingKey;
   }
 
-  /** Issues a new key and a certificate for it, valid from a minute before `now`, never beyond the authority's own end. */
+  /** Issues a new key and a certificate for it, valid from 70 minutes before `now`, never beyond the authority's own end. */
   async issue(request: CertificateRequest, now: Date): Promise<KeyPair> {
     const keys = await newKeys();
     const wanted = validity(request.days, now);
@@ -120,7 +120,7 @@ export class CertificateAuthority {
   }
 }
 
-/** Makes a new self-signed authority named `commonName`, valid for `days` from a minute before `now`. */
+/** Makes a new self-signed authority named `commonName`, valid from 70 minutes before `now` until `days` after it. */
 export async function createAuthority(commonName: string, days: number, now: Date): Promise<CertificateAuthority> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(

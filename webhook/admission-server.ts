@@ -1,8 +1,10 @@
 // Shell of admission: HTTPS in, the pure answer out. It takes on what it can answer in time, turns the rest away, and ends without
 // cutting a review off. It has no side effects, so a dry run is the same as any other request.
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
@@ -14,12 +16,16 @@ import { answerFailure, answerReview, parseReview, printReview, type AdmissionRe
 import { admitPod } from './admit-pod.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
+import { tlsSettings } from './tls-server.ts';
+import { validateShare } from './validate-share.ts';
 import { validateTarget } from './validate-target.ts';
 
 /** Path of pods that the webhook configuration names (Admiralty's). */
 export const ADMISSION_PATH = '/mutate--v1-pod';
 /** Path of (Cluster)Targets. */
 export const TARGETS_PATH = '/validate--targets';
+/** Path of ResourceShares. */
+export const SHARES_PATH = '/validate--resourceshares';
 
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
@@ -42,12 +48,14 @@ export interface AdmissionServerOptions {
   /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
   readonly drainMs?: number;
   readonly limits?: RequestLimits;
+  /** PEM of the authority whose certificates clients must have; without it anybody may ask. */
+  readonly clientAuthority?: string;
 }
 
 /** A listening server; `port` is the real one when 0 was asked for. */
 export interface AdmissionServer {
   readonly port: number;
-  /** New connections get this certificate, open ones keep theirs. A pair that does not fit is refused, and the old one stays: false. */
+  /** New connections get this certificate, open ones end with their next answer. A pair that does not fit is refused, and the old one stays: false. */
   useCertificate(pair: CertificatePair): boolean;
   /** Answers what has begun, then ends; later calls wait for the first. */
   close(): Promise<void>;
@@ -63,6 +71,7 @@ const DECISIONS: Readonly<Record<string, Decide>> = {
     return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
   },
   [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
+  [SHARES_PATH]: ({ request }) => validateShare(request.object),
 };
 
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
@@ -76,13 +85,16 @@ class Admissions implements AdmissionServer {
   readonly #options: AdmissionServerOptions;
   readonly #app: FastifyInstance<HttpsServer>;
   readonly #budget: RequestBudget;
+  readonly #connections = new Set<Socket>();
+  /** Connections that began with a certificate that is not in use any more. */
+  #outdated = new WeakSet<Socket>();
   #closing: Promise<void> | undefined;
 
   constructor(options: AdmissionServerOptions) {
     this.#options = options;
     this.#budget = new RequestBudget(options.limits ?? LIMITS);
     this.#app = fastify({
-      https: { ...tlsOptions(options.certificate), ...DEADLINES },
+      https: { ...tlsSettings(options.certificate, options.clientAuthority), ...DEADLINES },
       return503OnClosing: false,
       bodyLimit: BODY_LIMIT,
       requestTimeout: DEADLINES.requestTimeout,
@@ -90,7 +102,12 @@ class Admissions implements AdmissionServer {
     });
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
-    this.#app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+    // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.
+    this.#app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''));
+    this.#app.server.on('secureConnection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     this.#app.addHook('onRequest', (request, reply, done) => {
       if (this.#take(request, reply)) done();
     });
@@ -124,8 +141,9 @@ class Admissions implements AdmissionServer {
       return false;
     }
     const { server } = this.#app;
-    server.setSecureContext(tlsOptions(pair));
+    server.setSecureContext(tlsSettings(pair, this.#options.clientAuthority));
     server.setTicketKeys(randomBytes(48)); // sessions of the old certificate are not resumed
+    this.#outdated = new WeakSet(this.#connections);
     metrics.certificate('used', expiryOf(pair));
     logger.info({ notAfter: new Date(expiryOf(pair)).toISOString() }, 'serving certificate in use');
     return true;
@@ -171,6 +189,8 @@ class Admissions implements AdmissionServer {
       ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
       : this.#answer(parsed.apiVersion, parsed, (asked) => decide(asked, known));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
+    // With its answer, and not before: a connection that is closed while it is idle may have a request on its way.
+    if (this.#outdated.has(request.raw.socket)) reply.header('connection', 'close');
     return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
   }
 
@@ -193,8 +213,4 @@ class Admissions implements AdmissionServer {
     const { registry } = this.#options.metrics;
     await reply.type(registry.contentType).send(await registry.metrics());
   }
-}
-
-function tlsOptions(pair: CertificatePair): { readonly cert: string; readonly key: string; readonly minVersion: 'TLSv1.2' } {
-  return { cert: pair.certificate, key: pair.key, minVersion: 'TLSv1.2' };
 }

@@ -1,15 +1,20 @@
 // The webhook as one part of a process: keys for manifests, a serving certificate from one of three sources, the server.
+import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { ApiError } from '../kubernetes/api-error.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { EventRecorder, type EventSink } from '../kubernetes/event-recorder.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
-import { messageOf } from '../process/errors.ts';
+import type { EventRecord } from '../model/event-record.ts';
+import { AppError, messageOf } from '../process/errors.ts';
 import { AdmissionMetrics } from './admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer } from './admission-server.ts';
+import { followMissedPods } from './missed-pods-controller.ts';
 import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
 import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './serving-certificate.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
 /** Where the serving certificate comes from. */
 export type CertificateSource =
@@ -27,6 +32,8 @@ export interface WebhookOptions {
   /** Followed by the caller. */
   readonly signingKeys: SigningKeyStore;
   readonly certificates: CertificateSource;
+  /** File (PEM) of the authority whose certificates clients must have; without it anybody may ask. */
+  readonly clientAuthorityFile?: string | undefined;
   /** How long a closing webhook goes on serving while it calls itself not ready, in ms. */
   readonly drainMs?: number;
   readonly logger: Logger;
@@ -39,26 +46,48 @@ const RETRY_MS = 1_000;
 export async function startWebhook(options: WebhookOptions, signal: AbortSignal): Promise<AdmissionServer> {
   const logger = options.logger.child({ component: 'webhook' });
   await untilKeysAreThere(options.signingKeys, logger, signal);
-  const served = new ServedCertificate(logger);
+  const clientAuthority = await readAuthority(options.clientAuthorityFile);
+  const events = new EventRecorder({ client: options.source, controller: 'isthmus.dev/webhook', logger });
+  void events.run(signal);
+  const served = new ServedCertificate(logger, events);
   const first = served.first(signal);
   startCertificates(options, { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger }, signal);
   const { host, port, signingKeys, drainMs = 0 } = options;
   const server = await startAdmissionServer({
-    host, port, certificate: await first, keys: () => signingKeys.keys, metrics: new AdmissionMetrics(), logger, drainMs,
+    host, port, certificate: await first, keys: () => signingKeys.keys, metrics: new AdmissionMetrics(), logger, drainMs, ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
+  void followMissedPods({ client: options.source, events, logger }, signal);
   return server;
+}
+
+async function readAuthority(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new AppError('StartFailed', `--webhook-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+  });
+  if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new AppError('BadInput', `--webhook-client-ca-file ${file} holds no certificate in PEM.`);
+  return text;
+}
+
+/** Tells users of a pair that cannot be served; what was served before goes on. */
+function certificateRefused(problem: string): EventRecord {
+  const regarding = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', name: WEBHOOK_CONFIGURATION_NAME, uid: '' };
+  const note = `The serving certificate of the webhook that came last is not used: ${problem}. The one before stays in use; correct its Secret or files.`;
+  return { regarding, type: 'Warning', reason: 'CertificateRefused', action: 'Serve', note };
 }
 
 /** Stands between the source of certificates and a server that cannot start without one. */
 class ServedCertificate {
   readonly #logger: Logger;
+  readonly #events: EventSink;
   #server: AdmissionServer | undefined;
   #latest: CertificatePair | undefined;
   #arrived: (pair: CertificatePair) => void = () => undefined;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, events: EventSink) {
     this.#logger = logger;
+    this.#events = events;
   }
 
   /** The first pair that can be used. */
@@ -70,8 +99,9 @@ class ServedCertificate {
   }
 
   serve(pair: CertificatePair): boolean {
-    if (this.#server !== undefined) return this.#server.useCertificate(pair);
     const problem = problemOf(pair);
+    if (problem !== undefined) this.#events.record(certificateRefused(problem));
+    if (this.#server !== undefined) return this.#server.useCertificate(pair);
     if (problem !== undefined) {
       this.#logger.warn({ problem }, 'waiting for a serving certificate that can be used');
       return false;

@@ -44,7 +44,7 @@ const AUTHORITY_LIFE_USED = 1 / 2;
 const LEAF_LIFE_USED = 2 / 3;
 const MAX_CHECK_MS = 3_600_000;
 /** Certificates say that they began so much earlier (process/certificate-authority.ts). */
-const BACKDATED_MS = 60_000;
+const BACKDATED_MS = 70 * 60_000;
 
 /** Decides what to do at `now`, in ms since the epoch. */
 export function planCertificates(state: CertificateState, times: OverlapTimes, now: number): CertificateStep {

@@ -1,13 +1,26 @@
-// What CEL cannot say about a (Cluster)Target: whether its regular expression is one (RE2, as in Admiralty).
+// What CEL cannot say about a (Cluster)Target: whether its regular expression is one (RE2, as in Admiralty), whether amounts are quantities.
 import type { KubernetesObject } from '../api/core.ts';
 import type { TargetSpec } from '../api/cluster-target.ts';
 import { compileLabelPattern } from '../model/label-pattern.ts';
-import { deny, type Admission } from './admission.ts';
+import { deny, type Admission, type Denial } from './admission.ts';
+import { checkQuantities } from './quantity-check.ts';
 
 /** Decides about a (Cluster)Target as the API server sent it. */
 export function validateTarget(target: KubernetesObject): Admission {
-  const expression: unknown = (target as { readonly spec?: TargetSpec }).spec?.excludedLabelsRegexp;
-  if (typeof expression !== 'string') return { kind: 'pass' };
+  const { excludedLabelsRegexp, headroom } = (target as KubernetesObject & { readonly spec: TargetSpec }).spec;
+  return checkPattern(excludedLabelsRegexp) ?? checkHeadroom(headroom) ?? { kind: 'pass' };
+}
+
+function checkPattern(expression: unknown): Denial | undefined {
+  if (typeof expression !== 'string') return undefined;
   const pattern = compileLabelPattern(expression);
-  return pattern.kind === 'pattern' ? { kind: 'pass' } : deny('BadLabelPattern', `spec.excludedLabelsRegexp ${pattern.message}; correct or remove it`);
+  return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `spec.excludedLabelsRegexp ${pattern.message}; correct or remove it`);
+}
+
+function checkHeadroom(headroom: TargetSpec['headroom']): Denial | undefined {
+  for (const [index, { allocatable }] of (headroom ?? []).entries()) {
+    const denial = checkQuantities(allocatable, `spec.headroom[${index}].allocatable`);
+    if (denial !== undefined) return denial;
+  }
+  return undefined;
 }

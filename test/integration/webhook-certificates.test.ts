@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
+import { EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
 import { webhookConfiguration } from '../../manifests/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
 import type { CertificateLives } from '../../webhook/own-certificate-controller.ts';
@@ -74,7 +74,7 @@ function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
 }
 
 describe("the webhook's own certificates", { timeout: 200_000 }, () => {
-  it('are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
+  it('B2-35, B2-37: are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
     const { port } = (await start({ kind: 'own', lives: SHORT })).server;
     const replica = (await start({ kind: 'own', lives: SHORT }, 0)).server;
     await untilAdmitting(world.client);
@@ -129,7 +129,7 @@ const pairOf = (authority: CertificateAuthority): ReturnType<CertificateAuthorit
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe("cert-manager's Secret", { timeout: 60_000 }, () => {
-  it('is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
+  it('B2-36: is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
     const authority = await createAuthority('cert-manager', 1, new Date());
     const data = async (): Promise<object> => {
       const { certificate, key } = await pairOf(authority);
@@ -147,6 +147,8 @@ describe("cert-manager's Secret", { timeout: 60_000 }, () => {
     await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: { 'tls.crt': base64('-----BEGIN CERT') } } });
     await delay(200);
     assert.equal((await served(world.port)).serial, serial, 'half of a pair is not served');
+    const events = await world.client.list(EVENTS, { namespace: 'default' });
+    assert.ok(events.some((event) => (event as { reason?: string }).reason === 'CertificateRefused'), 'and an event says so');
     await world.client.patch(SECRETS, at, { patchType: 'merge', patch: { data: await data() } });
     while ((await served(world.port)).serial === serial) await delay(20);
     await delay(300);
@@ -167,7 +169,7 @@ async function trust(certificate: string): Promise<void> {
 }
 
 describe("the user's files", { timeout: 60_000 }, () => {
-  it('are served as they come under a load of creates: a half-written pair is passed over, a whole one is in use within seconds', async () => {
+  it('B2-36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is in use within seconds', async () => {
     const authority = await createAuthority('user', 1, new Date());
     const files = { certificate: join(world.dir, 'tls.crt'), key: join(world.dir, 'tls.key') };
     const write = async ({ certificate, key }: { certificate: string; key: string }): Promise<void> => {

@@ -1,12 +1,15 @@
 // Admission as a user meets it: pods created through a real API server, read back and compared.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
-import type { Pod, PodSpec } from '../../api/core.ts';
+import type { KubernetesObject, Pod, PodSpec } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, SIGNING_KEYS_SECRET, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, PODS, RESOURCE_SHARES, SECRETS } from '../../api/resource-types.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import { isElected } from '../../model/pod.ts';
 import { sourcePodOf, toProxyPodRecord } from '../../model/proxy-pod.ts';
@@ -81,7 +84,7 @@ describe('a pod of the golden files, created through the API server', { timeout:
 });
 
 describe('the webhook on a real API server', { timeout: 120_000 }, () => {
-  it('elects nobody in a namespace that has not opted in, in its own and in kube-system', async () => {
+  it('C2-7: elects nobody in a namespace that has not opted in, in its own and in kube-system', async () => {
     for (const namespace of [PLAIN_NAMESPACE, DEFAULT_INSTALL_NAMESPACE, 'kube-system']) {
       const { pod } = await createPod(world.client, { ...elected('stays'), metadata: { ...elected('stays').metadata, namespace } });
       assert.deepEqual(pod?.metadata.finalizers ?? [], [], namespace);
@@ -89,13 +92,13 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     }
   });
 
-  it('answers a dry run in the same way and leaves nothing behind', async () => {
+  it('B2-34: answers a dry run in the same way and leaves nothing behind', async () => {
     const { pod } = await createPod(world.client, elected('dry'), { dryRun: 'All' });
     assert.equal(pod?.spec.schedulerName, 'admiralty-proxy');
     await assert.rejects(stored(elected('dry')), (error: unknown) => error instanceof ApiError && error.status === 404);
   });
 
-  it('refuses a copy of a proxy under another name, and a manifest that was edited', async () => {
+  it('C2-8: refuses a copy of a proxy under another name, and a manifest that was edited', async () => {
     const { pod } = await createPod(world.client, elected('original'));
     const annotations = pod!.metadata.annotations!;
     const copy = { metadata: { namespace: ELECTED_NAMESPACE, name: 'copy', annotations }, spec: elected('copy').spec };
@@ -105,7 +108,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     assert.match((await createPod(world.client, forged)).error?.message ?? '', /was changed after the webhook wrote it/);
   });
 
-  it('compresses a manifest that would not fit beside its own annotations, and refuses one that does not fit at all', async () => {
+  it('C2-25: compresses a manifest that would not fit beside its own annotations, and refuses one that does not fit at all', async () => {
     const note = (size: number, text: string): Pod => ({
       ...elected(`large-${size}`),
       metadata: { ...elected(`large-${size}`).metadata, annotations: { [ELECT_ANNOTATION]: '', 'example.com/note': text } },
@@ -126,22 +129,73 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     await replica.stop();
   });
 
-  it('refuses a target whose expression is none, and lets one with a good one pass', async () => {
+  it('refuses a target whose expression is none and a share whose limit is none, and lets good ones pass', async () => {
     const target = (name: string, excludedLabelsRegexp: string): Promise<unknown> =>
       world.client.create(CLUSTER_TARGETS, { metadata: { name }, spec: { self: true, excludedLabelsRegexp } } as never);
     await assert.rejects(target('bad', 'a(?=b)'), /spec.excludedLabelsRegexp is no RE2 expression/);
     await target('good', '^secret/');
+    const share = (name: string, cpu: string): Promise<unknown> =>
+      world.client.create(RESOURCE_SHARES, { metadata: { name }, spec: { source: '*', limits: { cpu } } } as never);
+    await assert.rejects(share('bad', 'ten'), /spec.limits gives "ten" of cpu, which is no quantity/);
+    await share('good', '10');
   });
 
-  it('while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back', async () => {
+  it('B2-32: while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back', async () => {
     await webhook.stop();
     const { error } = await createPod(world.client, elected('refused'));
     assert.equal(error?.status, 500);
     const { annotations: _none, ...metadata } = elected('as-ever').metadata;
     assert.equal((await createPod(world.client, { ...elected('as-ever'), metadata })).pod?.spec.schedulerName, 'default-scheduler');
     assert.ok((await createPod(world.client, { ...elected('elsewhere'), metadata: { ...elected('elsewhere').metadata, namespace: PLAIN_NAMESPACE } })).pod);
+    for (const namespace of [DEFAULT_INSTALL_NAMESPACE, 'kube-system']) {
+      assert.ok((await createPod(world.client, { ...elected('never'), metadata: { ...elected('never').metadata, namespace } })).pod, namespace);
+    }
+    webhook = await world.startWebhook();
+    const since = performance.now();
+    await untilAdmitting(world.client);
+    assert.ok(performance.now() - since < 5_000, 'all is well within five seconds');
+    assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
+  });
+
+  it('B2-33: while it does not answer, costs an elected pod five seconds, and other pods nothing', async () => {
+    await webhook.stop();
+    const silent = createServer().listen(world.port, '127.0.0.1');
+    await once(silent, 'listening');
+    const held: Socket[] = [];
+    silent.on('connection', (socket) => held.push(socket.on('error', () => undefined)));
+    const since = performance.now();
+    const refused = createPod(world.client, elected('held-up'));
+    assert.ok((await createPod(world.client, { ...elected('not-held-up'), metadata: { ...elected('not-held-up').metadata, annotations: {} } })).pod);
+    const others = performance.now() - since;
+    assert.match((await refused).error?.message ?? '', /deadline exceeded|timeout/i);
+    const waited = performance.now() - since;
+    assert.ok(waited > 4_000 && waited < 15_000 && others < waited, `${waited} ms`);
+    for (const socket of held) socket.destroy();
+    silent.close();
+    await once(silent, 'close');
     webhook = await world.startWebhook();
     await untilAdmitting(world.client);
-    assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
+  });
+
+  it('B2-31: with failurePolicy Ignore, a pod that was admitted while it was away runs here, and its user is told; other pods notice nothing', async () => {
+    const policy = (failurePolicy: string): Promise<unknown> =>
+      world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: 'isthmus' }, webhooks: [{ name: 'pods.isthmus.multicluster.admiralty.io', failurePolicy }] } as never, 'test');
+    await policy('Ignore');
+    await webhook.stop();
+    let missed: Pod | undefined;
+    for (let attempt = 0; missed === undefined && attempt < 100; attempt += 1) missed = (await createPod(world.client, elected(`missed-${attempt}`))).pod; // until the API server has seen the policy
+    assert.equal(missed?.spec.schedulerName, 'default-scheduler');
+    webhook = await world.startWebhook();
+    const isTold = async (): Promise<boolean> => {
+      const events = (await world.client.list(EVENTS, { namespace: ELECTED_NAMESPACE })) as readonly (KubernetesObject & { reason?: string; regarding?: { name?: string } })[];
+      return events.some(({ reason, regarding }) => reason === 'NotElected' && regarding?.name === missed?.metadata.name);
+    };
+    const since = performance.now();
+    while (!(await isTold())) {
+      assert.ok(performance.now() - since < 60_000, 'within a minute');
+      await delay(100);
+    }
+    await policy('Fail');
+    await untilAdmitting(world.client);
   });
 });

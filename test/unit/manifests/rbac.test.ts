@@ -28,7 +28,10 @@ const USE_TARGETS = [
 const TABLE: readonly [string, readonly string[]][] = [
   [
     'isthmus-webhook',
-    [...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch')],
+    [
+      ...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch'),
+      ...each('events', 'create', 'patch'), ...each('pods', 'list'), ...each('namespaces', 'list'),
+    ],
   ],
   [
     'isthmus-scheduler',
@@ -140,9 +143,8 @@ describe('bindings', () => {
     assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
-    for (const { verbs, resourceNames } of roleOfWebhook?.rules ?? []) {
-      if (!verbs.includes('create')) assert.deepEqual(resourceNames, ['isthmus-signing-keys', 'isthmus-webhook-certificates']);
-    }
+    const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create')).map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
+    assert.deepEqual(named, [[true, ['isthmus-signing-keys', 'isthmus-webhook-certificates']], [false, ['isthmus-cert']]]);
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
     assert.deepEqual(clusterWide, [...COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE]);
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { targetsWebhookConfiguration, webhookConfiguration } from '../../../manifests/webhook-configuration.ts';
+import { validatingWebhookConfiguration, webhookConfiguration } from '../../../manifests/webhook-configuration.ts';
 
 /** What the API server is to be told, spelled out: whoever changes it must do so here as well. */
 const GOLDEN = {
@@ -62,27 +62,28 @@ describe('webhookConfiguration', () => {
   });
 });
 
-describe('targetsWebhookConfiguration', () => {
-  const [webhook] = targetsWebhookConfiguration({ installNamespace: 'ns' }).webhooks ?? [];
-
-  it('is asked about targets with a regular expression alone, and is never in the way', () => {
-    assert.deepEqual(webhook, {
-      name: 'targets.isthmus.multicluster.admiralty.io',
-      clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: '/validate--targets', port: 443 } },
-      rules: [
-        { operations: ['CREATE', 'UPDATE'], apiGroups: ['multicluster.admiralty.io'], apiVersions: ['v1alpha1'], resources: ['targets', 'clustertargets'], scope: '*' },
-      ],
-      matchConditions: [{ name: 'has-expression', expression: 'has(object.spec.excludedLabelsRegexp)' }],
-      failurePolicy: 'Ignore',
-      matchPolicy: 'Equivalent',
-      sideEffects: 'None',
-      timeoutSeconds: 5,
-      admissionReviewVersions: ['v1', 'v1beta1'],
-    });
+describe('validatingWebhookConfiguration', () => {
+  const { webhooks = [] } = validatingWebhookConfiguration({ installNamespace: 'ns' });
+  const common = { failurePolicy: 'Ignore', matchPolicy: 'Equivalent', sideEffects: 'None', timeoutSeconds: 5, admissionReviewVersions: ['v1', 'v1beta1'] };
+  const specChanged = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
+  const webhook = (name: string, apiGroup: string, resources: readonly string[], matchConditions: readonly object[] = []) => ({
+    name: `${name}.isthmus.multicluster.admiralty.io`,
+    clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: `/validate--${name}`, port: 443 } },
+    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
+    matchConditions: [...matchConditions, specChanged],
+    ...common,
   });
 
-  it('has a path of its own behind the URL of the webhook', () => {
-    const [other] = targetsWebhookConfiguration({ installNamespace: 'ns', webhookUrl: 'https://host:9443/mutate--v1-pod' }).webhooks ?? [];
-    assert.deepEqual(other?.clientConfig, { url: 'https://host:9443/validate--targets' });
+  it('asks about what the schemas cannot check, when it is new, and is never in the way', () => {
+    const isChecked = { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' };
+    assert.deepEqual(webhooks, [
+      webhook('targets', 'multicluster.admiralty.io', ['targets', 'clustertargets'], [isChecked]),
+      webhook('resourceshares', 'isthmus.dev', ['resourceshares']),
+    ]);
+  });
+
+  it('has paths of its own behind the URL of the webhook', () => {
+    const { webhooks: others = [] } = validatingWebhookConfiguration({ installNamespace: 'ns', webhookUrl: 'https://host:9443/mutate--v1-pod' });
+    assert.deepEqual(others.map(({ clientConfig }) => clientConfig.url), ['targets', 'resourceshares'].map((name) => `https://host:9443/validate--${name}`));
   });
 });

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { answerFailure, answerReview, parseReview, printReview } from '../../../webhook/admission-review.ts';
 import { diffJson } from '../../../webhook/json-patch.ts';
 import { RequestBudget } from '../../../webhook/request-budget.ts';
+import { validateShare } from '../../../webhook/validate-share.ts';
 import { validateTarget } from '../../../webhook/validate-target.ts';
 import { hasBundle, isCertManagers, trusts, webhookHosts } from '../../../webhook/webhook-address.ts';
 import jsonPatch from 'fast-json-patch';
@@ -125,6 +126,22 @@ describe('validateTarget', () => {
     assert.equal(validateTarget(target()).kind, 'pass');
     assert.equal(validateTarget(target('^a=')).kind, 'pass');
     assert.equal(validateTarget(target('(')).kind, 'deny');
+  });
+
+  it('refuses headroom that is no quantity, and says where', () => {
+    const withCpu = (cpu: string | number) => validateTarget({ ...target(), spec: { headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable: { memory: '1Gi', cpu } }] } } as never);
+    assert.deepEqual([withCpu('500m').kind, withCpu(2).kind], ['pass', 'pass']);
+    for (const bad of ['ten', '', '-1', '1e', ' ']) {
+      const denial = withCpu(bad);
+      assert.match(denial.kind === 'deny' ? denial.message : '', /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is no quantity/);
+    }
+  });
+});
+
+describe('validateShare', () => {
+  it('refuses a limit that is no quantity, for it would be no limit', () => {
+    const share = (limits?: object) => validateShare({ metadata: { name: 's' }, spec: { source: '*', ...(limits && { limits }) } } as never).kind;
+    assert.deepEqual([share(), share({ cpu: '4', pods: 10 }), share({ cpu: 'four' }), share({ pods: -1 })], ['pass', 'pass', 'deny', 'deny']);
   });
 });
 

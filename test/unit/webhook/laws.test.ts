@@ -85,7 +85,7 @@ describe('the webhook, for any pod', () => {
     }), { numRuns: 300 });
   });
 
-  it('changes nothing more when it is asked again', () => {
+  it('B2-34: changes nothing more when it is asked again', () => {
     fc.assert(fc.property(elected, (pod) => {
       const first = review(pod);
       assert.equal(first.response.allowed, true, first.response.status?.message);
@@ -124,7 +124,7 @@ describe('the webhook, for any pod', () => {
     }), { numRuns: 500 });
   });
 
-  it('leaves no trace on objects that it was not given', () => {
+  it('C2-21: leaves no trace on objects that it was not given', () => {
     fc.assert(fc.property(elected, (pod) => {
       review(pod);
       assert.deepEqual(Object.keys(Object.prototype), []);
@@ -139,7 +139,7 @@ describe('the webhook, for any pod', () => {
     }), { numRuns: 200 });
   });
 
-  it('refuses any manifest that differs from the signed one by one character', () => {
+  it('C2-8: refuses any manifest that differs from the signed one by one character', () => {
     const { pod } = review({ metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } });
     const manifest = pod.metadata.annotations![SOURCE_MANIFEST_ANNOTATION]!;
     fc.assert(fc.property(fc.nat(manifest.length - 1), fc.constantFrom('x', ' ', '"', ''), (at, by) => {
