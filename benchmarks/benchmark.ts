@@ -5,6 +5,8 @@ import type { Spread } from './statistics.ts';
 export interface BenchmarkContext {
   /** How often a figure is measured on each side; a benchmark may do the expensive ones less often, and then says so. */
   readonly runs: number;
+  /** Numbers of targets for the benchmark that takes them, one after the other; its own when missing. */
+  readonly targets?: readonly number[];
   /** Folder for CPU profiles of our processes; none are taken when missing. Profiled figures are slower ones. */
   readonly profileFolder?: string;
   /** Told what is going on, one line at a time. */

@@ -15,7 +15,8 @@ export const LATENCY: Benchmark = {
   },
 };
 
-async function measureAlone({ elected, plain }: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+/** Measures single pods, elected and plain in turns. */
+export async function measureAlone({ elected, plain }: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   const ours: number[] = [];
   const reference: number[] = [];
   for (let pod = 1; pod <= PODS; pod += 1) {

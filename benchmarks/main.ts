@@ -7,6 +7,7 @@ import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode, untilStopped } from '../process/lifecycle.ts';
 import type { Benchmark, BenchmarkContext } from './benchmark.ts';
 import { BLACK_HOLE } from './black-hole.ts';
+import { BY_TARGETS } from './by-targets.ts';
 import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
 import { DECISION } from './decision.ts';
@@ -21,12 +22,13 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, IDLE, LATENCY];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, IDLE, LATENCY, BY_TARGETS];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
   readonly json?: string;
   readonly runs: number;
+  readonly targets?: readonly number[];
   readonly profile?: string;
 }
 
@@ -45,12 +47,18 @@ function parseRuns(text: string): number {
   throw new AppError('BadInput', `--runs takes a whole number from 1 to 1000, not "${text}".`);
 }
 
+function parseTargets(text: string): readonly number[] {
+  const counts = text.split(',').map(Number);
+  if (counts.every((count) => Number.isInteger(count) && count >= 1 && count <= 10)) return counts;
+  throw new AppError('BadInput', `--targets takes whole numbers from 1 to 10, not "${text}".`);
+}
+
 function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-async function bench({ only = BENCHMARKS, json, runs, profile }: BenchOptions, signal: AbortSignal): Promise<void> {
-  const context: BenchmarkContext = { runs, onProgress: tell, ...(profile !== undefined && { profileFolder: profile }) };
+async function bench({ only = BENCHMARKS, json, runs, targets, profile }: BenchOptions, signal: AbortSignal): Promise<void> {
+  const context: BenchmarkContext = { runs, onProgress: tell, ...(targets !== undefined && { targets }), ...(profile !== undefined && { profileFolder: profile }) };
   const [machine, commit] = [describeMachine(), await describeCommit()];
   const results: Result[] = [];
   for (const benchmark of only) {
@@ -95,6 +103,7 @@ const command = new Command('bench')
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
+  .option('--targets <list>', 'numbers of targets for PN; 1,3,10 when missing', parseTargets)
   .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
   .action((options: BenchOptions) => bench(options, signal));
 try {

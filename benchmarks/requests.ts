@@ -37,7 +37,8 @@ export const REQUESTS: Benchmark = {
   },
 };
 
-async function measureWrites(under: IsthmusUnderLoad, targets: number, context: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+/** Counts our writes of bursts in the audit logs. */
+export async function measureWrites(under: IsthmusUnderLoad, targets: number, context: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   const runs: ServerWrites[][] = [];
   for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
     const burst = await under.elected.burst(PODS, signal);
