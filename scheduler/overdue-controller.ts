@@ -20,13 +20,15 @@ export interface OverdueOptions {
   readonly ready: Promise<unknown>;
 }
 
-/** These writes are few and never urgent. */
-const CONCURRENCY = 4;
+/** Such a write does not wait behind those that hold the pod up, or it would come too late, and is given up after so long, in ms. */
+const WRITE_MS = 10_000;
+const CONCURRENCY = 16;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startOverdue({ source, proxies, state, logger, ready }: OverdueOptions, signal: AbortSignal): void {
   /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
+  const urgent = source.urgent(WRITE_MS);
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     const proxy = proxies.get(key);
     const since = proxy && seenAt.get(proxy.uid);
@@ -40,7 +42,7 @@ export function startOverdue({ source, proxies, state, logger, ready }: OverdueO
       case 'later':
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
-        await executePlan(source, step.plan, signal).catch(ignoreStale);
+        await executePlan(urgent, step.plan, signal).catch(ignoreStale);
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };

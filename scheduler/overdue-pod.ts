@@ -9,7 +9,7 @@ import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { Rejection } from './snapshot.ts';
 
 /** A pod without a node says why after so long, in ms. */
-export const WORD_AFTER_MS = 20_000;
+export const WORD_AFTER_MS = 15_000;
 /** How long a target may be lost before pods that wait for its verdict are replaced, in ms. */
 export const REPLACE_AFTER_MS = 60_000;
 
