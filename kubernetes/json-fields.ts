@@ -1,6 +1,7 @@
 // Reads selected fields of JSON straight from its bytes. What is not selected is stepped over and never becomes an object: of the
 // five kilobytes of a pod a controller reads a tenth. What is kept is what JSON.parse would give, for it mostly comes from there.
 import type { FieldSelection, LateSelection, SelectedFields } from '../model/fields.ts';
+import { MAX_SCANNED_BYTES, PADDING, SCANNER } from './json-nesting.ts';
 import { CODES, endOfValue, malformed, skipSpace } from './json-scan.ts';
 
 interface Field {
@@ -28,6 +29,7 @@ export class FieldReader {
   readonly #selection: Selection;
   #bytes: Buffer = NO_BYTES;
   #at = 0;
+  #end = 0;
 
   /** Throws RangeError for a field `__proto__`. */
   constructor(selection: true | SelectedFields) {
@@ -39,12 +41,24 @@ export class FieldReader {
    * @throws SyntaxError when what is read is no JSON, or the document ends early; parts that are not selected are not checked.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): unknown {
-    this.#bytes = bytes;
-    this.#at = start;
+    this.#place(bytes, start, end);
     const value = this.#value(this.#selection);
+    const [read, at] = [this.#bytes, this.#at];
     this.#bytes = NO_BYTES; // a page must not live on in a reader that waits
-    if (this.#at > end || skipSpace(bytes, this.#at) < end) throw malformed(this.#at);
+    if (at > this.#end || skipSpace(read, at) < this.#end) throw malformed(at);
     return value;
+  }
+
+  /** Moves the document to where it is stepped over fast, if it has a place there: moving it costs a tenth of what that saves. */
+  #place(bytes: Buffer, start: number, end: number): void {
+    const length = end - start;
+    if (SCANNER === undefined || length > MAX_SCANNED_BYTES) {
+      [this.#bytes, this.#at, this.#end] = [bytes, start, end];
+      return;
+    }
+    [this.#bytes, this.#at, this.#end] = [SCANNER.bytes, 0, length];
+    bytes.copy(SCANNER.bytes, 0, start, end);
+    SCANNER.bytes.fill(COMMA, length, length + PADDING); // ends numbers and white space
   }
 
   #value(selection: Selection): unknown {
@@ -56,7 +70,7 @@ export class FieldReader {
       if (code === OPEN_BRACE) return this.#object(selection);
       if (code === OPEN_BRACKET) return this.#list(selection);
     }
-    this.#at = endOfValue(this.#bytes, start);
+    this.#at = endOfValue(this.#bytes, start, this.#end);
     return JSON.parse(this.#bytes.toString('utf8', start, this.#at));
   }
 
@@ -68,7 +82,7 @@ export class FieldReader {
       this.#expect(COLON);
       if (field === undefined || field.selection.kind === 'late') {
         if (field?.selection.kind === 'late') (late ??= []).push({ field, decide: field.selection.decide, at: this.#at });
-        this.#at = endOfValue(this.#bytes, skipSpace(this.#bytes, this.#at));
+        this.#at = endOfValue(this.#bytes, skipSpace(this.#bytes, this.#at), this.#end);
       } else object[field.name] = this.#value(field.selection);
     }
     const end = this.#at;

@@ -1,5 +1,7 @@
 // Steps over JSON in bytes without reading it. Nothing is checked that need not be: what is kept goes through JSON.parse later.
-// Loops are written out, and look at each byte once: they are the hottest of the process (design D3).
+// Loops are written out, and look at each byte once: they are the hottest of the process (design D3). Whole objects and lists are
+// stepped over by `json-nesting.ts` where they lie in its bytes.
+import { SCANNER, type NestingScanner } from './json-nesting.ts';
 
 /** Codes of the bytes that JSON is built from. */
 export const CODES = { quote: 0x22, comma: 0x2c, colon: 0x3a, openBracket: 0x5b, backslash: 0x5c, closeBracket: 0x5d, openBrace: 0x7b, closeBrace: 0x7d } as const;
@@ -21,12 +23,19 @@ export function skipSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Index behind the value that begins at `from`. Throws SyntaxError when the bytes end before. */
-export function endOfValue(bytes: Uint8Array, from: number): number {
+/** Index behind the value that begins at `from`, of a document that ends at `end`. Throws SyntaxError when the bytes end before. */
+export function endOfValue(bytes: Uint8Array, from: number, end = bytes.length): number {
   const first = bytes[from];
   if (first === QUOTE) return endOfText(bytes, from + 1);
   if (first === undefined) throw malformed(from);
-  return (first | BRACE_BIT) === OPEN ? endOfNesting(bytes, from) : endOfScalar(bytes, from);
+  if ((first | BRACE_BIT) !== OPEN) return endOfScalar(bytes, from);
+  return bytes === SCANNER?.bytes ? endOfNestingFast(SCANNER, from, end) : endOfNesting(bytes, from);
+}
+
+function endOfNestingFast(scanner: NestingScanner, from: number, end: number): number {
+  const at = scanner.endOfNesting(from, end);
+  if (at === -1) throw malformed(end);
+  return at;
 }
 
 /** Index behind the quote that ends the text which begins at `from`. Four bytes a round: a fifth faster than one. */
