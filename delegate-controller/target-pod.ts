@@ -3,7 +3,7 @@ import { RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { OwnerReference, Pod, PodPhase, PodStatus } from '../api/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../model/pod.ts';
 import { podRequests } from '../model/pod-requests.ts';
-import type { FieldsOf } from '../model/fields.ts';
+import { SHARED, type FieldsOf } from '../model/fields.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import type { ResourceAmounts } from '../model/resources.ts';
 
@@ -27,15 +27,15 @@ export interface TargetPod {
 }
 
 const WHOLE_STATUS = true;
-const ONLY_PHASE = { phase: true } as const;
+const ONLY_PHASE = { phase: SHARED } as const;
 
 /** What {@link toTargetPodRecord} reads: of a cluster's own pods hardly anything. */
 export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
-    namespace: true, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: true, uid: true, controller: true },
+    namespace: SHARED, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
     deletionGracePeriodSeconds: true, finalizers: true,
   },
-  spec: { nodeName: true, overhead: true, resources: true, initContainers: { resources: true, restartPolicy: true }, containers: { resources: true } },
+  spec: { nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED }, containers: { resources: SHARED } },
   status: (others) => (chaperonOf(others as Pick<Pod, 'metadata'>) === undefined ? ONLY_PHASE : WHOLE_STATUS),
 };
 
@@ -44,12 +44,12 @@ function chaperonOf({ metadata }: Pick<Pod, 'metadata'>): OwnerReference | undef
   return owner?.kind === 'PodChaperon' ? owner : undefined;
 }
 
-/** The record of a pod. */
-export function toTargetPodRecord(pod: Pod): TargetPod {
+/** The record of a pod; `key` is its `namespace/name`, given where it is known already. */
+export function toTargetPodRecord(pod: Pod, key = objectKey(pod.metadata)): TargetPod {
   const phase = pod.status?.phase ?? 'Pending';
   const chaperon = chaperonOf(pod);
   return {
-    key: objectKey(pod.metadata),
+    key,
     uid: pod.metadata.uid ?? '',
     phase,
     terminating: isTerminating(pod),

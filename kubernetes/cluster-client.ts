@@ -31,8 +31,13 @@ export interface PageRequest {
   readonly limit: number;
   /** From the page before; the first page when missing. */
   readonly continue?: string | undefined;
-  /** Gives the page of an answer; the whole of it without managedFields when missing. */
-  readonly read?: (answer: Buffer) => unknown;
+}
+
+interface PageCall {
+  readonly type: ResourceType;
+  readonly selection: Selection;
+  readonly page: PageRequest;
+  readonly read: (answer: Buffer) => unknown;
 }
 
 /** How to delete (`meta/v1` DeleteOptions). */
@@ -93,10 +98,19 @@ export class ClusterClient {
     return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
 
-  /** Reads one page. */
+  /** Reads one page, without managedFields. */
   listPage<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<ListPage<T>> {
+    return this.#page<ListPage<T>>({ type, selection, page, read: readSlim }, signal);
+  }
+
+  /** Reads one page and gives its bytes as they came. */
+  listPageBytes(type: ResourceType, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<Buffer> {
+    return this.#page<Buffer>({ type, selection, page, read: (answer) => answer }, signal);
+  }
+
+  #page<A>({ type, selection, page, read }: PageCall, signal: AbortSignal | undefined): Promise<A> {
     const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
-    return this.#call<ListPage<T>>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read: page.read ?? readSlim }, signal);
+    return this.#call<A>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read }, signal);
   }
 
   /** Reads all objects, page by page. */

@@ -16,9 +16,9 @@ export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind:
 /** Gives the value that a record is found by; undefined leaves it out. */
 export type IndexKey<R> = (record: R) => string | undefined;
 
-/** What to keep of each object. `project` gives undefined for objects that do not matter. */
+/** What to keep of each object. `project` gets its key as well; it gives undefined for objects that do not matter. */
 export interface InformerOptions<T extends KubernetesObject, R> extends ReflectorSource<T> {
-  readonly project: (object: T) => R | undefined;
+  readonly project: (object: T, key: string) => R | undefined;
   /** What {@link Informer.indexed} looks in. */
   readonly index?: IndexKey<R>;
   /** More of them, by name, for {@link Informer.by}: owner, parent UID, node. */
@@ -175,7 +175,7 @@ export class Informer<T extends KubernetesObject, R> {
     const resourceVersion = object.metadata.resourceVersion ?? '';
     if (entry !== undefined) entry.list = this.#list;
     if (entry?.resourceVersion === resourceVersion) return;
-    const projected = this.#guard(() => ({ record: this.#options.project(object) }));
+    const projected = this.#guard(() => ({ record: this.#options.project(object, key) }));
     if (projected === undefined) return; // an object that cannot be read is not a deleted one: the record before stays
     const { record } = projected;
     if (record === undefined) return this.#remove(key);

@@ -1,7 +1,8 @@
 // Reads selected fields of JSON straight from its bytes. What is not selected is stepped over and never becomes an object: of the
 // five kilobytes of a pod a controller reads a tenth. What is kept is what JSON.parse would give, for it mostly comes from there.
-import type { FieldSelection, LateSelection, SelectedFields } from '../model/fields.ts';
+import { SHARED, type FieldSelection, type LateSelection, type SelectedFields } from '../model/fields.ts';
 import { MAX_SCANNED_BYTES, PADDING, SCANNER } from './json-nesting.ts';
+import { SharedValues } from './shared-values.ts';
 import { CODES, endOfValue, malformed, skipSpace } from './json-scan.ts';
 
 interface Field {
@@ -17,16 +18,19 @@ interface Fields {
   readonly byName: ReadonlyMap<string, Field>;
 }
 
-type Selection = { readonly kind: 'whole' } | Fields | { readonly kind: 'late'; readonly decide: LateSelection };
+type Selection = { readonly kind: 'whole' } | { readonly kind: 'shared' } | Fields | { readonly kind: 'late'; readonly decide: LateSelection };
 
 const { quote: QUOTE, comma: COMMA, colon: COLON, backslash: BACKSLASH } = CODES;
 const { openBrace: OPEN_BRACE, closeBrace: CLOSE_BRACE, openBracket: OPEN_BRACKET, closeBracket: CLOSE_BRACKET } = CODES;
 const FIRST_NON_ASCII = 0x80;
 const NO_BYTES = Buffer.alloc(0);
+/** Told apart without a call of the parser. */
+const LITERALS = [true, false, null].map((value) => ({ text: Buffer.from(String(value)), value }));
 
 /** Reads what is selected from JSON in UTF-8; one document at a time. */
 export class FieldReader {
   readonly #selection: Selection;
+  readonly #shared = new SharedValues(parse);
   #bytes: Buffer = NO_BYTES;
   #at = 0;
   #end = 0;
@@ -65,13 +69,21 @@ export class FieldReader {
     const start = skipSpace(this.#bytes, this.#at);
     this.#at = start;
     const code = this.#bytes[start];
+    if (selection.kind === 'shared') return this.#sharedValue();
     if (code === QUOTE) return this.#text();
     if (selection.kind === 'fields') {
       if (code === OPEN_BRACE) return this.#object(selection);
       if (code === OPEN_BRACKET) return this.#list(selection);
     }
     this.#at = endOfValue(this.#bytes, start, this.#end);
-    return JSON.parse(this.#bytes.toString('utf8', start, this.#at));
+    return parse(this.#bytes, start, this.#at);
+  }
+
+  #sharedValue(): unknown {
+    const start = this.#at;
+    this.#at = endOfValue(this.#bytes, start, this.#end);
+    if (this.#at > this.#end) throw malformed(this.#end);
+    return this.#shared.get(this.#bytes, start, this.#at);
   }
 
   #object(fields: Fields): Record<string, unknown> {
@@ -166,6 +178,11 @@ export class FieldReader {
   }
 }
 
+function parse(bytes: Buffer, start: number, end: number): unknown {
+  for (const { text, value } of LITERALS) if (text.length === end - start && isAt(text, bytes, start)) return value;
+  return JSON.parse(bytes.toString('utf8', start, end));
+}
+
 function isAt(expected: Uint8Array, bytes: Uint8Array, from: number): boolean {
   for (let i = 0; i < expected.length; i += 1) if (expected[i] !== bytes[from + i]) return false;
   return true;
@@ -183,6 +200,7 @@ function compiled(selection: true | SelectedFields): Selection {
 
 function compile(selection: FieldSelection): Selection {
   if (selection === true) return { kind: 'whole' };
+  if (selection === SHARED) return { kind: 'shared' };
   if (typeof selection === 'function') return { kind: 'late', decide: selection };
   const byLength: Field[][] = [];
   const byName = new Map<string, Field>();

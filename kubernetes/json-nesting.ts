@@ -38,7 +38,8 @@ function bitsOf(byte: number, mask = 0): Code {
 const lowestOf = (bits: number): Code => i64.and(get(bits), i64.subtract(i64.constant(0), get(bits)));
 
 /** Which bytes a backslash escapes, one backslash after another: they are rare. */
-const ESCAPES: Code = when(i64.isNotZero(i64.or(get(BACKSLASHES), get(ESCAPE_GOES_ON))), ...[
+const ESCAPES: Code = when(
+  i64.isNotZero(i64.or(get(BACKSLASHES), get(ESCAPE_GOES_ON))),
   set(ESCAPED, get(ESCAPE_GOES_ON)),
   set(BACKSLASHES, i64.and(get(BACKSLASHES), i64.not(get(ESCAPED)))),
   set(ESCAPE_GOES_ON, i64.constant(0)),
@@ -51,7 +52,7 @@ const ESCAPES: Code = when(i64.isNotZero(i64.or(get(BACKSLASHES), get(ESCAPE_GOE
     set(BACKSLASHES, i64.and(get(BACKSLASHES), i64.not(i64.or(get(LOWEST), get(REST))))),
   ),
   set(QUOTES, i64.and(get(QUOTES), i64.not(get(ESCAPED)))),
-]);
+);
 
 /** A byte is in a text when the quotes up to it are odd in number: each bit becomes the sum of those below it. */
 const TEXTS: Code = [
@@ -64,7 +65,8 @@ const TEXTS: Code = [
 ].flat();
 
 /** Where as many close as are open, the end may be in this block: looks at one close after another. */
-const SEARCH: Code = when(i64.isNotBelow(i64.ones(get(CLOSES)), get(DEPTH)), ...[
+const SEARCH: Code = when(
+  i64.isNotBelow(i64.ones(get(CLOSES)), get(DEPTH)),
   set(CLOSED, i64.constant(0)),
   set(REST, get(CLOSES)),
   loopWhile(
@@ -77,7 +79,7 @@ const SEARCH: Code = when(i64.isNotBelow(i64.ones(get(CLOSES)), get(DEPTH)), ...
     ),
     set(REST, i64.xor(get(REST), get(LOWEST))),
   ),
-]);
+);
 
 const BODY: Code = [
   loopWhile(

@@ -9,10 +9,10 @@ import { messageOf } from '../process/errors.ts';
 import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
 import { CredentialsChangedError } from './cluster-access.ts';
-import { pathOf, selectors, type ClusterClient, type Selection } from './cluster-client.ts';
+import { pathOf, selectors, type ClusterClient, type ListPage, type Selection } from './cluster-client.ts';
 import { JsonLines, type ReadDocument } from './json-lines.ts';
 import type { WatchStream } from './transport.ts';
-import { INITIAL_EVENTS_END, readersOf, type CollectionReaders } from './watched-fields.ts';
+import { continueTokenOf, INITIAL_EVENTS_END, readersOf, type CollectionReaders } from './watched-fields.ts';
 
 /** What to keep a copy of, and how to reach it. */
 export interface ReflectorSource<T extends KubernetesObject> {
@@ -178,17 +178,29 @@ class InitialList<T extends KubernetesObject> {
   }
 }
 
+/** While a page is read the next one is already asked for. */
 async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
   sink.listing();
-  let next: string | undefined;
+  const ask = (token?: string) => source.client.listPageBytes(source.type, source.selection, { limit: PAGE_SIZE, continue: token }, signal);
+  let asked = ask();
   for (;;) {
-    const page = await source.client.listPage(source.type, source.selection, { limit: PAGE_SIZE, continue: next, read: source.read.page }, signal);
+    const answer = await asked;
+    const early = continueTokenOf(answer);
+    if (early !== undefined) {
+      asked = ask(early);
+      asked.catch(() => undefined); // whoever waits for it hears of it
+      await nextTurn(); // the request goes out
+    }
+    const page = source.read.page(answer) as ListPage<T>;
     sink.listed(page.items);
-    next = page.metadata.continue === '' ? undefined : page.metadata.continue;
-    if (next !== undefined) continue;
-    sink.bookmark(page.metadata.resourceVersion);
-    sink.listEnded();
-    return page.metadata.resourceVersion;
+    if (early !== undefined) continue;
+    const { continue: token = '', resourceVersion } = page.metadata;
+    if (token === '') {
+      sink.bookmark(resourceVersion);
+      sink.listEnded();
+      return resourceVersion;
+    }
+    asked = ask(token);
   }
 }
 

@@ -1,6 +1,6 @@
 // What a reflector reads of pages and of watch events: the fields that its records are made of, and those that it needs itself.
 import type { KubernetesObject } from '../api/core.ts';
-import type { FieldsOf, FieldSelection, SelectedFields } from '../model/fields.ts';
+import { SHARED, type FieldsOf, type FieldSelection, type SelectedFields } from '../model/fields.ts';
 import { FieldReader } from './json-fields.ts';
 import type { ReadDocument } from './json-lines.ts';
 import { readSlim } from './managed-fields.ts';
@@ -31,8 +31,31 @@ function withIdentity(fields: SelectedFields): SelectedFields {
 /** Both selections together. What depends on other fields is kept whole. */
 function merged(one: FieldSelection | undefined, other: SelectedFields): FieldSelection {
   if (one === undefined) return other;
+  if (one === SHARED) return SHARED;
   if (one === true || typeof one === 'function') return true;
   const both: Record<string, FieldSelection | undefined> = { ...one };
-  for (const [name, selection] of Object.entries(other)) both[name] = typeof selection === 'object' ? merged(one[name], selection) : true;
+  for (const [name, selection] of Object.entries(other)) {
+    const isShared = one[name] === SHARED;
+    if (!isShared) both[name] = typeof selection === 'object' ? merged(one[name], selection) : true;
+  }
   return both;
+}
+
+const ITEMS = '"items":[';
+/** Metadata of a list is short: a token of some hundred bytes. */
+const LONGEST_HEAD = 8_192;
+
+/**
+ * The token of the next page, found without reading the items; undefined where the page is the last one, or does not begin with
+ * its metadata as those of API servers do. The bytes of the key cannot be within a text, for its quotes would be escaped there.
+ */
+export function continueTokenOf(page: Buffer): string | undefined {
+  const at = page.subarray(0, LONGEST_HEAD).indexOf(ITEMS);
+  if (at === -1) return undefined;
+  try {
+    const { metadata } = JSON.parse(`${page.toString('utf8', 0, at)}${ITEMS}]}`) as { readonly metadata?: { readonly continue?: string } };
+    return metadata?.continue === '' ? undefined : metadata?.continue;
+  } catch {
+    return undefined;
+  }
 }

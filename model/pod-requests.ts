@@ -19,6 +19,24 @@ import {
  * Texts that are no quantity count nothing: the API server refuses a pod that has one.
  */
 export function podRequests(spec: PodSpec): ResourceAmounts {
+  const alike = soleResources(spec);
+  if (alike === undefined) return computed(spec);
+  let known = KNOWN.get(alike);
+  if (known === undefined) KNOWN.set(alike, (known = computed(spec)));
+  return known;
+}
+
+/** Requests of pods that are nothing but one container with these resources, which many pods share. */
+const KNOWN = new WeakMap<ResourceRequirements, ResourceAmounts>();
+
+/** The one object that all requests of this pod follow from, if there is one and it can no longer change. */
+function soleResources({ containers, initContainers, overhead, resources }: PodSpec): ResourceRequirements | undefined {
+  if (containers.length !== 1 || initContainers !== undefined || overhead !== undefined || resources !== undefined) return undefined;
+  const sole = containers[0]?.resources;
+  return sole !== undefined && Object.isFrozen(sole) && Object.isFrozen(sole.requests ?? sole) && Object.isFrozen(sole.limits ?? sole) ? sole : undefined;
+}
+
+function computed(spec: PodSpec): ResourceAmounts {
   const aggregate = aggregateContainerRequests(spec);
   const overridden = new Map([...aggregate, ...podLevelRequests(spec.resources, aggregate)]);
   const withOverhead = addAmounts(overridden, parseResourceList(spec.overhead).amounts);

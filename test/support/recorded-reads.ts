@@ -1,5 +1,5 @@
 // Finds what a projection reads of an object although the selection that goes with it leaves that out: it would be undefined in production.
-import type { FieldSelection, SelectedFields } from '../../model/fields.ts';
+import { SHARED, type FieldSelection, type SelectedFields } from '../../model/fields.ts';
 
 /** The paths that `use` reads of `object` and that `fields` does not keep, such as `spec.hostNetwork`; those without a value, too. */
 export function unselectedReads<T extends object>(object: T, fields: SelectedFields, use: (recorded: T) => unknown): string[] {
@@ -29,5 +29,6 @@ function recording(value: unknown, fields: SelectedFields, { path, unselected }:
 }
 
 function decided(selection: FieldSelection | undefined, others: object): true | SelectedFields | undefined {
+  if (selection === SHARED) return true;
   return typeof selection === 'function' ? selection(others as Readonly<Record<string, unknown>>) : selection;
 }

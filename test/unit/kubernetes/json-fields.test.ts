@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { FieldReader } from '../../../kubernetes/json-fields.ts';
-import type { FieldSelection, SelectedFields } from '../../../model/fields.ts';
+import { MAX_SCANNED_BYTES } from '../../../kubernetes/json-nesting.ts';
+import { SHARED, type FieldSelection, type SelectedFields } from '../../../model/fields.ts';
 
 /** What a selection keeps, said with parsed values: what the reader must give. */
-function pick(value: unknown, selection: true | SelectedFields): unknown {
-  if (selection === true || typeof value !== 'object' || value === null) return value;
+function pick(value: unknown, selection: true | typeof SHARED | SelectedFields): unknown {
+  if (selection === true || selection === SHARED || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((element) => pick(element, selection));
   const picked: Record<string, unknown> = {};
   const present = Object.entries(selection).filter(([name]) => Object.hasOwn(value, name));
@@ -43,7 +44,7 @@ const { text } = fc.letrec<{ text: string }>((tie) => ({
   ),
 }));
 const { selection } = fc.letrec<{ selection: true | SelectedFields }>((tie) => ({
-  selection: fc.oneof({ maxDepth: 4 }, fc.constant(true as const), fc.dictionary(name, tie('selection'), { maxKeys: 5 })),
+  selection: fc.oneof({ maxDepth: 4 }, fc.constant(true as const), fc.dictionary(name, fc.oneof(fc.constant(SHARED), tie('selection')), { maxKeys: 5 })),
 }));
 const lateSelection = fc.tuple(selection, name, name, selection).map(([base, late, condition, chosen]): SelectedFields => {
   const decide: FieldSelection = (others) => (others[condition] === undefined ? undefined : chosen);
@@ -103,6 +104,18 @@ describe('FieldReader', () => {
     assert.equal(value['polluted'], undefined);
     assert.deepEqual(Object.keys(value), ['a']);
     assert.throws(() => new FieldReader({ ['__proto__']: true }), RangeError);
+  });
+
+  it('gives one value to all objects that bring the same one, where that is selected', () => {
+    const [one, other] = read('[{"a":{"x":[1]},"b":{"x":[1]}},{"a":{"x":[1]},"b":{"x":[1]}}]', { a: SHARED, b: true }) as { a: object; b: object }[];
+    assert(one !== undefined && other !== undefined && one.a === other.a && one.b !== other.b);
+    assert.deepEqual(one, other);
+    assert(Object.isFrozen(one.a) && !Object.isFrozen(one.b));
+  });
+
+  it('reads documents that are too long for the scanner as it reads others', () => {
+    const items = Array.from({ length: 5 }, (_, i) => ({ skipped: ['}'.repeat(MAX_SCANNED_BYTES / 4), { i }], name: `n-${i}` }));
+    assert.deepEqual(read(JSON.stringify(items), { name: true }), items.map(({ name: kept }) => ({ name: kept })));
   });
 
   it('leaves out what is selected as nothing', () => assert.deepEqual(read('{"a":1,"b":2}', { a: undefined, b: true }), { b: 2 }));

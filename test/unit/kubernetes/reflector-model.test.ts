@@ -44,7 +44,7 @@ class SimulatedServer {
 
   get client(): ClusterClient {
     const transport = this as unknown as ClusterClient['transport'];
-    return { transport, listPage: (_type: unknown, _selection: unknown, page: { readonly continue?: string }) => this.#page(page.continue) } as unknown as ClusterClient;
+    return { transport, listPageBytes: async (_type: unknown, _selection: unknown, page: { readonly continue?: string }) => Buffer.from(JSON.stringify(await this.#page(page.continue))) } as unknown as ClusterClient;
   }
 
   async stream({ query = {} }: Call): Promise<{ body: Readable; silenceMs: number }> {

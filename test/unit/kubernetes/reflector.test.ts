@@ -108,6 +108,20 @@ describe('reflect', () => {
     assert.deepEqual(sink.take(), ['listing', 'listed x y', 'bookmark 10', 'list ended', 'open', 'changed z 11', 'changed x 12', 'deleted y 13', 'bookmark 20']);
   });
 
+  it('asks for the next page before it reads this one, and for each once', async () => {
+    const pages: Record<string, object> = { first: { continue: 'second' }, second: { continue: 'third' }, third: {} };
+    const client = {
+      transport: { offersStreamingLists: false, stream: () => Promise.reject(new Error('enough')) },
+      listPageBytes: (_type: unknown, _selection: unknown, { continue: token = 'first' }) => {
+        sink.lines.push(`ask ${token}`);
+        return Promise.resolve(Buffer.from(JSON.stringify({ metadata: { resourceVersion: '20', ...pages[token] }, items: [pod(token, '11')] })));
+      },
+    };
+    running = reflect({ client: client as never, type: PODS, selection: {}, logger: SILENT }, sink as never, stop.signal);
+    await sink.until('list ended');
+    assert.deepEqual(sink.take().slice(0, 9), ['listing', 'ask first', 'ask second', 'listed first', 'ask third', 'listed second', 'listed third', 'bookmark 20', 'list ended']);
+  });
+
   it('reads all pages before it watches from their common version', async () => {
     start();
     (await server.next()).answerPage('10', 'token 1', pod('x', '5'));

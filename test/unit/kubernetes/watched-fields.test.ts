@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, Pod } from '../../../api/core.ts';
-import type { FieldsOf } from '../../../model/fields.ts';
-import { readersOf } from '../../../kubernetes/watched-fields.ts';
+import { SHARED, type FieldsOf } from '../../../model/fields.ts';
+import { continueTokenOf, readersOf } from '../../../kubernetes/watched-fields.ts';
 
 const POD = {
   apiVersion: 'v1', kind: 'Pod',
@@ -24,6 +24,7 @@ describe('readersOf', () => {
       fields: { spec: { containers: { resources: true } } },
       object: { metadata: { ...IDENTITY, annotations: {} }, spec: { containers: [{ resources: { requests: { cpu: '1' } } }] } },
     },
+    'fields that objects share': { fields: { metadata: { namespace: SHARED }, spec: { nodeName: SHARED } }, object: { metadata: { ...IDENTITY, annotations: {} }, spec: { nodeName: 'node-1' } } },
     'one annotation': { fields: { metadata: { annotations: { note: true } } }, object: { metadata: { ...IDENTITY, annotations: { note: 'long' } } } },
     'all annotations': { fields: { metadata: { annotations: true } }, object: { metadata: { ...IDENTITY, annotations: { note: 'long' } } } },
     'all of metadata': { fields: { metadata: true }, object: { metadata: POD.metadata } },
@@ -46,4 +47,20 @@ describe('readersOf', () => {
     const status = { kind: 'Status', metadata: {}, code: 410, reason: 'Expired', message: 'too old' };
     assert.deepEqual(readEvent({}, eventOf(status, 'ERROR')), { type: 'ERROR', object: { metadata: {}, code: 410, reason: 'Expired', message: 'too old' } });
   });
+});
+
+describe('continueTokenOf', () => {
+  const pageWith = (metadata: object) => ({ kind: 'PodList', apiVersion: 'v1', metadata, items: [{ metadata: { continue: 'not this one' } }] });
+  const rows: Record<string, readonly [page: string, token: string | undefined]> = {
+    'a page that others follow': [JSON.stringify(pageWith({ resourceVersion: '1', continue: 'next' })), 'next'],
+    'the last page': [JSON.stringify(pageWith({ resourceVersion: '1', continue: '' })), undefined],
+    'the last page of a server that leaves the token out': [JSON.stringify(pageWith({ resourceVersion: '1' })), undefined],
+    'a token that looks like the beginning of items': [JSON.stringify(pageWith({ continue: '"items":[' })), '"items":['],
+    'metadata behind the items': ['{"items":[],"metadata":{"continue":"next"}}', undefined],
+    'white space, which no API server sends': [JSON.stringify(pageWith({ continue: 'next' }), null, 2), undefined],
+    'items that are none': ['{"metadata":{"continue":"next"},"items":null}', undefined],
+    'no JSON': ['<html>"items":[', undefined],
+    'nothing': ['', undefined],
+  };
+  for (const [what, [page, token]] of Object.entries(rows)) it(`of ${what}`, () => assert.equal(continueTokenOf(Buffer.from(page)), token));
 });

@@ -146,3 +146,28 @@ describe('laws of pod requests', () => {
     );
   });
 });
+
+describe('requests of pods that share their resources', () => {
+  const shared = (requests: ResourceList) => Object.freeze({ requests: Object.freeze(requests) });
+  const sole = (resources: Container['resources'], more: Partial<PodSpec> = {}): PodSpec => ({ containers: [{ name: 'main', ...(resources && { resources }) }], ...more });
+
+  it('are computed once, and are those of a pod with its own', () => {
+    const resources = shared({ cpu: '250m', memory: '1Ki' });
+    assert.equal(podRequests(sole(resources)), podRequests(sole(resources)));
+    assert.deepEqual(podRequests(sole(resources)), podRequests(sole({ requests: { cpu: '250m', memory: '1Ki' } })));
+  });
+
+  it('are not taken over by a pod that has more than them', () => {
+    const resources = shared({ cpu: '1' });
+    podRequests(sole(resources));
+    const more: Partial<PodSpec>[] = [{ overhead: { cpu: '1' } }, { initContainers: [container({ cpu: '2' })] }, { resources: { requests: { cpu: '2' } } }, { containers: [{ name: 'a', resources }, { name: 'b', resources }] }];
+    for (const spec of more) assert.equal(podRequests(sole(resources, spec)).get('cpu'), 2_000);
+  });
+
+  it('are computed anew for resources that may change', () => {
+    const resources = { requests: { cpu: '1' } };
+    assert.equal(podRequests(sole(resources)).get('cpu'), 1_000);
+    resources.requests.cpu = '2';
+    assert.equal(podRequests(sole(resources)).get('cpu'), 2_000);
+  });
+});
