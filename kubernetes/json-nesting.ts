@@ -1,6 +1,6 @@
 // Finds where an object or list of JSON ends, 64 bytes at a time: more than half of a pod lies in ones that nobody here reads.
 // The method is that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), in WebAssembly, for the engine has no
-// other vector instructions. Five times as fast as a loop over bytes (ADR 0009); where it cannot be made, that loop does the work.
+// other vector instructions. Five times as fast as a loop over bytes (ADR 0013); where it cannot be made, that loop does the work.
 import { get, give, i32, i64, i8x16, loopWhile, moduleOf, set, TYPES, when, type Code } from './webassembly-code.ts';
 
 /** What is used of the engine's WebAssembly; TypeScript has it only with the types of browsers. */

@@ -130,8 +130,9 @@ describe('shards over Leases', () => {
     const gained = new Map<string, number[]>();
     const stops = new Map(['one', 'two'].map((name) => [name, new AbortController()]));
     const replicas = new Map([...stops].map(([identity]) => {
-      const onGained = (shard: number) => gained.set(identity, [...(gained.get(identity) ?? []), shard]);
-      return [identity, new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings, onGained })];
+      const shards = new Shards({ client, namespace: 'default', group: 'sharded', identity, shards: 6, logger: SILENT, timings });
+      shards.onGained((shard) => gained.set(identity, [...(gained.get(identity) ?? []), shard]));
+      return [identity, shards];
     }));
     const running = [...replicas].map(([name, shards]) => shards.run(stops.get(name)!.signal));
     const held = () => [...replicas.values()].flatMap((shards) => shards.held);

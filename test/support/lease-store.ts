@@ -15,6 +15,8 @@ export class LeaseStore {
   readonly leases = new Map<string, Lease>();
   /** Names of the replicas whose writes were done, in order. */
   readonly writers: string[] = [];
+  /** Told of each Lease that was written. */
+  readonly watchers = new Set<(lease: Lease) => void>();
   #version = 0;
 
   /** A client of this store under a name. Calls are given up after the deadline that the election asks for. */
@@ -51,6 +53,7 @@ export class LeaseStore {
     const written = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(this.#version) } };
     this.leases.set(name, written);
     this.writers.push(writer);
+    for (const watcher of this.watchers) watcher(written);
     return written;
   }
 }
