@@ -22,7 +22,7 @@ export interface ClusterSource extends KubernetesObject {
 const USER_NAME: Schema = { type: 'string', description: 'User that the source authenticates as.', maxLength: 1024 };
 const CLUSTER_ID: Schema = {
   type: 'string',
-  description: "UID of the source's kube-system Namespace. With it, a policy keeps the source to its own objects, and it may renew its token.",
+  description: "UID of the source's kube-system Namespace. With it, a policy keeps the source to its own objects.",
   maxLength: 63,
   pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$',
 };

@@ -8,6 +8,7 @@ import { version } from '../process/version.ts';
 import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { approveCommand } from './approve.ts';
+import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
 import { explainCommand } from './explain.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
@@ -16,6 +17,7 @@ import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
+import { unpeerCommand } from './unpeer.ts';
 
 function program(): Command {
   return new Command('isthmus')
@@ -27,6 +29,10 @@ function program(): Command {
     .addCommand(inviteCommand())
     .addCommand(joinCommand())
     .addCommand(approveCommand())
+    .addCommand(unpeerCommand())
+    .addCommand(cordonCommand())
+    .addCommand(drainCommand())
+    .addCommand(uncordonCommand())
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())

@@ -4,7 +4,8 @@ import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
-  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS,
+  targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
 import {
   clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule, type RoleObject,
@@ -75,13 +76,13 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [
     ...USE_TARGETS,
-    rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], [...READ, 'create', 'patch']), // of those who were invited
+    rule(ADMIRALTY_GROUP, ['sources', 'clustersources'], [...READ, 'create', 'patch', 'delete']), // of those who were invited; each may remove itself
     rule(ADMIRALTY_GROUP, ['sources/status', 'clustersources/status'], ['patch']),
     rule(ISTHMUS_GROUP, ['invitations', 'joinrequests'], [...READ, 'delete']),
     rule(ISTHMUS_GROUP, ['invitations/status', 'joinrequests/status'], ['patch']),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
     rule('', ['serviceaccounts'], [...READ, 'create', 'patch', 'delete']),
-    rule(RBAC_GROUP, ['rolebindings', 'clusterrolebindings'], [...READ, 'create', 'patch', 'delete']),
+    rule(RBAC_GROUP, ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'], [...READ, 'create', 'patch', 'delete']),
     onlyNamed(rule(RBAC_GROUP, ['clusterroles'], ['bind']), [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]),
     rule('admissionregistration.k8s.io', ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'], [...READ, 'create', 'patch', 'delete']),
   ],

@@ -1,7 +1,7 @@
 // Makes a source's identity in a target, from the (Cluster)Source down: for an administrator who peers, and for one who was invited.
 import type { KubernetesObject } from '../api/core.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
   type ResourceType,
 } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -9,7 +9,7 @@ import { accountManifest, identityManifests, sourceObject, type SourceIdentity }
 
 /** What belongs to identities; the policies first, for what they forbid must never have been allowed. */
 export const DEPENDENT_TYPES: readonly ResourceType[] = [
-  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, SERVICE_ACCOUNTS, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS,
 ];
 
 /** Who makes the identity, and where. */

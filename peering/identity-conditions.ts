@@ -50,7 +50,7 @@ function guard({ clusterId }: SourceIdentity): Told {
   return {
     status: 'False',
     reason: 'ClusterUnknown',
-    message: "Set spec.clusterID to the UID of the source's kube-system namespace: until then nothing keeps this source from pods of other sources, and it cannot renew its token.",
+    message: "Set spec.clusterID to the UID of the source's kube-system namespace: until then nothing keeps this source from pods of other sources.",
   };
 }
 

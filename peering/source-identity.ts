@@ -3,10 +3,10 @@
 import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ROLE, TOKEN_REQUESTER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
-import { clusterRoleBinding, PART_OF, roleBinding, serviceAccount, type RightsHolder, type ServiceAccountName } from '../model/rbac-objects.ts';
+import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RightsHolder, type ServiceAccountName } from '../model/rbac-objects.ts';
 import { sourcePolicy } from './source-policy.ts';
 
 /** A Source or ClusterSource by what its identity follows from. */
@@ -63,7 +63,7 @@ export function accountManifest(identity: SourceIdentity): KubernetesObject | un
  * `installNamespace` is the target's; its peering component may ask for the account's tokens.
  */
 export function identityManifests(identity: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
-  return [...policyManifests(identity), ...rightsManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
+  return [...policyManifests(identity), ...rightsManifests(identity), ...leavingManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
 }
 
 function policyManifests(identity: SourceIdentity): readonly KubernetesObject[] {
@@ -81,12 +81,25 @@ function rightsManifests(identity: SourceIdentity): readonly KubernetesObject[] 
   return [roleBinding(inNamespace, holders), viewer];
 }
 
-/** Only beside a policy, which keeps the account to its own tokens. */
-function tokenManifests(identity: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
-  const { account, clusterId } = identity;
-  if (account === undefined || clusterId === undefined) return [];
-  const name = { namespace: account.namespace, name: dependentName(identity, 'token'), roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE } as const;
-  return [roleBinding(name, [account, ...componentHolders(['isthmus-peering'], installNamespace)])];
+/** Our peering first: nobody may give a right that he has not. */
+function tokenManifests({ account, ...identity }: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
+  if (account === undefined) return [];
+  const { namespace } = account;
+  const [ours, own] = [dependentName(identity, 'token-requester'), dependentName(identity, 'own-token')];
+  return [
+    roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentHolders(['isthmus-peering'], installNamespace)),
+    role(namespace, own, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])]),
+    roleBinding({ namespace, name: own, roleKind: 'Role', roleName: own }, [account]),
+  ];
+}
+
+/** A source may remove itself, so that it can leave without an administrator of the target. */
+function leavingManifests(identity: SourceIdentity): readonly KubernetesObject[] {
+  const { namespace, name } = identity;
+  const leaving = dependentName(identity, 'leave');
+  const rules = [onlyNamed(rule(ADMIRALTY_GROUP, [namespace === undefined ? 'clustersources' : 'sources'], ['delete']), [name])];
+  if (namespace === undefined) return [clusterRole(leaving, rules), clusterRoleBinding(leaving, leaving, holdersOf(identity))];
+  return [role(namespace, leaving, rules), roleBinding({ namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity))];
 }
 
 function holdersOf({ account, userName }: SourceIdentity): readonly RightsHolder[] {

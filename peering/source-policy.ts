@@ -1,5 +1,5 @@
 // What keeps sources that share a target apart: RBAC cannot look at labels, so an admission policy (Kubernetes ≥ 1.30) in the target refuses
-// what a source's identity writes to objects that do not carry its own cluster's identity, and tokens of any account but its own.
+// what a source's identity writes to objects that do not carry its own cluster's identity.
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
 import { VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, apiVersionOf, ADMIRALTY_GROUP } from '../api/resource-types.ts';
@@ -21,13 +21,11 @@ const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods'], operations: WRITES },
-  { apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] },
 ];
-const ABOUT_TOKENS = "request.resource.resource == 'serviceaccounts'";
 
 /** The policy and its binding (`admissionregistration.k8s.io/v1`): creates, changes and deletes only of what is labelled as the source's own. */
 export function sourcePolicy(source: GuardedSource): readonly KubernetesObject[] {
-  const { policyName: name, account, sourceId } = source;
+  const { policyName: name, sourceId } = source;
   const policy = {
     apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES),
     kind: VALIDATING_ADMISSION_POLICIES.kind,
@@ -38,13 +36,8 @@ export function sourcePolicy(source: GuardedSource): readonly KubernetesObject[]
       matchConditions: [{ name: 'by-the-source', expression: `request.userInfo.username in [${userNames(source).map(quoted).join(', ')}]` }],
       validations: [
         {
-          expression: `${ABOUT_TOKENS} || ((request.operation == 'DELETE' || ${isOwn('object', sourceId)}) && (request.operation == 'CREATE' || ${isOwn('oldObject', sourceId)}))`,
+          expression: `(request.operation == 'DELETE' || ${isOwn('object', sourceId)}) && (request.operation == 'CREATE' || ${isOwn('oldObject', sourceId)})`,
           message: `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`,
-          reason: 'Forbidden',
-        },
-        {
-          expression: `!(${ABOUT_TOKENS}) || ${account === undefined ? 'false' : `(request.namespace == ${quoted(account.namespace)} && request.name == ${quoted(account.name)})`}`,
-          message: 'a source may only ask for tokens of its own account',
           reason: 'Forbidden',
         },
       ],

@@ -402,7 +402,7 @@ describe('the components in a cluster', () => {
     ['delegate-controller', true, { verb: 'create', resource: 'pods', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'singleton' }],
-    ['delegate-controller', false, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'other' }],
+    ['delegate-controller', true, { verb: 'delete', group: ours, resource: 'clustersummaries', name: 'of-a-target-without-us' }],
     ['delegate-controller', true, { verb: 'watch', resource: 'secrets', namespace: 'default' }],
     ['delegate-controller', false, { verb: 'patch', resource: 'secrets', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'patch', resource: 'services', namespace: 'default' }],

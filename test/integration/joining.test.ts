@@ -2,21 +2,25 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rmdir } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterSource, Source } from '../../api/cluster-source.ts';
 import type { KubernetesObject } from '../../api/core.ts';
 import type { Invitation, JoinRequest } from '../../api/invitation.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, CLUSTER_TARGETS, EVENTS, INVITATIONS, JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS, SOURCES,
-  VALIDATING_ADMISSION_POLICIES, type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INVITATIONS, JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS,
+  SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { approveSource } from '../../cli/approve.ts';
 import { installInto } from '../../cli/install.ts';
 import { inviteSource, type InvitationOffer } from '../../cli/invite.ts';
 import { joinTarget } from '../../cli/join.ts';
+import { peerClusters } from '../../cli/peer-clusters.ts';
+import { leaveTarget, type Leave } from '../../cli/unpeer-target.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { EventRecorder } from '../../kubernetes/event-recorder.ts';
@@ -95,7 +99,7 @@ async function untilGone(type: ResourceType, at: { name: string; namespace?: str
 }
 
 const dependents = async (source: string): Promise<string[]> => {
-  const all = await Promise.all([SERVICE_ACCOUNTS, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES].map((type: ResourceType) => target.client.list(type)));
+  const all = await Promise.all([SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES].map((type: ResourceType) => target.client.list(type)));
   return all.flat().filter(({ metadata }) => metadata.annotations?.['isthmus.dev/source'] === source).map(({ metadata }) => metadata.name ?? '');
 };
 
@@ -105,7 +109,7 @@ describe('a ClusterSource', () => {
   it('gets its account, its rights and its policy, and says so', async () => {
     await target.client.create(CLUSTER_SOURCES, clusterSource('by-hand', spec));
     await untilReady(CLUSTER_SOURCES, { name: 'by-hand' }, 'Established');
-    assert.equal((await dependents('by-hand')).length, 5);
+    assert.equal((await dependents('by-hand')).length, 9);
   });
 
   it('gets back what somebody took away', async () => {
@@ -116,10 +120,9 @@ describe('a ClusterSource', () => {
     assert.ok(await lookFor(look, patience, signal));
   });
 
-  it('loses its policy, and with it the right to tokens, when it no longer says which cluster it is', async () => {
+  it('loses its policy when it no longer says which cluster it is', async () => {
     await target.client.patch(CLUSTER_SOURCES, { name: 'by-hand' }, { patchType: 'merge', patch: { spec: { clusterID: null } } });
     await untilGone(VALIDATING_ADMISSION_POLICIES, { name: 'admiralty-cluster-source-by-hand-own-objects' });
-    await untilGone(ROLE_BINDINGS, { namespace: installNamespace, name: 'admiralty-cluster-source-by-hand-token' });
   });
 
   it('leaves nothing when it goes', async () => {
@@ -152,7 +155,7 @@ describe('a Source of one namespace', () => {
     const named: Source = { metadata: { namespace: 'team-b', name: 's' }, spec: { serviceAccountName: 'sa', userName: 'jane', clusterID: 'cluster-3' } };
     await target.client.create(SOURCES, named);
     await untilReady(SOURCES, { namespace: 'team-b', name: 's' }, 'Established');
-    assert.equal((await dependents('team-b/s')).length, 5);
+    assert.equal((await dependents('team-b/s')).length, 9);
     await target.client.delete(SOURCES, { namespace: 'team-b', name: 's' });
     assert.ok(await lookFor(async () => ((await dependents('team-b/s')).length === 0 ? true : undefined), patience, signal));
   });
@@ -314,7 +317,7 @@ describe('the token of a target', () => {
     assert.equal(renewed, expected, 'nothing but the token has changed');
     const joined = await clientOf(renewed);
     assert.deepEqual(await joined.list(POD_CHAPERONS), []);
-    await assert.rejects(requestToken(joined, { namespace: installNamespace, name: 'isthmus', seconds: 600 }, signal), /own account|forbidden/i, 'a source may not become somebody else');
+    await assert.rejects(requestToken(joined, { namespace: installNamespace, name: 'isthmus', seconds: 600 }, signal), /forbidden/i, 'a source may not become somebody else');
     void running;
   });
 
@@ -325,5 +328,81 @@ describe('the token of a target', () => {
     const look = () => joined.list(POD_CHAPERONS).then(() => undefined, (error: unknown) => (error instanceof ApiError && error.status === 401 ? true : undefined));
     assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 200 }, signal), 'the token still works');
     assert.equal((await source.client.list(CLUSTER_TARGETS)).length, 1, 'the source keeps its target, which then says why it is not Ready');
+  });
+});
+
+describe('leaving a target', () => {
+  const leave = (more: Partial<Leave> = {}): Leave => ({ client: source.client, target: { kind: 'ClusterTarget', name: 'left' }, installNamespace, isForced: false, evictUnmanaged: false, ...more });
+  const types: readonly ResourceType[] = [
+    CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, SECRETS, CONFIG_MAPS,
+  ];
+  const all = async (): Promise<string[]> => {
+    const lists = await Promise.all([source, target].flatMap(({ client }, side) => types.map(async (type) => (await client.list(type)).map(({ metadata }) => `${side} ${type.kind} ${metadata.namespace ?? ''}/${metadata.name}`))));
+    return lists.flat().toSorted();
+  };
+  const peer = () => peerClusters({ name: 'left', installNamespace, source: { ...source, label: 'source' }, target: { ...target, label: 'target' } }, quiet);
+  let before: string[];
+
+  it('removes on both sides what peering made, by the identity of the source alone', async () => {
+    before = await all();
+    await peer();
+    assert.notDeepEqual(await all(), before);
+    await leaveTarget(leave(), quiet);
+    let now: string[] = [];
+    await lookFor(async () => ((now = await all()).join() === before.join() ? true : undefined), patience, signal);
+    assert.deepEqual(now, before);
+  });
+
+  it('that was left before changes nothing', async () => {
+    await leaveTarget(leave(), quiet);
+    assert.deepEqual(await all(), before);
+  });
+
+  it('may not remove another source', async () => {
+    await target.client.create(CLUSTER_SOURCES, clusterSource('of-another', { clusterID: 'another' }));
+    await peer();
+    const { data } = await source.client.get(SECRETS, { namespace: installNamespace, name: 'left-kubeconfig' });
+    const own = await clientOf(Buffer.from(data?.['config'] ?? '', 'base64').toString());
+    await assert.rejects(own.delete(CLUSTER_SOURCES, { name: 'of-another' }), /forbidden/i);
+    await target.client.delete(CLUSTER_SOURCES, { name: 'of-another' });
+  });
+
+  it('that has what is ours and does not let it go says what', async () => {
+    const labels = { 'multicluster.admiralty.io/parent-cluster-name': sourceId };
+    const stuck: KubernetesObject = { metadata: { namespace: 'default', name: 'stuck', labels, finalizers: ['example.com/held'] } };
+    await target.client.create(POD_CHAPERONS, { ...stuck, spec: { containers: [{ name: 'c', image: 'i' }] } } as KubernetesObject);
+    const soon = new AbortController();
+    const left = leaveTarget(leave(), { ...quiet, signal: AbortSignal.any([signal, soon.signal]) });
+    assert.equal(await Promise.race([left, delay(1_000, 'waits')]), 'waits');
+    soon.abort(new Error('long enough'));
+    await assert.rejects(left, /long enough/);
+    await target.client.patch(POD_CHAPERONS, { namespace: 'default', name: 'stuck' }, { patchType: 'merge', patch: { metadata: { finalizers: null } } });
+    await target.client.delete(POD_CHAPERONS, { namespace: 'default', name: 'stuck' });
+  });
+
+  it('that is dead takes less than ten seconds with force, and what remains there is written down', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1'); // takes connections and never answers
+    await once(silent, 'listening');
+    try {
+      const { port } = silent.address() as AddressInfo;
+      const dead = tokenKubeconfig({ server: `https://localhost:${port}`, token: 't', cluster: 'c', user: 'u' });
+      const patch = { data: { config: Buffer.from(dead).toString('base64') } };
+      await source.client.patch(SECRETS, { namespace: installNamespace, name: 'left-kubeconfig' }, { patchType: 'merge', patch });
+      const started = performance.now();
+      await leaveTarget(leave({ isForced: true }), quiet);
+      assert.ok(performance.now() - started < 10_000, `${performance.now() - started} ms`);
+    } finally {
+      silent.close();
+      silent.unref();
+    }
+    const type: ResourceType<KubernetesObject & { readonly data?: Record<string, string> }> = CONFIG_MAPS;
+    const record = await source.client.get(type, { namespace: installNamespace, name: 'isthmus-left-behind-left' });
+    assert.match(record.data?.['remains'] ?? '', new RegExp(`^ClusterSource left-${sourceId.slice(0, 8)}, PodChaperons with label .*=${sourceId}$`));
+    assert.deepEqual(await source.client.list(CLUSTER_TARGETS).then((targets) => targets.map(({ metadata }) => metadata.name)), ['eu-west']);
+  });
+
+  it('is finished by an administrator of the target', async () => {
+    await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
+    await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
   });
 });

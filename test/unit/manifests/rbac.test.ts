@@ -81,10 +81,10 @@ const TABLE: readonly [string, readonly string[]][] = [
     'isthmus-peering',
     [
       ...USE_TARGETS,
-      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ, 'create', 'patch'), ...each(`${resource}/status`, 'patch')]),
+      ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ, 'create', 'patch', 'delete'), ...each(`${resource}/status`, 'patch')]),
       ...['invitations', 'joinrequests'].flatMap((resource) => [...each(resource, ...READ, 'delete'), ...each(`${resource}/status`, 'patch')]),
       ...each('events', 'create', 'patch'),
-      ...['serviceaccounts', 'rolebindings', 'clusterrolebindings', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings']
+      ...['serviceaccounts', 'roles', 'clusterroles', 'rolebindings', 'clusterrolebindings', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings']
         .flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
       'bind clusterroles isthmus-source isthmus-cluster-summary-viewer isthmus-token-requester',
     ],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterSource, Source } from '../../../api/cluster-source.ts';
-import type { BindingObject } from '../../../model/rbac-objects.ts';
+import type { BindingObject, RoleObject } from '../../../model/rbac-objects.ts';
 import { accountManifest, identityManifests, sourceObject, toSourceIdentity, type SourceIdentity } from '../../../peering/source-identity.ts';
 
 const clusterId = '0123abcd-1111-4222-8333-444455556666';
@@ -19,7 +19,11 @@ describe('the identity of a source', () => {
       'ValidatingAdmissionPolicyBinding admiralty-cluster-source-c2-0123abcd-own-objects',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd-cluster-summary-viewer',
-      'RoleBinding isthmus-system admiralty-cluster-source-c2-0123abcd-token',
+      'ClusterRole admiralty-cluster-source-c2-0123abcd-leave',
+      'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd-leave',
+      'RoleBinding isthmus-system admiralty-cluster-source-c2-0123abcd-token-requester',
+      'Role isthmus-system admiralty-cluster-source-c2-0123abcd-own-token',
+      'RoleBinding isthmus-system admiralty-cluster-source-c2-0123abcd-own-token',
     ]);
   });
 
@@ -29,24 +33,35 @@ describe('the identity of a source', () => {
     assert.equal(names[3], 'RoleBinding team-a admiralty-source-c2-0123abcd');
     // Two variable parts with dashes of their own: Admiralty's rule appends a hash (contract §1.3).
     assert.match(names[4] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
-    assert.match(names[5] ?? '', /^RoleBinding team-a admiralty-source-team-a-c2-0123abcd-token-[0-9a-f]{10}$/);
+    const others = names.slice(5).map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
+    const source = 'admiralty-source-team-a-c2-0123abcd';
+    assert.deepEqual(others, [
+      `Role team-a ${source}-leave`, `RoleBinding team-a ${source}-leave`,
+      `RoleBinding team-a ${source}-token-requester`, `Role team-a ${source}-own-token`, `RoleBinding team-a ${source}-own-token`,
+    ]);
   });
 
   for (const [what, identity] of [['whole clusters', whole], ['one namespace', oneNamespace]] as const) {
-    it(`for ${what} is bound to the account alone, but for its tokens, which our peering may ask for as well`, () => {
+    it(`for ${what} is bound to the account alone, but for the right to ask for tokens, which our peering needs to give it away`, () => {
       const account = { kind: 'ServiceAccount', ...identity.account };
-      const [rights, viewer, token] = bindingsOf(identity);
-      assert.deepEqual([rights?.roleRef.name, viewer?.roleRef.name, token?.roleRef.name], ['isthmus-source', 'isthmus-cluster-summary-viewer', 'isthmus-token-requester']);
-      assert.deepEqual([rights?.subjects, viewer?.subjects], [[account], [account]]);
       const ours = ['isthmus-peering', 'isthmus'].map((name) => ({ kind: 'ServiceAccount', namespace: 'isthmus-system', name }));
-      assert.deepEqual(token?.subjects, [account, ...ours]);
+      const bindings = bindingsOf(identity);
+      assert.deepEqual(bindings.slice(0, 2).map(({ roleRef }) => roleRef.name), ['isthmus-source', 'isthmus-cluster-summary-viewer']);
+      for (const { roleRef, subjects } of bindings) assert.deepEqual(subjects, roleRef.name === 'isthmus-token-requester' ? ours : [account]);
+    });
+
+    it(`for ${what} may ask for tokens of its own account and remove itself, by name`, () => {
+      const roles = identityManifests(identity, 'isthmus-system').filter((object): object is RoleObject => object.kind?.endsWith('Role') === true);
+      const [leave, token] = roles.flatMap(({ rules }) => rules);
+      assert.deepEqual(leave, { apiGroups: ['multicluster.admiralty.io'], resources: [identity.namespace === undefined ? 'clustersources' : 'sources'], verbs: ['delete'], resourceNames: ['c2-0123abcd'] });
+      assert.deepEqual(token, { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: ['c2-0123abcd'] });
     });
   }
 
   it('is owned by its source, as far as garbage collection honours that', () => {
     const owned = (identity: SourceIdentity) => objectsOf(identity).filter(({ metadata }) => metadata.ownerReferences !== undefined).map(({ kind }) => kind);
     assert.equal(owned(whole).length, objectsOf(whole).length, 'a cluster-scoped owner may own everything');
-    assert.deepEqual(owned(oneNamespace), ['ServiceAccount', 'RoleBinding', 'RoleBinding'], 'a namespaced one only what is in its namespace');
+    assert.deepEqual(owned(oneNamespace), ['ServiceAccount', 'RoleBinding', 'Role', 'RoleBinding', 'RoleBinding', 'Role', 'RoleBinding'], 'a namespaced one only what is in its namespace');
     assert.deepEqual(owned({ ...whole, uid: undefined }), []);
   });
 
@@ -61,9 +76,9 @@ describe('the identity of a source', () => {
     assert.equal(accountManifest({ name: 's', userName: 'jane' }), undefined);
   });
 
-  it('without a cluster has no policy, and therefore no right to tokens', () => {
+  it('without a cluster has no policy', () => {
     const kinds = identityManifests({ ...whole, clusterId: undefined }, 'isthmus-system').map(({ kind }) => kind);
-    assert.deepEqual(kinds, ['ClusterRoleBinding', 'ClusterRoleBinding']);
+    assert.ok(kinds.length > 0 && !kinds.some((kind) => kind?.startsWith('Validating')));
   });
 
   it('keeps two sources apart that call the target by the same name', () => {
