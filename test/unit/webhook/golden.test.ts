@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
 import type { Pod } from '../../../api/core.ts';
-import { isElected } from '../../../model/pod.ts';
+import {
+  ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, POD_GROUP_MIN_COUNT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION,
+  SCORE_WEIGHTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../../api/keys.ts';
+import { controllerOf, isElected } from '../../../model/pod.ts';
 import { sealedManifestOf } from '../../../model/sealed-manifest.ts';
 import { restoreSourcePod } from '../../../model/source-manifest.ts';
 import { environment } from '../../../process/config.ts';
@@ -31,6 +35,27 @@ describe('golden pods', () => {
     if (environment().updateGolden) return;
     const outputs = readdirSync(FOLDER).filter((file) => file.endsWith('.output.yaml'));
     assert.deepEqual(outputs.toSorted(), names.map((name) => `${name}.output.yaml`).toSorted());
+  });
+
+  const inputs = names.map((name) => parse(readFileSync(join(FOLDER, `${name}.input.yaml`), 'utf8')) as Pod);
+  const electedWith = (keys: readonly string[]): boolean => inputs.some(({ metadata: { annotations = {} } }) => [ELECT_ANNOTATION, ...keys].every((key) => Object.hasOwn(annotations, key)));
+
+  it('have each annotation of users alone, and each two of them together', () => {
+    const ofUsers = [NO_RESERVATION_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION];
+    const others = [SCORE_WEIGHTS_ANNOTATION, POD_GROUP_MIN_COUNT_ANNOTATION];
+    for (const key of [...ofUsers, ...others]) assert.ok(electedWith([key]), key);
+    for (const one of ofUsers) for (const other of ofUsers) assert.ok(electedWith([one, other]), `${one} with ${other}`);
+  });
+
+  it('have a pod of each kind of workload, and of none', () => {
+    const controllers = new Set(inputs.filter(isElected).map(({ metadata }) => controllerOf(metadata)?.kind));
+    for (const kind of ['ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'ReplicationController', undefined]) assert.ok(controllers.has(kind), kind);
+  });
+
+  it('have each reason for which a pod is refused, but for want of room', () => {
+    const reasons = new Set(inputs.map((input) => review(input).response.status?.reason));
+    const all = ['AlreadyDelegate', 'BadConstraints', 'BadLabelPattern', 'BadPodGroup', 'DaemonSetPod', 'ForgedManifest', 'NodeNameSet', 'ReservedKey', 'ReservedScheduler', 'TwoConstraints'];
+    for (const reason of all) assert.ok(reasons.has(reason), reason);
   });
 
   for (const name of names) {
