@@ -21,7 +21,7 @@ export const BY_TARGETS: Benchmark = {
       const shape = { targets, nodes: Math.max(2, Math.ceil(NODES / targets)), audit: true, clientQps: 2_000 };
       const measured = await withIsthmusUnderLoad(shape, context, async (under, either) => [
         await measureBursts(under, { ...context, limits: RAISED, size: BURST }, either),
-        await measureWrites(under, targets, context, either),
+        await measureWrites(under, { targets }, context, either),
         await measureAlone(under, context, either),
       ], signal);
       measurements.push(...measured.map((measurement) => withTargets(measurement, targets)));

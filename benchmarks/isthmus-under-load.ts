@@ -3,6 +3,7 @@
 import { mkdtemp, mkdir, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { DelegationMode } from '../api/cluster-target.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '../api/resource-types.ts';
 import { lookFor } from '../cli/apply-objects.ts';
@@ -12,6 +13,7 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster } from '../kubernetes/open-cluster.ts';
 import { AppError } from '../process/errors.ts';
 import { Shutdown } from '../process/lifecycle.ts';
+import { delegateByPods } from '../sandbox/delegate-by-pods.ts';
 import { startComponent } from '../sandbox/component-process.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../sandbox/isthmus-in-sandbox.ts';
 import { readRecord } from '../sandbox/sandbox-record.ts';
@@ -28,6 +30,8 @@ export interface LoadShape {
   readonly clientQps?: number;
   /** Whether the API servers write audit logs, which costs them time. */
   readonly audit: boolean;
+  /** How pods are delegated; PodChaperon mode when missing. */
+  readonly mode?: DelegationMode;
 }
 
 /** A running sandbox with its loads. */
@@ -71,7 +75,7 @@ export async function withIsthmusUnderLoad<T>(
     const processes = await processIds(sandbox, isthmus);
     if (context.profileFolder !== undefined) await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
     const ended = new AbortController();
-    const loads = await openLoads(sandbox, shutdown, AbortSignal.any([either, ended.signal]));
+    const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, AbortSignal.any([either, ended.signal]));
     shutdown.add({ name: 'watches', stop: async () => ended.abort() });
     const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
     onProgress('Warming up.');
@@ -104,7 +108,13 @@ async function restartProfiled(
   }
 }
 
-async function openLoads(sandbox: Sandbox, shutdown: Shutdown, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain'>> {
+interface Opened {
+  readonly sandbox: Sandbox;
+  readonly shutdown: Shutdown;
+  readonly mode: DelegationMode | undefined;
+}
+
+async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain'>> {
   const clients: ClusterClient[] = [];
   for (const { kubeconfigPath } of sandbox.clusters) {
     const { client } = await openCluster({ kubeconfigPath, userAgent: USER_AGENT });
@@ -113,6 +123,9 @@ async function openLoads(sandbox: Sandbox, shutdown: Shutdown, signal: AbortSign
   }
   const [source, target] = clients;
   if (source === undefined || target === undefined) throw new AppError('NotFound', 'A benchmark needs a source and a target.');
+  if (mode === 'Pod') {
+    await Promise.all(clients.slice(1).map((client, index) => delegateByPods({ source, target: client, name: sandbox.clusters[index + 1]?.name ?? '' }, signal)));
+  }
   await Promise.all([
     makeNamespace(target, PLAIN_NAMESPACE, {}, signal),
     ...clients.map((client) => makeNamespace(client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal)),

@@ -16,13 +16,14 @@ import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
+import { MIRROR } from './mirror.ts';
 import { REQUESTS } from './requests.ts';
 import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, IDLE, LATENCY, BY_TARGETS];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, LATENCY, BY_TARGETS];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
