@@ -31,16 +31,9 @@ export const MIRROR: Benchmark = {
 
 async function measureMirror({ sandbox, elected, plain }: IsthmusUnderLoad, mode: string, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   await Promise.all([elected.burst(1, signal), plain.burst(1, signal)]);
-  const [source, ...targets] = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => WatchedPods.open(kubeconfigPath, signal)));
+  const clusters = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => WatchedPods.open(kubeconfigPath, signal)));
   try {
-    const proxy = source?.find(isElected);
-    const home = targets.find((target) => target.find((pod) => isDelegateOf(pod, proxy)) !== undefined);
-    const delegate = home?.find((pod) => isDelegateOf(pod, proxy));
-    const [first] = targets;
-    const echoed = first?.find((pod) => pod.metadata.labels?.['app'] === 'load' && !isElected(pod));
-    if (source === undefined || proxy === undefined || home === undefined || delegate === undefined || first === undefined || echoed === undefined) {
-      throw new AppError('NotFound', 'A pod that the benchmark made is missing.');
-    }
+    const { source, proxy, home, delegate, first, echoed } = findPods(clusters);
     const ours: number[] = [];
     const reference: number[] = [];
     for (let change = 1; change <= CHANGES; change += 1) {
@@ -48,18 +41,45 @@ async function measureMirror({ sandbox, elected, plain }: IsthmusUnderLoad, mode
       reference.push(await first.change(echoed, `echo ${change}`, first.sees(echoed, `echo ${change}`), signal));
       if (change % 100 === 0) onProgress(`P8, ${mode}: ${change} of ${CHANGES} changes, p99 ${percentile(ours, 0.99).toFixed(1)} ms, echo ${percentile(reference, 0.99).toFixed(1)} ms`);
     }
-    return {
-      variant: `p99-${mode}`,
-      title: `a change of a delegate's status shown on the proxy, p99 of ${CHANGES}, ${mode} mode`,
-      unit: 'ms',
-      ours: spreadOf([percentile(ours, 0.99)]),
-      reference: spreadOf([percentile(reference, 0.99)]),
-      goal: { figure: 'ratio', atMost: 3 },
-      details: { p50: { ours: percentile(ours, 0.5), reference: percentile(reference, 0.5) } },
-    };
+    return toMeasurement(mode, ours, reference);
   } finally {
-    for (const watched of [source, ...targets]) await watched?.close();
+    for (const watched of clusters) await watched.close();
   }
+}
+
+function toMeasurement(mode: string, ours: readonly number[], reference: readonly number[]): Measurement {
+  return {
+    variant: `p99-${mode}`,
+    title: `a change of a delegate's status shown on the proxy, p99 of ${CHANGES}, ${mode} mode`,
+    unit: 'ms',
+    ours: spreadOf([percentile(ours, 0.99)]),
+    reference: spreadOf([percentile(reference, 0.99)]),
+    goal: { figure: 'ratio', atMost: 3 },
+    details: { p50: { ours: percentile(ours, 0.5), reference: percentile(reference, 0.5) } },
+  };
+}
+
+interface FoundPods {
+  readonly source: WatchedPods;
+  readonly proxy: Pod;
+  /** Where its delegate is. */
+  readonly home: WatchedPods;
+  readonly delegate: Pod;
+  readonly first: WatchedPods;
+  /** A pod of the first target that is none of ours. */
+  readonly echoed: Pod;
+}
+
+function findPods([source, ...targets]: readonly WatchedPods[]): FoundPods {
+  const proxy = source?.find(isElected);
+  const home = targets.find((target) => target.find((pod) => isDelegateOf(pod, proxy)) !== undefined);
+  const delegate = home?.find((pod) => isDelegateOf(pod, proxy));
+  const [first] = targets;
+  const echoed = first?.find(({ metadata: { labels = {} } }) => labels['app'] === 'load' && labels[PARENT_UID_LABEL] === undefined);
+  if (source === undefined || proxy === undefined || home === undefined || delegate === undefined || first === undefined || echoed === undefined) {
+    throw new AppError('NotFound', 'A pod that the benchmark made is missing.');
+  }
+  return { source, proxy, home, delegate, first, echoed };
 }
 
 function isDelegateOf({ metadata: { labels } }: Pod, proxy: Pod | undefined): boolean {
