@@ -170,6 +170,8 @@ export interface PodSpec {
   readonly topologySpreadConstraints?: readonly TopologySpreadConstraint[];
   readonly schedulerName?: string;
   readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly readinessGates?: readonly { readonly conditionType: string }[];
+  readonly activeDeadlineSeconds?: number;
   readonly restartPolicy?: string;
   readonly terminationGracePeriodSeconds?: number;
   readonly serviceAccountName?: string;

@@ -62,6 +62,12 @@ export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
 
 /** Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as `kind/name`. */
 export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
+/** Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of what may change of its spec, so that later changes show. */
+export const SPEC_AT_BIND_ANNOTATION = `${OWN_PREFIX}spec-at-bind`;
+/** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by whoever made them: what the user has changed of the running pod, as JSON. */
+export const CARRIED_CHANGES_ANNOTATION = `${OWN_PREFIX}carried-changes`;
+/** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations that came from the delegate, as JSON. */
+export const DELEGATE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}delegate-annotations`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
 export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
 

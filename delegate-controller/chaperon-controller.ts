@@ -2,13 +2,15 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { isConflict, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
-import { objectKey } from '../model/pod.ts';
+import { planLiveChanges } from '../model/live-changes.ts';
+import { controllerOf, objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { Shares } from './share-controller.ts';
@@ -34,7 +36,7 @@ const SHARES_RETRY_MS = 200;
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): void {
   const { client, pods, shares, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
-  const control = new ChaperonControl({ client, pods, shares }, chaperons);
+  const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);
   const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
@@ -57,14 +59,16 @@ class ChaperonControl {
   readonly #client: ClusterClient;
   readonly #pods: Informer<Pod, TargetPod>;
   readonly #shares: Shares;
+  readonly #logger: Logger;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
 
-  constructor({ client, pods, shares }: Omit<ChaperonOptions, 'logger'>, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor({ client, pods, shares, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
     this.#pods = pods;
     this.#shares = shares;
+    this.#logger = logger;
     this.#chaperons = chaperons;
   }
 
@@ -100,7 +104,26 @@ class ChaperonControl {
         return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
       case 'create':
         return this.#create(chaperon, step, signal);
+      case 'carry':
+        return this.#carry(chaperon, step.text, signal);
     }
+  }
+
+  /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
+  async #carry({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
+    try {
+      const pod = await this.#client.get(PODS, at, signal);
+      if (controllerOf(pod.metadata)?.uid === metadata.uid) await executePlan(this.#client, planLiveChanges(pod, text), signal);
+    } catch (error) {
+      if (!isRejection(error)) {
+        ignoreStale(error);
+        return DONE;
+      }
+      this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'a change of the running pod is refused here');
+      await this.#client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }, signal).catch(ignoreStale);
+    }
+    return DONE;
   }
 
   async #create(chaperon: PodChaperon, { pod, thenClear }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {

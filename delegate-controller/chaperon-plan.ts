@@ -1,5 +1,5 @@
 // Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
-import { CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Condition, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
@@ -27,7 +27,9 @@ export type ChaperonStep =
   | { readonly kind: 'create'; readonly pod: Pod; readonly thenClear: Plan }
   /** Write, once a live read has confirmed that the delegate is gone. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan; readonly thenWait?: number }
-  | { readonly kind: 'write'; readonly plan: Plan };
+  | { readonly kind: 'write'; readonly plan: Plan }
+  /** Bring changes of the running pod, as the annotation says them, into the delegate as it is now. */
+  | { readonly kind: 'carry'; readonly text: string };
 
 /** The chaperon's status is for people while the source watches pods itself: it may lag this long, in ms. */
 export const LAZY_STATUS_MS = 30_000;
@@ -51,6 +53,8 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
   if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
+  const text = chaperon.metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
+  if (text !== undefined && text !== delegate.carried && !delegate.terminating && !isTerminal(delegate.phase)) return { kind: 'carry', text };
   return planStatus(state, delegate, now);
 }
 

@@ -1,17 +1,22 @@
 // Shell of the source's side: what happens to chaperons and delegates is shown on, and done to, the proxy pods.
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
+import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
-import { isLost, planWithdrawal } from '../model/delegation.ts';
+import { DELEGATIONS, isLost, planWithdrawal } from '../model/delegation.ts';
+import { regardingPod } from '../model/event-record.ts';
+import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-changes.ts';
 import { delegateName } from '../model/names.ts';
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
+import { messageOf } from '../process/errors.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
@@ -24,6 +29,8 @@ export interface FeedbackOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** Where users read what became of their changes. */
+  readonly events: EventSink;
   readonly logger: Logger;
 }
 
@@ -96,8 +103,11 @@ class Feedback {
     await this.#sweep(key, proxy, signal);
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
     const target = this.#options.targets.byNode(proxy.nodeName);
-    const client = target?.session?.client;
     const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
+    return this.#act(proxy, step, target?.session?.client, signal);
+  }
+
+  async #act(proxy: ProxyPod, step: FeedbackStep, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
     switch (step.kind) {
       case 'settled':
         return DONE;
@@ -107,6 +117,8 @@ class Feedback {
         return this.#mirror(proxy, step, signal);
       case 'withdraw':
         return this.#write(client, step.plan, signal);
+      case 'carry':
+        return this.#carry(proxy, step, client, signal);
       case 'confirm-gone':
       case 'confirm-lost':
         if (await isConfirmed(step.kind, client, proxy, signal)) return this.#write(this.#options.source, step.plan, signal);
@@ -128,6 +140,24 @@ class Feedback {
       else this.#mirrored.set(uid, { sent: digest, kept });
     } catch (error) {
       ignoreStale(error);
+    }
+    return DONE;
+  }
+
+  /** Changes of a running pod are rare, so what they are made of is read anew. One that the target refuses is told, and not tried again. */
+  async #carry(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'carry' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+    if (client === undefined) return DONE;
+    const { namespace, name, uid } = chaperon;
+    const pod = await this.#options.source.get(PODS, proxy, signal);
+    if (pod.metadata.uid !== proxy.uid) return DONE;
+    const text = writeCarried({ of: wanted.of, changes: withTakenBack(wanted.changes, chaperon.carried?.changes ?? {}, pod) });
+    const noted: Plan = [{ kind: 'patch', type: DELEGATIONS[chaperon.mode].type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }];
+    try {
+      await executePlan(client, chaperon.mode === 'Pod' ? planLiveChanges(await client.get(PODS, { namespace, name }, signal), text) : noted, signal);
+    } catch (error) {
+      if (!isRejection(error)) throw error;
+      this.#options.events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error) });
+      await executePlan(client, noted, signal);
     }
     return DONE;
   }

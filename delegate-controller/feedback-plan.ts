@@ -1,9 +1,12 @@
 // Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
 // A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
-import type { PodStatus } from '../api/core.ts';
+import type { PodStatus, StringMap } from '../api/core.ts';
 import { GRACE_PERIOD_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import { findCondition } from '../model/conditions.ts';
+import { toAnnotationPatch } from '../model/foreign-annotations.ts';
+import { stateOf, type CarriedChanges, type LiveChanges } from '../model/live-changes.ts';
 import { isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../model/delegation.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
@@ -25,6 +28,8 @@ export type FeedbackStep =
   | { readonly kind: 'write'; readonly plan: Plan }
   /** Write this status in the source, and remember what its API server makes of it. */
   | { readonly kind: 'mirror'; readonly plan: Plan; readonly digest: string }
+  /** Bring changes of the running pod into the target. */
+  | { readonly kind: 'carry'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
   /** Write in the target. */
   | { readonly kind: 'withdraw'; readonly plan: Plan }
   /** Write in the source, once a live read has confirmed that the target has no chaperon of the pod. */
@@ -44,12 +49,27 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
   if (target.kind !== 'known') return { kind: 'settled' };
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
-  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, mirrored);
+  if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
   // It ended and was cleaned up before anybody here has looked; its chaperon remembers.
-  if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, mirrored);
+  if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
   // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
   if (isLost(chaperon)) return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
-  return delegate === undefined ? { kind: 'settled' } : planMirror(proxy, delegate.status, mirrored);
+  if (delegate === undefined) return { kind: 'settled' };
+  return planCarrying(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+}
+
+/** What the user has changed of the running pod goes to the target; undefined when it is there already. */
+function planCarrying({ changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod): FeedbackStep | undefined {
+  if (chaperon === undefined || chaperon.terminating || (changes === undefined && gates === undefined && chaperon.carried === undefined)) return undefined;
+  const own = Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
+  const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
+  const of = stateOf(wanted);
+  return of === (chaperon.carried?.of ?? '') ? undefined : { kind: 'carry', chaperon, wanted: { of, changes: wanted } };
+}
+
+/** Whether it is the source that decides on a condition: it did so first. */
+function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
+  return Object.hasOwn(chaperon?.carried?.changes.gates ?? {}, type);
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
@@ -97,15 +117,37 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
   return [{ kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-function planMirror(proxy: ProxyPod, said: PodStatus, mirrored: Mirrored | undefined): FeedbackStep {
-  const { uid, containers = [], ownConditions = [] } = proxy;
-  const status = withSourceConditions(statusOfContainers(mirroredStatus(said), containers), ownConditions);
-  // The bind has said PodScheduled already; before containers exist there is nothing to add.
-  const saysNothingNew = status.phase === 'Pending' && status.containerStatuses === undefined && status.initContainerStatuses === undefined;
+interface MirrorContext {
+  readonly mirrored: Mirrored | undefined;
+  readonly chaperon: Chaperon | undefined;
+  /** Of the delegate, while it is there. */
+  readonly annotations?: StringMap;
+}
+
+function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext): FeedbackStep {
+  const { namespace, name, uid, containers = [], ownConditions = [] } = proxy;
+  const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), ownConditions);
+  if (saysNothingYet(status)) return { kind: 'settled' };
   const digest = digestOf(status);
-  if (saysNothingNew || digest === proxy.statusDigest) return { kind: 'settled' };
-  if (digest === mirrored?.sent && proxy.statusDigest === mirrored.kept) return { kind: 'settled' };
-  const { namespace, name } = proxy;
-  const patch = { metadata: { uid }, status: toStatusPatch(status) };
+  const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
+  if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'settled' };
+  // Conditions are written as a list: what the source has set meanwhile must not be lost.
+  const version = ownConditions.length > 0 ? { resourceVersion: proxy.resourceVersion } : {};
+  const patch = { metadata: { uid, ...version, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
   return { kind: 'mirror', digest, plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
+}
+
+/** The bind has said PodScheduled already; before containers exist there is nothing to add. */
+function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
+  return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
+}
+
+function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
+  return digest === statusDigest || (digest === mirrored?.sent && statusDigest === mirrored.kept);
+}
+
+/** Of conditions that the source decides on, the delegate only has a copy. */
+function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
+  if (chaperon?.carried?.changes.gates === undefined) return said;
+  return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };
 }

@@ -9,6 +9,7 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { startChaperons } from './chaperon-controller.ts';
+import { startDelegateEvents } from './delegate-events-controller.ts';
 import { startFollow } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startKeptSummaries } from './kept-summary-controller.ts';
@@ -33,8 +34,9 @@ export interface DelegateControllerOptions {
 /** Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them. */
 export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): void {
   const own = logger.child({ component: 'delegate-controller' });
-  startFeedback({ source: client, proxies, targets, logger: own }, signal);
+  startFeedback({ source: client, proxies, targets, events, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
+  startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
   if (!takesPods) return;
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });

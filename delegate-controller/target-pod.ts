@@ -1,5 +1,5 @@
 // A pod of the target as its own controllers remember it: enough for capacity, and the status of delegates.
-import { RUN_ONCE_FINALIZER } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { OwnerReference, Pod, PodPhase, PodStatus } from '../api/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../model/pod.ts';
 import { podRequests } from '../model/pod-requests.ts';
@@ -21,6 +21,8 @@ export interface TargetPod {
   readonly graceSeconds?: number;
   /** Of delegates that must not run again, while they are held: all finalizers, in this version. */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
+  /** Of delegates only: what was changed of the running pod, as its annotation says. */
+  readonly carried?: string;
   /** Of delegates only: what the chaperon is to show. */
   readonly status?: PodStatus;
   readonly statusDigest?: string;
@@ -33,7 +35,7 @@ const ONLY_PHASE = { phase: SHARED } as const;
 export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
     namespace: SHARED, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
-    deletionGracePeriodSeconds: true, finalizers: true,
+    deletionGracePeriodSeconds: true, finalizers: true, annotations: { [CARRIED_CHANGES_ANNOTATION]: true },
   },
   spec: { nodeName: SHARED, overhead: SHARED, resources: SHARED, initContainers: { resources: SHARED, restartPolicy: SHARED }, containers: { resources: SHARED } },
   status: (others) => (chaperonOf(others as Pick<Pod, 'metadata'>) === undefined ? ONLY_PHASE : WHOLE_STATUS),
@@ -63,8 +65,10 @@ function statusOf(pod: Pod): Pick<TargetPod, 'status' | 'statusDigest'> {
   return { status, statusDigest: digestOf(status) };
 }
 
-function endOf({ metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds } }: Pod): Pick<TargetPod, 'graceSeconds' | 'held'> {
+function endOf({ metadata: { finalizers = [], resourceVersion = '', deletionGracePeriodSeconds, annotations } }: Pod): Pick<TargetPod, 'graceSeconds' | 'held' | 'carried'> {
+  const carried = annotations?.[CARRIED_CHANGES_ANNOTATION];
   return {
+    ...(carried !== undefined && { carried }),
     ...(deletionGracePeriodSeconds !== undefined && { graceSeconds: deletionGracePeriodSeconds }),
     ...(finalizers.includes(RUN_ONCE_FINALIZER) && { held: { finalizers, resourceVersion } }),
   };

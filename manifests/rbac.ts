@@ -53,11 +53,11 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
   'isthmus-delegate-controller': [
     ...USE_TARGETS,
     rule('', ['pods'], ['create', 'patch', 'delete']),
-    rule('', ['pods/status'], ['patch']),
+    rule('', ['pods/status', 'pods/resize'], ['patch']),
     rule(ADMIRALTY_GROUP, ['podchaperons'], ['update', 'patch', 'delete']),
     rule(ADMIRALTY_GROUP, ['podchaperons/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['podchaperons/finalizers'], ['update']), // an owner reference that blocks its owner's deletion
-    rule('events.k8s.io', ['events'], ['create', 'patch']),
+    rule('events.k8s.io', ['events'], ['list', 'watch', 'create', 'patch']), // read of a target that is this cluster
     rule('', ['services'], [...READ, 'patch']), // marks those that follow elected pods
     rule('networking.k8s.io', ['ingresses'], [...READ, 'patch']),
     rule('', ['nodes'], READ),
@@ -95,6 +95,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
   rule('', ['pods'], READ),
   rule('', ['pods/log'], ['get']),
+  rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', ['pods/exec'], ['create', 'get']), // over a WebSocket an exec is a GET
   // Copies of what elected pods need. Whoever may run pods in a namespace can read its Secrets anyway.
   rule('', ['configmaps', 'secrets', 'services'], [...READ, 'create', 'patch', 'delete']),
@@ -103,6 +104,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
 
 const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
   rule('', ['pods'], [...READ, 'create', 'patch', 'delete']),
+  rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
   rule('', ['nodes'], ['list', 'watch']), // what is free there
 ];
 

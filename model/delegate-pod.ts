@@ -1,11 +1,13 @@
 // What a source remembers of a delegate pod and of its PodChaperon in a target. A delegate pod that the source made itself stands for both.
 import type { DelegationMode } from '../api/cluster-target.ts';
 import {
-  GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER,
+  CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER,
 } from '../api/keys.ts';
-import type { ObjectMeta, Pod, PodStatus } from '../api/core.ts';
+import type { ObjectMeta, Pod, PodStatus, StringMap } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
+import { foreignAnnotations } from './foreign-annotations.ts';
+import { readCarried, type CarriedChanges } from './live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from './pod.ts';
 
 /** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
@@ -28,6 +30,8 @@ export interface DelegatePod {
   readonly terminating: boolean;
   readonly verdict: Verdict;
   readonly status: PodStatus;
+  /** Those that are not ours. */
+  readonly annotations: StringMap;
   /** Of one that no chaperon made: what it is besides, as if there were a chaperon. */
   readonly direct?: Chaperon;
 }
@@ -49,6 +53,8 @@ export interface Chaperon {
   readonly ended?: PodStatus;
   /** Seconds that its delegate was told to stop within, where not its own. */
   readonly graceSeconds?: number;
+  /** What the user has changed of the running pod and was carried here. */
+  readonly carried?: CarriedChanges;
   /** Of a pod that must not run again and was made by the source: what keeps it until its end is known, in this version. */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** The delegate was there and has gone without us. */
@@ -70,6 +76,7 @@ export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(pod.status ?? {}),
     status: pod.status ?? {},
+    annotations: foreignAnnotations(pod.metadata),
     ...(isDirect && { direct: toDirectRecord(pod, parent) }),
   };
 }
@@ -96,6 +103,7 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
 }
 
 function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent): Omit<Chaperon, 'mode' | 'podMissing'> {
+  const carried = readCarried(metadata.annotations?.[CARRIED_CHANGES_ANNOTATION]);
   return {
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
@@ -107,6 +115,7 @@ function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(status),
+    ...(carried !== undefined && { carried }),
   };
 }
 

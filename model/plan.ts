@@ -3,7 +3,7 @@ import type { Binding, KubernetesObject } from '../api/core.ts';
 import type { ResourceType } from '../api/resource-types.ts';
 
 /** A part of an object with a path of its own. */
-export type Subresource = 'status' | 'binding' | 'eviction' | 'token' | 'log';
+export type Subresource = 'status' | 'binding' | 'eviction' | 'token' | 'log' | 'resize';
 
 /** The write happens only to this very object, in this very version (`meta/v1` Preconditions). */
 export interface Preconditions {

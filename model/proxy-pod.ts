@@ -5,6 +5,8 @@ import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
 import type { SigningKeys } from './manifest-signature.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { foreignAnnotations, takenKeys } from './foreign-annotations.ts';
+import { gatesOf, liveSpecDigest, specChangesOf, type Gates, type LiveChanges } from './live-changes.ts';
 import { podGroupOf, type PodGroup } from './pod-group.ts';
 import { podNeeds, type PodNeeds } from './pod-needs.ts';
 import { PODS } from '../api/resource-types.ts';
@@ -61,6 +63,16 @@ export interface ProxyPod {
   readonly containers?: readonly string[];
   /** Conditions of the source's own, only once it is bound. */
   readonly ownConditions?: readonly Condition[];
+  /** Digest of what may change of its spec, only until the pod is bound. */
+  readonly liveSpec?: string;
+  /** What the user has changed of its spec since. */
+  readonly changes?: LiveChanges;
+  /** Conditions that its readiness gates ask for; missing where it has no gates. */
+  readonly gates?: Gates;
+  /** Annotations that are not ours, only once it is bound. */
+  readonly annotations?: StringMap;
+  /** Which of them came from the delegate. */
+  readonly takenAnnotations?: readonly string[];
   /** Digest of the status that feedback mirrors; see {@link digestOf}. */
   readonly statusDigest: string;
 }
@@ -94,13 +106,19 @@ function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<Proxy
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
 
-function boundFields({ spec, status }: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions'> {
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'annotations' | 'takenAnnotations'> {
+  const { metadata, spec, status } = pod;
+  const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const ownConditions = sourceConditions(status?.conditions);
   return {
     nodeName,
     containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
     ...(ownConditions.length > 0 && { ownConditions }),
+    ...(changes !== undefined && { changes }),
+    ...(gates !== undefined && { gates }),
+    annotations: foreignAnnotations(metadata),
+    ...(takenAnnotations !== undefined && { takenAnnotations }),
   };
 }
 
@@ -129,10 +147,11 @@ function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadCons
   };
 }
 
-function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'manifest' | 'seal' | 'podScheduled' | 'constraints'> {
+function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'liveSpec' | 'manifest' | 'seal' | 'podScheduled' | 'constraints'> {
   const sealed = sealedManifestOf(metadata);
   const podScheduled = findCondition(status?.conditions, 'PodScheduled');
   return {
+    liveSpec: liveSpecDigest(spec),
     constraints: constraintsOf(spec),
     ...(sealed !== undefined && { manifest: sealed.manifest, seal: { signature: sealed.signature, holder: holderOf(metadata) } }),
     ...(podScheduled !== undefined && { podScheduled }),

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
-import { PODS } from '../../api/resource-types.ts';
+import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
+import { EVENTS, PODS } from '../../api/resource-types.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 
 /** A world with a target that is delegated to in the mode; all pods of the suite go there. */
@@ -33,6 +34,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('a pod that ran to its end', () => endsOf(under, actor));
     describe('a pod that is deleted', () => deletionsOf(under, actor));
     describe('the status of a proxy pod', () => statusOf(under, actor));
+    describe('a running pod', () => changesOf(under, actor));
     describe('a StatefulSet', () => statefulSetsOf(under, actor));
   });
 }
@@ -158,6 +160,88 @@ function statusOf({ world }: DelegationUnderTest, actor: Actor): void {
     assert.equal(condition(shown, gate.type)?.status, 'True');
     assert.equal(condition(shown, 'Ready')?.status, 'True');
   });
+}
+
+function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
+  const delegateBecomes = async ({ delegate }: Pair, what: string, holds: (pod: Pod) => boolean): Promise<Pod> => {
+    const isIt = (pod: Pod) => pod.metadata.uid === delegate.metadata.uid && holds(pod);
+    return (await home().pods.until(what, (all) => all.some(isIt), 30_000)).find(isIt)!;
+  };
+  const patch = ({ proxy }: Pair, change: object, subresource?: 'resize' | 'status') =>
+    world().source.client.patch(PODS, { ...at(proxy), ...(subresource && { subresource }) }, { patchType: 'strategic', patch: change });
+
+  it('has what its user changes of it: image, deadline, tolerations, resources; and what is taken back', async () => {
+    const requests = { cpu: '100m' };
+    const pair = await actor.run('changed', { containers: [{ name: 'main', image: 'example/main:1', resources: { requests } }] });
+    await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:2' }], activeDeadlineSeconds: 3_000 } });
+    await delegateBecomes(pair, 'the image and the deadline', ({ spec }) => spec.containers[0]?.image === 'example/main:2' && spec.activeDeadlineSeconds === 3_000);
+    const proxy = world().source.pods.get(`${pair.proxy.metadata.namespace}/changed`)!;
+    const added = { key: 'example.com/dedicated', operator: 'Exists' } as const;
+    await patch(pair, { spec: { tolerations: [...(proxy.spec.tolerations ?? []), added] } });
+    // A kubelet that can resize tells what containers have; API servers ask for that.
+    const [main] = pair.delegate.status?.containerStatuses ?? [];
+    await actor.patchStatus(pair, { containerStatuses: [{ ...main, resources: { requests } }] });
+    await actor.proxyBecomes(pair, 'resizable', (pod) => JSON.stringify(pod?.status?.containerStatuses ?? []).includes('"resources"'));
+    await patch(pair, { spec: { containers: [{ name: 'main', resources: { requests: { cpu: '200m' } } }] } }, 'resize');
+    const changed = await delegateBecomes(pair, 'toleration and resources', ({ spec }) => spec.containers[0]?.resources?.requests?.['cpu'] === '200m' && JSON.stringify(spec.tolerations).includes(added.key));
+    assert.ok(!JSON.stringify(changed.spec.tolerations).includes('virtual-kubelet'));
+    await patch(pair, { spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+    await delegateBecomes(pair, 'the first image', ({ spec }) => spec.containers[0]?.image === 'example/main:1');
+    assert.equal(actor.everMade(pair), 1);
+  });
+
+  it("shows annotations that the target adds, and keeps its user's", async () => {
+    const pair = await actor.run('annotated');
+    await patch(pair, { metadata: { annotations: { mine: 'later' } } });
+    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { metadata: { annotations: { mine: 'theirs', 'cni.example.com/ips': '10.0.0.1' } } } });
+    const shown = await actor.proxyBecomes(pair, 'annotated', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === '10.0.0.1');
+    assert.equal(shown?.metadata.annotations?.['mine'], 'later');
+    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { metadata: { annotations: { 'cni.example.com/ips': null } } } });
+    const after = await actor.proxyBecomes(pair, 'without it', (pod) => pod?.metadata.annotations?.['cni.example.com/ips'] === undefined);
+    assert.equal(after?.metadata.annotations?.['mine'], 'later');
+  });
+
+  it("shows warnings that the target's Events tell of it, once each", async () => {
+    const pair = await actor.run('warned');
+    const { client, cluster } = home();
+    const { namespace, name, uid } = pair.delegate.metadata;
+    const events = await new WatchedCollection(world().source.client, EVENTS, { namespace: namespace ?? '' }).start(world().signal);
+    const warn = (reason: string, note: string, type = 'Warning') => client.create(EVENTS, {
+      metadata: { namespace, generateName: 'warned-' }, eventTime: '2026-01-01T00:00:00.000000Z', reportingController: 'example.com/kubelet', reportingInstance: 'test',
+      action: 'Test', reason, note, type, regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+    } as KubernetesObject);
+    await warn('Pulled', 'all is well', 'Normal');
+    await warn('FailedMount', 'no such volume');
+    await warn('FailedMount', 'no such volume');
+    await warn('BackOff', 'restarting');
+    type Shown = KubernetesObject & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
+    const ofProxy = (all: readonly Shown[]) => all.filter(({ regarding }) => regarding?.uid === pair.proxy.metadata.uid);
+    const shown = ofProxy(await events.until('both are shown', (all: readonly Shown[]) => ofProxy(all).some(({ reason }) => reason === 'BackOff')));
+    assert.deepEqual(shown.map(({ reason = '' }) => reason).toSorted((one, other) => (one < other ? -1 : 1)), ['BackOff', 'FailedMount']);
+    assert.ok(shown.every(({ note = '' }) => note.startsWith(`ClusterTarget/${cluster.name}: `)));
+  });
+
+  it('is ready when the source says so for its readiness gate', async () => {
+    const pair = await actor.run('gated', { readinessGates: [{ conditionType: 'example.com/lb' }] });
+    const gate = (status: string) => patch(pair, { status: { conditions: [{ type: 'example.com/lb', status }] } }, 'status');
+    // kwok has opened it by itself; without that word, and without kwok, it is the source's.
+    await home().cluster.stopComponent('kwok', 'SIGSTOP');
+    try {
+      await actor.patchStatus(pair, { conditions: [{ $patch: 'delete', type: 'example.com/lb' }] });
+      await gate('True');
+      await delegateBecomes(pair, 'the gate is open', (pod) => condition(pod, 'example.com/lb')?.status === 'True' && carries(pod));
+      await gate('False');
+      await delegateBecomes(pair, 'the gate is shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
+      await actor.proxyBecomes(pair, 'shut', (pod) => condition(pod, 'example.com/lb')?.status === 'False');
+    } finally {
+      await home().cluster.startComponent('kwok');
+    }
+  });
+}
+
+/** Whether changes have been brought into a delegate. */
+function carries({ metadata: { annotations } }: Pod): boolean {
+  return annotations?.[CARRIED_CHANGES_ANNOTATION] !== undefined;
 }
 
 function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor): void {

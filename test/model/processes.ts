@@ -11,7 +11,7 @@ import type { Command, Plan } from '../../model/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
 import { planPlacement, type Candidate } from '../../scheduler/placement.ts';
 import { uidOf, valueOf, type Ref } from './servers.ts';
-import { chaperonFor, nodeOf, whatOf, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
+import { chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
 
 /** The decisions under test; a mutant replaces one of them. */
 export interface Plans {
@@ -157,15 +157,20 @@ export function feedBack(world: World, plans: Plans): Intent {
   return proxy?.nodeName === undefined ? NOTHING : followBound(world, plans, proxy);
 }
 
+function isUnknown({ seenCut, chaperons, pods }: Link): boolean {
+  return seenCut || !chaperons.synced || !pods.synced;
+}
+
 function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   const target = source.links.findIndex((_link, index) => nodeOf(index) === proxy.nodeName);
-  const { chaperons, pods, seenCut } = source.links[target]!;
+  const { chaperons, pods } = source.links[target]!;
   const chaperon = childOf(proxy, chaperonOf(chaperons.cached));
-  const isUnknown = seenCut || !chaperons.synced || !pods.synced;
-  const step = plans.planFeedback(proxy, isUnknown ? { kind: 'unknown' } : { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) });
+  const known = { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) } as const;
+  const step = plans.planFeedback(proxy, isUnknown(source.links[target]!) ? { kind: 'unknown' } : known);
   const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request => ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
   switch (step.kind) {
     case 'settled':
+    case 'carry': // nobody changes a running pod here
       return NOTHING;
     case 'write':
     case 'mirror':
@@ -203,6 +208,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
   switch (step.kind) {
     case 'settled':
+    case 'carry':
       return NOTHING;
     case 'wait':
       return { kind: 'patience' };

@@ -2,17 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../api/core.ts';
-import { GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../../../api/keys.ts';
+import {
+  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+} from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
 import { planWithdrawal } from '../../../model/delegation.ts';
+import { liveSpecDigest, stateOf, writeCarried } from '../../../model/live-changes.ts';
 import { isTerminal } from '../../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
-  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
-  withMetadata, withoutOwner, withStatus, type Change,
+  aChaperonRecord, aDelegate, aDelegateRecord, afterStatusPatches, annotated, aPod, aProxy, aProxyRecord, frozen, inPhase, onNode, scheduled, terminating, withCondition, withFinalizers,
+  withMetadata, withoutOwner, withSpec, withStatus, type Change,
 } from '../../support/builders.ts';
 
 const AT = { namespace: 'team-a', name: 'web' };
@@ -38,6 +41,7 @@ function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: read
 /** What a step does, in a few words. */
 function told(step: FeedbackStep): string {
   if (step.kind === 'settled') return 'settled';
+  if (step.kind === 'carry') return `carry: ${JSON.stringify(step.wanted.changes)}`;
   const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}` : command.kind));
   return `${step.kind}: ${verbs.join(', ')}`;
 }
@@ -135,7 +139,7 @@ describe('laws of feedback', () => {
     law((pod, _target, step) => {
       if (!isTerminal(pod.status?.phase)) return;
       if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'settled');
-      else assert.ok(step.kind === 'settled' || step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status'));
+      else assert.ok(step.kind === 'settled' || (step.kind !== 'carry' && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')));
     });
   });
 
@@ -175,7 +179,7 @@ describe('laws of feedback', () => {
 
   it('every write is to this very pod', () => {
     law((_pod, _target, step) => {
-      if (step.kind === 'settled' || step.kind === 'withdraw') return;
+      if (step.kind === 'settled' || step.kind === 'withdraw' || step.kind === 'carry') return;
       for (const command of step.plan) {
         if (command.kind === 'delete') assert.equal(command.preconditions.uid, 'proxy-uid');
         if (command.kind === 'patch') assert.equal((command.patch as Pod).metadata.uid, 'proxy-uid');
@@ -227,5 +231,53 @@ describe('a delegate that the source made itself', () => {
   it('is kept while its containers run', () => {
     const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.direct!;
     assert.deepEqual(planRelinquishment(running, undefined), []);
+  });
+});
+
+describe('changes of a running pod', () => {
+  const carriedTo = (changes: object, of = stateOf(changes)) => annotated({ [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of, changes }) });
+  const manifest = (pod: Pod) => ({ [SOURCE_MANIFEST_ANNOTATION]: JSON.stringify(pod), [SPEC_AT_BIND_ANNOTATION]: liveSpecDigest(pod.spec) });
+  const before = aPod();
+  const changed = aBoundProxy(annotated(manifest(before)), withSpec({ containers: [{ name: 'app', image: 'app:2' }] }), inPhase('Running'));
+  const gated = (...changes: Change<Pod>[]) => aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);
+  const lb = (status: 'True' | 'False') => withCondition({ type: 'example.com/lb', status });
+  const running = [inPhase('Running'), scheduled()];
+  const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
+    'are carried': [changed, known([], running), 'carry: {"images":{"app":"app:2"}}'],
+    'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'settled'],
+    'follow later ones': [changed, known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {"images":{"app":"app:2"}}'],
+    'are taken back': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}'],
+    'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-lost: delete'],
+    'are none where nothing was changed': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'settled'],
+    'to a readiness gate are carried': [gated(lb('True')), known([], running), 'carry: {"gates":{"example.com/lb":{"status":"True"}}}'],
+    'to a gate that the target decides on are not': [gated(lb('True')), known([], [...running, lb('True')]), 'settled'],
+    'to a gate that the source decides on are carried again': [gated(lb('False')), known([carriedTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]), 'carry: {"gates":{"example.com/lb":{"status":"False"}}}'],
+  };
+  for (const [what, [proxy, target, step]] of Object.entries(cases)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
+
+  it("the target's copy of a gate that the source decides on is not shown", () => {
+    const gates = { 'example.com/lb': { status: 'True' } } as const;
+    const target = known([carriedTo({ gates })], [inPhase('Running'), scheduled(), lb('False')]);
+    const step = planFeedback(gated(lb('True'), inPhase('Pending')), target);
+    const shown = afterStatusPatches(aProxy(), step.kind === 'mirror' ? step.plan : []);
+    assert.deepEqual(shown.status?.conditions?.filter(({ type }) => type === 'example.com/lb').map(({ status }) => status), ['True']);
+  });
+
+  it('what the source has set meanwhile is not lost: the list of conditions is written into the version that was looked at', () => {
+    const versionIn = (proxy: ProxyPod) => {
+      const step = planFeedback(proxy, known([], [inPhase('Running')]));
+      const [command] = step.kind === 'mirror' ? step.plan : [];
+      return command?.kind === 'patch' ? (command.patch as Pod).metadata.resourceVersion : 'no patch';
+    };
+    assert.equal(versionIn(aBoundProxy(lb('True'))), '1');
+    assert.equal(versionIn(aBoundProxy()), undefined);
+  });
+
+  it("the delegate's annotations are merged, and the user's stay", () => {
+    const proxy = aBoundProxy(annotated({ mine: 'later', both: 'mine' }), inPhase('Pending'));
+    const step = planFeedback(proxy, known([], [inPhase('Running'), annotated({ both: 'theirs', 'cni.example.com/ips': '10.0.0.1' })]));
+    const [command] = step.kind === 'mirror' ? step.plan : [];
+    const { annotations } = (command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata;
+    assert.deepEqual(annotations, { 'cni.example.com/ips': '10.0.0.1', [DELEGATE_ANNOTATIONS_ANNOTATION]: '["cni.example.com/ips"]' });
   });
 });

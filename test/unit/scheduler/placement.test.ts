@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../api/core.ts';
-import { DELEGATE_NAME_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION } from '../../../api/keys.ts';
+import { DELEGATE_NAME_ANNOTATION, SPEC_AT_BIND_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { PATIENCE_MS, planPlacement, planUnschedulable, type Candidate, type PlacementState, type PlacementStep } from '../../../scheduler/placement.ts';
@@ -96,7 +96,8 @@ describe('planPlacement', () => {
 
   it('binds this very pod to the virtual node, and says there where it runs', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [scheduled()] })]), NOW);
-    const annotations = { [TARGET_ANNOTATION]: 'a', [DELEGATE_NAME_ANNOTATION]: 'web-abc' };
+    const { liveSpec } = aProxyRecord();
+    const annotations = { [TARGET_ANNOTATION]: 'a', [DELEGATE_NAME_ANNOTATION]: 'web-abc', [SPEC_AT_BIND_ANNOTATION]: liveSpec };
     assert.deepEqual(step.kind === 'bind' && step.plan, [
       { kind: 'bind', binding: { metadata: { namespace: 'team-a', name: 'web', uid: 'proxy-uid', annotations }, target: { apiVersion: 'v1', kind: 'Node', name: 'admiralty-a' } } },
     ]);
