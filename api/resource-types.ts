@@ -5,6 +5,7 @@ import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
 import type { Invitation, JoinRequest } from './invitation.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
+import type { Cluster, Endpoint, Gateway } from './gateway.ts';
 import type { ResourceShare } from './resource-share.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
 
@@ -91,6 +92,9 @@ export const CLUSTER_SUMMARIES = admiralty<ClusterSummary>('clustersummaries', '
 export const INVITATIONS = isthmus<Invitation>('invitations', 'Invitation', true);
 export const JOIN_REQUESTS = isthmus<JoinRequest>('joinrequests', 'JoinRequest', true);
 export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
+export const CLUSTERS = isthmus<Cluster>('clusters', 'Cluster', true);
+export const ENDPOINTS = isthmus<Endpoint>('endpoints', 'Endpoint', true);
+export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 

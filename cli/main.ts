@@ -9,6 +9,8 @@ import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { approveCommand } from './approve.ts';
 import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
+import { brokerCommand } from './broker.ts';
+import { gatewayCommand } from './gateway.ts';
 import { explainCommand } from './explain.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
@@ -36,6 +38,8 @@ function program(): Command {
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())
+    .addCommand(gatewayCommand())
+    .addCommand(brokerCommand())
     .addCommand(sandboxCommand({ startIsthmus }))
     .addCommand(new Command('version').description('print the version').action(() => console.log(version())));
 }

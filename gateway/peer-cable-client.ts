@@ -217,10 +217,19 @@ export class PeerCable {
       const session = new TunnelSession({ socket, peer, purpose: link.purpose, isDialer: true, limits, serve });
       link.session = session;
       this.#adopt(session);
-      session.listen({ opened: () => this.#tell(link, { kind: 'opened', nowMs: performance.now() }), ended: (failure) => this.#failed(link, failure) });
+      session.listen({
+        opened: () => this.#tell(link, { kind: 'opened', nowMs: performance.now() }),
+        draining: () => this.#lost(link, session, { cause: 'closed', message: `${address}: the peer stops, or hands over` }),
+        ended: (failure) => this.#lost(link, session, failure),
+      });
     } catch (error) {
       this.#failed(link, error instanceof CableError ? error.failure : { cause: 'closed', message: messageOf(error) });
     }
+  }
+
+  /** A session that drains is replaced at once; its end then says nothing new. */
+  #lost(link: Link, session: TunnelSession, failure: Failure): void {
+    if (link.session === session) this.#failed(link, failure);
   }
 
   #failed(link: Link, failure: Failure): void {

@@ -24,6 +24,8 @@ export interface SessionParts {
 export interface SessionListener {
   readonly opened?: () => void;
   readonly roundTrip?: (ms: number) => void;
+  /** The peer takes no new streams over it: another session is wanted. */
+  readonly draining?: () => void;
   /** Told once. */
   readonly ended?: (failure: Failure) => void;
 }
@@ -146,6 +148,7 @@ export class TunnelSession {
     session.on('goaway', (_code, _last, words?: Uint8Array) => {
       if (words !== undefined && words.length > 0) this.#failure ??= toRefusal(Buffer.from(words).toString('latin1'));
       this.#isDraining = true;
+      for (const listener of this.#listeners) listener.draining?.();
     });
     session.once('close', () => this.#ended());
     this.#socket.once('close', () => session.destroy());

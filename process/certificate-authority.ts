@@ -97,6 +97,19 @@ export class CertificateAuthority {
   /** Issues a new key and a certificate for it, valid from 70 minutes before `now`, never beyond the authority's own end. */
   async issue(request: CertificateRequest, now: Date): Promise<KeyPair> {
     const keys = await newKeys();
+    return { certificate: await this.#certify(keys.publicKey, request, now), key: await keyText(keys) };
+  }
+
+  /**
+   * Issues a certificate for the key in a signing request (PKCS #10, PEM), whose holder must have signed it. What the request says of names
+   * counts for nothing: `request` alone does. Undefined when it is no such request, or has no ECDSA key.
+   */
+  async sign(signingRequest: string, request: CertificateRequest, now: Date): Promise<string | undefined> {
+    const publicKey = await readSigningRequest(signingRequest);
+    return publicKey === undefined ? undefined : this.#certify(publicKey, request, now);
+  }
+
+  async #certify(publicKey: webcrypto.CryptoKey | x509.PublicKey, request: CertificateRequest, now: Date): Promise<string> {
     const wanted = validity(request.days, now);
     const end = Math.min(wanted.notAfter.getTime(), this.#certificate.notAfter.getTime());
     const certificate = await x509.X509CertificateGenerator.create(
@@ -106,7 +119,7 @@ export class CertificateAuthority {
         issuer: this.#certificate.subjectName,
         notBefore: wanted.notBefore,
         notAfter: new Date(end),
-        publicKey: keys.publicKey,
+        publicKey,
         signingKey: this.#signingKey,
         signingAlgorithm,
         extensions: [
@@ -116,8 +129,25 @@ export class CertificateAuthority {
       },
       provider,
     );
-    return { certificate: `${certificate.toString('pem')}\n`, key: await keyText(keys) };
+    return `${certificate.toString('pem')}\n`;
   }
+}
+
+async function readSigningRequest(text: string): Promise<x509.PublicKey | undefined> {
+  try {
+    const request = new x509.Pkcs10CertificateRequest(text);
+    const isSigned = request.publicKey.algorithm.name === 'ECDSA' && (await request.verify(provider));
+    return isSigned ? request.publicKey : undefined;
+  } catch {
+    return undefined; // not even one
+  }
+}
+
+/** A new P-256 key and a signing request for it, both PEM: the key never leaves whoever made it. */
+export async function createSigningRequest(commonName: string): Promise<{ readonly request: string; readonly key: string }> {
+  const keys = await newKeys();
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({ name: [{ CN: [commonName] }], keys, signingAlgorithm }, provider);
+  return { request: `${request.toString('pem')}\n`, key: await keyText(keys) };
 }
 
 /** Makes a new self-signed authority named `commonName`, valid from 70 minutes before `now` until `days` after it. */

@@ -11,7 +11,9 @@ export type ErrorCode =
   | 'KubeconfigRefused'
   | 'InvitationRefused'
   | 'LeadershipLost'
-  | 'Timeout';
+  | 'Timeout'
+  | 'BrokerUnreachable'
+  | 'BrokerRefused';
 
 /** An error meant for people: `message` says what is wrong and what to change, `code` is stable. */
 export class AppError extends Error {

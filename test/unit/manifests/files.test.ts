@@ -23,8 +23,8 @@ describe('the generated manifests', () => {
     assert.deepEqual(there.toSorted(), generated.toSorted());
   });
 
-  it('hold together every object of a default installation once', () => {
-    const generated = manifestFiles().flatMap(({ text }) => parseAllDocuments(text).map((document) => document.toJS() as unknown));
+  it('hold together every object of a default installation once; gateway and broker are apart', () => {
+    const generated = manifestFiles().filter(({ path }) => path !== 'gateway.yaml' && path !== 'broker.yaml').flatMap(({ text }) => parseAllDocuments(text).map((document) => document.toJS() as unknown));
     const installed = installManifests({ installNamespace: 'isthmus-system' });
     assert.deepEqual(sorted(generated), sorted(installed));
   });

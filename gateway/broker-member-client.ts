@@ -1,0 +1,123 @@
+// A member's side of the broker: keeps the local copy of the members, tells its own addresses, renews its certificate. All of it may fail for as
+// long as it likes: gateways start and go on with the local copy.
+import { createInterface } from 'node:readline';
+import type { Logger } from 'pino';
+import type { Cluster, Endpoint } from '../api/gateway.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
+import { isNotFound } from '../kubernetes/api-error.ts';
+import { backoffDelay, delay } from '../kubernetes/backoff.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { createSigningRequest } from '../process/certificate-authority.ts';
+import { messageOf } from '../process/errors.ts';
+import { planCopy, type Members } from './broker-protocol.ts';
+import { askBroker, openBroker, type BrokerAccess } from './broker-request-client.ts';
+import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
+
+/** What following needs. */
+export interface FollowOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** Active, and who we are. */
+  readonly controller: { readonly driver: unknown; readonly credentials: MemberCredentials | undefined };
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 500;
+/** A stream that is silent for longer is dead: the broker sends a line every 10 s. */
+const SILENCE_MS = 35_000;
+const BACKOFF = { firstMs: 500, maxMs: 15_000 };
+const FIELD_MANAGER = 'isthmus-gateway';
+
+/** Follows the broker while this process is active, until `signal` is aborted. Never throws. */
+export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
+  await Promise.all([repeat(options, signal, followMembers), repeat(options, signal, renewWhenDue)]);
+}
+
+type Work = (options: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal) => Promise<void>;
+
+async function repeat(options: FollowOptions, signal: AbortSignal, work: Work): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    const { driver, credentials } = options.controller;
+    const brokerUrl = credentials?.brokerUrl;
+    if (driver !== undefined && credentials !== undefined && brokerUrl !== undefined) {
+      const outcome = await work(options, { ...credentials, brokerUrl }, signal).then(() => 'done', (error: unknown) => messageOf(error));
+      failures = outcome === 'done' ? 0 : failures + 1;
+      if (outcome !== 'done' && !signal.aborted) options.logger.warn({ broker: brokerUrl, error: outcome }, 'the broker cannot be used; going on with the local copy');
+    }
+    await delay(failures === 0 ? LOOK_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);
+  }
+}
+
+/** Resolves when the stream has ended. */
+async function followMembers({ client, namespace, controller }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  const access = accessOf(credentials);
+  const ending = new AbortController();
+  const stop = () => ending.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  let silence = setTimeout(stop, SILENCE_MS);
+  try {
+    const stream = await openBroker(access, { method: 'GET', path: '/v1/members/stream' }, ending.signal);
+    stream.on('data', () => {
+      clearTimeout(silence);
+      silence = setTimeout(stop, SILENCE_MS);
+      if (controller.driver === undefined || controller.credentials?.certificate !== credentials.certificate) stop();
+    });
+    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+      if (line === '') continue;
+      const members = JSON.parse(line) as Members;
+      await copy(client, namespace, members, signal);
+      await tellAddresses(access, credentials, members, signal);
+    }
+  } finally {
+    clearTimeout(silence);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: MemberCredentials, { endpoints }: Members, signal: AbortSignal): Promise<void> {
+  const own = endpoints.find(({ spec }) => spec.clusterID === clusterId);
+  if ((own?.spec.addresses ?? []).join() === addresses.join()) return;
+  await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
+}
+
+/** Brings the local copy up to date. Only what came from a broker is touched. */
+async function copy(client: ClusterClient, namespace: string, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
+  await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
+  await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints }, signal);
+}
+
+/** Label of local objects that are copies. */
+export const COPY_LABEL = 'isthmus.dev/from-broker';
+
+interface Copied<T extends Cluster | Endpoint> {
+  readonly namespace: string;
+  readonly type: ResourceType<T>;
+  readonly remote: readonly T[];
+}
+
+async function copyKind<T extends Cluster | Endpoint>(client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal): Promise<void> {
+  const local = await client.list(type, { namespace, labelSelector: `${COPY_LABEL}=true` }, signal);
+  for (const change of planCopy(local, remote)) {
+    if (change.kind === 'apply') await client.apply(type, { ...change.object, metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [COPY_LABEL]: 'true' } } }, FIELD_MANAGER, signal);
+    else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(ignoreMissing);
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
+/** A new key each time; the Secret is written before the certificate is used, and all gateways take it up from there. */
+async function renewWhenDue({ client, namespace, logger }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  if (Date.now() < renewalTime(credentials)) return;
+  const { request, key } = await createSigningRequest(credentials.clusterId);
+  const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal);
+  const { data } = toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
+  await client.patch(SECRETS, { namespace, name: GATEWAY_SECRET }, { patchType: 'merge', patch: { data } }, signal);
+  logger.info({ cluster: credentials.clusterId }, 'the certificate was renewed');
+}
+
+function accessOf(credentials: MemberCredentials & { readonly brokerUrl: string }): BrokerAccess {
+  return { brokerUrl: credentials.brokerUrl, authority: credentials.authority, identity: credentials };
+}

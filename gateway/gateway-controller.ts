@@ -1,0 +1,167 @@
+// A gateway process: follows its Secret and the members of the clusterset, takes part in the election, and carries traffic while it leads. The
+// cables come down before another replica may take the lease. With the API server away it goes on with what it knows.
+import type { Logger } from 'pino';
+import type { Secret } from '../api/core.ts';
+import type { Cluster, Endpoint } from '../api/gateway.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { Fence } from '../kubernetes/fence.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import { messageOf } from '../process/errors.ts';
+import type { AllowedServices } from './allowed-services.ts';
+import type { StreamRecord } from './cable-driver.ts';
+import { GATEWAY_SECRET, readGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
+import { planMembership, type Membership } from './membership.ts';
+import { startMtlsDriver, type MtlsDriver } from './mtls-cable-client.ts';
+import { countRefusal } from './tunnel-metrics-client.ts';
+import type { TunnelLimits } from './tunnel-protocol.ts';
+
+/** What a gateway process is made with. */
+export interface GatewayOptions {
+  readonly client: ClusterClient;
+  /** The install namespace: Secret, members and Gateway objects are there. */
+  readonly namespace: string;
+  readonly services: AllowedServices;
+  /** Where peers dial in; missing where this cluster can only dial out. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
+  readonly limits?: Partial<TunnelLimits> | undefined;
+  /** Holds while this process leads. */
+  readonly fence: Fence;
+  readonly audit: (record: StreamRecord) => void;
+  /** Cables or membership have changed. */
+  readonly changed: () => void;
+  readonly logger: Logger;
+}
+
+/** How often to look whether the lease still holds, in ms; well below the time between the holder's deadline and the others'. */
+const FENCE_LOOK_MS = 100;
+const RETRY_LISTEN_MS = 500;
+const BACKEND = 'mtls';
+
+/** The part of a gateway process that carries traffic. */
+export class GatewayController {
+  readonly #options: GatewayOptions;
+  readonly #secrets: Informer<Secret, MemberCredentials | { readonly failure: string }>;
+  readonly #clusters: Informer<Cluster, Cluster>;
+  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  #credentials: MemberCredentials | undefined;
+  #driver: MtlsDriver | undefined;
+  #starting: Promise<void> | undefined;
+  #failure: string | undefined = `Secret ${GATEWAY_SECRET} is missing; run "isthmus gateway join"`;
+  #membership: Membership = { peers: [], revokedSerials: new Set(), overlaps: [] };
+  #drained: Promise<void> = Promise.resolve();
+
+  constructor(options: GatewayOptions) {
+    const { client, namespace, logger } = options;
+    this.#options = options;
+    const common = { client, logger };
+    this.#secrets = new Informer({ ...common, type: SECRETS, selection: { namespace, fieldSelector: `metadata.name=${GATEWAY_SECRET}` }, project: toCredentials });
+    this.#clusters = new Informer({ ...common, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+    this.#endpoints = new Informer({ ...common, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+    this.#secrets.onChange((_key, _before, after) => this.#useCredentials(after));
+    this.#clusters.onChange(() => this.#applyMembership());
+    this.#endpoints.onChange(() => this.#applyMembership());
+  }
+
+  /** The driver while this process is active. */
+  get driver(): MtlsDriver | undefined {
+    return this.#driver;
+  }
+
+  /** Who this cluster is; undefined before it has joined. */
+  get credentials(): MemberCredentials | undefined {
+    return this.#credentials;
+  }
+
+  /** What is wrong with the gateway itself, in words; overlaps of ranges are told here as well. */
+  get failure(): string | undefined {
+    return this.#failure ?? (this.#membership.overlaps.length > 0 ? `pods of these will not reach one another: ${this.#membership.overlaps.join('; ')}` : undefined);
+  }
+
+  /** Whether Secret and members have been read once. */
+  get hasSynced(): boolean {
+    return [this.#secrets, this.#clusters, this.#endpoints].every((informer) => informer.hasSynced);
+  }
+
+  /** Follows and acts until `signal` is aborted; then lets streams go on for `drainMs`. */
+  async run(drainMs: number, signal: AbortSignal): Promise<void> {
+    const timer = setInterval(() => signal.aborted || this.#followFence(), FENCE_LOOK_MS);
+    await Promise.all([this.#secrets.run(signal), this.#clusters.run(signal), this.#endpoints.run(signal)]);
+    clearInterval(timer);
+    await this.#starting;
+    await this.#stop(drainMs);
+    await this.#drained;
+  }
+
+  #followFence(): void {
+    const holds = this.#options.fence.holds();
+    if (holds && this.#driver === undefined && this.#credentials !== undefined) this.#starting ??= this.#start(this.#credentials).finally(() => (this.#starting = undefined));
+    if (!holds && this.#driver !== undefined) void this.#stop(0);
+  }
+
+  async #start(credentials: MemberCredentials): Promise<void> {
+    const { listen, services, limits, audit, changed, logger } = this.#options;
+    try {
+      const driver = await startMtlsDriver({
+        clusterId: credentials.clusterId, identity: credentials, services, listen, audit, changed, ...(limits && { limits }),
+        refused: ({ cause, message }, from) => {
+          countRefusal(cause);
+          logger.debug({ cause, from, reason: message }, 'a connection was refused');
+        },
+      });
+      this.#failure = undefined;
+      this.#driver = driver;
+      this.#applyMembership();
+      logger.info({ cluster: credentials.clusterId, port: driver.port }, 'carrying traffic');
+    } catch (error) {
+      this.#failure = `cannot listen for peers: ${messageOf(error)}`;
+      logger.warn({ error: messageOf(error) }, 'cannot listen for peers');
+      await new Promise((resolve) => setTimeout(resolve, RETRY_LISTEN_MS));
+    }
+    changed();
+  }
+
+  async #stop(drainMs: number): Promise<void> {
+    const driver = this.#driver;
+    this.#driver = undefined;
+    if (driver === undefined) return;
+    this.#drained = driver.close(drainMs);
+    this.#options.changed();
+    this.#options.logger.info({ drainMs }, 'carrying traffic no more');
+    await this.#drained;
+  }
+
+  #useCredentials(found: MemberCredentials | { readonly failure: string } | undefined): void {
+    const before = this.#credentials;
+    if (found === undefined || 'failure' in found) {
+      // What was a member stays one in this process: a Secret that is gone for a moment must not end its traffic. Leaving ends it by the members.
+      this.#failure = found?.failure ?? `Secret ${GATEWAY_SECRET} is missing; run "isthmus gateway join"`;
+      return this.#options.changed();
+    }
+    this.#credentials = found;
+    this.#failure = undefined;
+    if (before !== undefined && before.certificate !== found.certificate) this.#driver?.use(found);
+    this.#applyMembership();
+  }
+
+  #applyMembership(): void {
+    const credentials = this.#credentials;
+    if (credentials === undefined || !this.#clusters.hasSynced || !this.#endpoints.hasSynced) return;
+    const clusters = [...this.#clusters.keys()].flatMap((key) => this.#clusters.get(key) ?? []);
+    const endpoints = [...this.#endpoints.keys()].flatMap((key) => this.#endpoints.get(key) ?? []);
+    this.#membership = planMembership(credentials.clusterId, clusters, endpoints, BACKEND);
+    const driver = this.#driver;
+    if (driver === undefined) return;
+    const { peers, revokedSerials } = this.#membership;
+    const wanted = new Set(peers.map(({ clusterId }) => clusterId));
+    for (const { clusterId } of driver.connections()) if (!wanted.has(clusterId)) driver.disconnect(clusterId);
+    driver.revoke(revokedSerials);
+    for (const peer of peers) driver.connect(peer);
+    this.#options.changed();
+  }
+}
+
+function toCredentials({ data }: Secret): MemberCredentials | { readonly failure: string } {
+  const parsed = readGatewaySecret(data ?? {});
+  return parsed.kind === 'credentials' ? parsed.credentials : { failure: `Secret ${GATEWAY_SECRET}: ${parsed.message}` };
+}

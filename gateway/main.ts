@@ -1,0 +1,103 @@
+// The gateway of a cluster, as one process: election, cables, the local CONNECT endpoint, the Gateway object. See gateway-controller.ts.
+import type { Logger } from 'pino';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { LeaderElection } from '../kubernetes/leader-election.ts';
+import type { LeaseTimings } from '../kubernetes/lease-record.ts';
+import { version } from '../process/version.ts';
+import type { AllowedServices } from './allowed-services.ts';
+import { followBroker } from './broker-member-client.ts';
+import type { StreamRecord } from './cable-driver.ts';
+import { startConnectEndpoint } from './connect-endpoint-server.ts';
+import { GatewayController } from './gateway-controller.ts';
+import { keepGatewayObject } from './gateway-object-controller.ts';
+import { countStream, observeConnections } from './tunnel-metrics-client.ts';
+import { TUNNEL_LIMITS, type TunnelLimits } from './tunnel-protocol.ts';
+
+/** What a gateway process is started with. */
+export interface GatewayProcessOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** Name of the Gateway object: of the host, or of the pod. */
+  readonly name: string;
+  /** Names this run of the process in the Lease. */
+  readonly identity: string;
+  readonly services: AllowedServices;
+  /** Where peers dial in; missing where this cluster can only dial out. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
+  /** Where the CONNECT endpoint listens. */
+  readonly connect: { readonly host: string; readonly port: number };
+  /** How long streams may go on when the process is asked to stop, in ms. */
+  readonly drainMs: number;
+  readonly limits?: Partial<TunnelLimits>;
+  readonly timings?: LeaseTimings;
+  readonly logger: Logger;
+}
+
+/** A lease of 6 s, given up after 4 s, renewed each second: another replica takes over within 8 s of a crash (design §7). */
+export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 1_000, callMs: 1_500 };
+/** Name of the Lease in the install namespace. */
+export const GATEWAY_LEASE = 'isthmus-gateway';
+const MAX_CONNECTIONS = 4_096;
+
+/** A running gateway process. */
+export interface GatewayProcess {
+  /** Port of the CONNECT endpoint. */
+  readonly connectPort: number;
+  /** Port where peers dial in; undefined while passive, or where nobody can. */
+  readonly listenPort: number | undefined;
+  readonly isActive: boolean;
+  readonly hasSynced: boolean;
+  /** Resolves when everything has ended after the signal. */
+  readonly ended: Promise<void>;
+}
+
+/** Starts it; everything ends after `signal` is aborted: the lease is given back first, then streams are drained. Throws what listening throws. */
+export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
+  const { client, namespace, logger, services, listen, limits, drainMs } = options;
+  const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
+  const audit = auditInto(logger);
+  const controller = new GatewayController({ client, namespace, services, listen, limits, fence: election, audit, changed: () => undefined, logger });
+  observeConnections(() => controller.driver?.connections() ?? []);
+  const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
+  const endpoint = await startConnectEndpoint({ ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
+  const facts = () => ({
+    isActive: controller.driver !== undefined, version: version(), clusterId: controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
+    nowMs: Date.now(), certificateEndMs: controller.credentials?.notAfterMs, failure: controller.failure,
+  });
+  const ended = Promise.all([
+    election.run(signal),
+    controller.run(drainMs, signal),
+    keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
+    followBroker({ client, namespace, controller, logger }, signal),
+    untilAborted(signal).then(() => endpoint.close(drainMs)),
+  ]).then(() => undefined);
+  return {
+    connectPort: endpoint.port,
+    get listenPort() {
+      return controller.driver?.port;
+    },
+    get isActive() {
+      return controller.driver !== undefined;
+    },
+    get hasSynced() {
+      return controller.hasSynced;
+    },
+    ended,
+  };
+}
+
+/** The audit log: a line with `audit: true` for each stream, whoever asked for it. */
+function auditInto(logger: Logger): (record: StreamRecord) => void {
+  const log = logger.child({ audit: true });
+  return (record) => {
+    countStream(record);
+    log.info(record, 'stream');
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,55 @@
+// The broker's store in memory, with the API server's rule on versions.
+import type { Cluster, Endpoint } from '../../api/gateway.ts';
+import type { Members } from '../../gateway/broker-protocol.ts';
+import type { MemberStore } from '../../gateway/member-store-client.ts';
+
+/** A store whose objects a test may look at and change. */
+export class MemoryMemberStore implements MemberStore {
+  readonly clusters = new Map<string, Cluster>();
+  readonly endpoints = new Map<string, Endpoint>();
+  readonly #used = new Set<string>();
+  readonly #listeners: (() => void)[] = [];
+  #version = 0;
+
+  members(): Members {
+    return { clusters: [...this.clusters.values()], endpoints: [...this.endpoints.values()] };
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async cluster(name: string): Promise<Cluster | undefined> {
+    return this.clusters.get(name);
+  }
+
+  async saveCluster(cluster: Cluster): Promise<boolean> {
+    const name = cluster.metadata.name ?? '';
+    if (this.clusters.get(name)?.metadata.resourceVersion !== cluster.metadata.resourceVersion) return false;
+    this.#version += 1;
+    this.clusters.set(name, { ...cluster, metadata: { ...cluster.metadata, resourceVersion: String(this.#version) } });
+    this.#tell();
+    return true;
+  }
+
+  async saveEndpoint(endpoint: Endpoint): Promise<void> {
+    this.endpoints.set(endpoint.metadata.name ?? '', endpoint);
+    this.#tell();
+  }
+
+  async remove(clusterName: string, endpointName: string): Promise<void> {
+    this.clusters.delete(clusterName);
+    this.endpoints.delete(endpointName);
+    this.#tell();
+  }
+
+  async useToken(id: string): Promise<boolean> {
+    if (this.#used.has(id)) return false;
+    this.#used.add(id);
+    return true;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

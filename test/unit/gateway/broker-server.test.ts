@@ -1,0 +1,182 @@
+// The broker over real TLS, with members' objects in memory: who may do what.
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import { pino } from 'pino';
+import { revokeAll } from '../../../gateway/broker-protocol.ts';
+import { askBroker, openBroker, type BrokerAccess } from '../../../gateway/broker-request-client.ts';
+import { startBroker, type Broker } from '../../../gateway/broker-server.ts';
+import type { TlsIdentity } from '../../../gateway/tls-identity-client.ts';
+import { createSigningRequest, type CertificateAuthority } from '../../../process/certificate-authority.ts';
+import { createTokenKey, readJoinToken, signJoinToken } from '../../../process/join-token.ts';
+import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
+import { MemoryMemberStore } from '../../support/memory-member-store.ts';
+
+const NEVER = new AbortController().signal;
+const logger = pino({ level: 'silent' });
+
+describe('the broker', () => {
+  const store = new MemoryMemberStore();
+  const tokenKey = createTokenKey();
+  let authority: CertificateAuthority;
+  let broker: Broker;
+  let brokerUrl = '';
+  let access: BrokerAccess;
+
+  before(async () => {
+    authority = await makeAuthority();
+    const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    const options = { host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey, store, now: () => new Date(), logger };
+    broker = await startBroker(options);
+    brokerUrl = `https://127.0.0.1:${broker.port}`;
+    access = { brokerUrl, authority: authority.keyPair.certificate };
+  });
+  after(() => broker.close());
+
+  const token = (options: { clusterId?: string; now?: Date; url?: string; key?: string } = {}) =>
+    signJoinToken(options.key ?? tokenKey, { brokerUrl: options.url ?? 'https://broker.test', authority: authority.keyPair.certificate, ...(options.clusterId !== undefined && { clusterId: options.clusterId }) }, { now: options.now ?? new Date() });
+  const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object, identity?: TlsIdentity) => askBroker<Record<string, unknown>>({ ...access, identity }, { method, path, ...(body && { body }) }, NEVER);
+
+  async function join(clusterId: string, joinToken?: string): Promise<TlsIdentity> {
+    const { request, key } = await createSigningRequest(clusterId);
+    const { certificate } = (await ask('POST', '/v1/join', { token: joinToken ?? (await token()), clusterId, signingRequest: request, addresses: ['10.0.0.1:443'], clusterCIDR: ['10.1.0.0/16'] })) as { certificate: string };
+    return { certificate, key, authority: authority.keyPair.certificate };
+  }
+
+  it('gives a cluster with a token a certificate for a day, in its own name only', async () => {
+    const { certificate } = await join('first');
+    const { subjectAltName, validFrom, validTo, issuer } = new X509Certificate(certificate);
+    assert.equal(subjectAltName, 'DNS:first.gateway.isthmus.dev');
+    assert.ok(Date.parse(validTo) - Date.parse(validFrom) <= 86_400_000 + 61_000);
+    assert.match(issuer, /clusterset of a test/);
+    assert.deepEqual(store.endpoints.get('first-mtls')?.spec, { clusterID: 'first', backend: 'mtls', addresses: ['10.0.0.1:443'] });
+  });
+
+  it('takes no name from the signing request', async () => {
+    const { request } = await createSigningRequest('first');
+    const { certificate } = (await ask('POST', '/v1/join', { token: await token(), clusterId: 'modest', signingRequest: request })) as { certificate: string };
+    assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:modest.gateway.isthmus.dev');
+  });
+
+  it('takes a token once, even when it is used twice at the same time', async () => {
+    const single = await token();
+    const outcomes = await Promise.allSettled([join('twin-a', single), join('twin-b', single)]);
+    assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+    await assert.rejects(join('twin-c', single), /used already/);
+  });
+
+  it('refuses a cluster ID that is taken, and the token may be used with another', async () => {
+    const left = await token();
+    await assert.rejects(join('first', left), /"first" has joined already/);
+    await join('second', left);
+  });
+
+  const badTokens: Record<string, () => Promise<string>> = {
+    'that is too old': () => token({ now: new Date(Date.now() - 1_000_000) }),
+    'from the future': () => token({ now: new Date(Date.now() + 3_600_000) }),
+    'for another broker': () => token({ url: 'https://elsewhere.test' }),
+    'signed with another key': () => token({ key: createTokenKey() }),
+    'for another cluster': () => token({ clusterId: 'someone-else' }),
+    'that was edited': async () => (await token()).replace(/\.([^.]{4})/, '.AAAA'),
+    'without a signature': async () => `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await token()).split('.')[1]}.`,
+    'that is none': async () => 'nonsense',
+  };
+  for (const [what, make] of Object.entries(badTokens)) it(`refuses a token ${what}`, async () => assert.rejects(join('newcomer', await make()), /token does not hold/));
+
+  const badBodies: Record<string, object> = {
+    'with a cluster ID that is no label': { clusterId: 'A.b' }, 'with an address that is none': { addresses: ['x'] }, 'with too many addresses': { addresses: Array.from({ length: 17 }, () => 'a:1') },
+    'with a signing request that is none': { signingRequest: 'nonsense' }, 'with a range that is no text': { clusterCIDR: [1] },
+  };
+  for (const [what, part] of Object.entries(badBodies)) {
+    it(`refuses a request ${what}`, async () => {
+      const { request } = await createSigningRequest('x');
+      await assert.rejects(ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest: request, ...part }), /\(400\)/);
+      assert.equal(store.clusters.has('newcomer'), false);
+    });
+  }
+
+  it('refuses a signing request that its key has not signed', async () => {
+    const { request } = await createSigningRequest('x');
+    const forged = Buffer.from(request.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+    forged.writeUInt8((forged.readUInt8(forged.length - 1) ^ 1), forged.length - 1);
+    const signingRequest = `-----BEGIN CERTIFICATE REQUEST-----\n${forged.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+    await assert.rejects(ask('POST', '/v1/join', { token: await token(), clusterId: 'newcomer', signingRequest }), /signed by that key/);
+  });
+
+  it('tells members of all members, and strangers nothing', async () => {
+    const member = await join('reader');
+    const { clusters } = (await ask('GET', '/v1/members', undefined, member)) as { clusters: { metadata: object; spec: { clusterID: string } }[] };
+    assert.ok(clusters.some(({ spec }) => spec.clusterID === 'first') && clusters.every(({ metadata }) => Object.keys(metadata).join() === 'name'));
+    await assert.rejects(ask('GET', '/v1/members'), /\(401\)/);
+    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*authority/);
+    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'reader', { now: new Date(Date.now() - 172_800_000) })), /\(401\).*expired/);
+    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no member/);
+  });
+
+  it('lets a member write its own Endpoint and no other', async () => {
+    const member = await join('writer');
+    await ask('PUT', '/v1/clusters/writer/endpoint', { addresses: ['10.9.9.9:443'] }, member);
+    assert.deepEqual(store.endpoints.get('writer-mtls')?.spec.addresses, ['10.9.9.9:443']);
+    await assert.rejects(ask('PUT', '/v1/clusters/first/endpoint', { addresses: ['6.6.6.6:443'] }, member), /\(403\).*own objects only/);
+    await assert.rejects(ask('DELETE', '/v1/clusters/first', undefined, member), /\(403\)/);
+    await assert.rejects(ask('PUT', '/v1/clusters/writer/endpoint', { addresses: ['6.6.6.6:443'] }), /\(401\)/);
+    assert.deepEqual(store.endpoints.get('first-mtls')?.spec.addresses, ['10.0.0.1:443']);
+  });
+
+  it('renews a certificate for a new key, for the same name', async () => {
+    const member = await join('renewing');
+    const { request, key } = await createSigningRequest('anything');
+    const { certificate } = (await ask('POST', '/v1/renew', { signingRequest: request }, member)) as { certificate: string };
+    assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:renewing.gateway.isthmus.dev');
+    await ask('GET', '/v1/members', undefined, { ...member, certificate, key });
+  });
+
+  async function follow(member: TlsIdentity): Promise<{ response: IncomingMessage; lines: string[] }> {
+    const response = await openBroker({ ...access, identity: member }, { method: 'GET', path: '/v1/members/stream' }, NEVER);
+    const lines: string[] = [];
+    response.on('error', () => undefined).on('data', (chunk: Buffer) => lines.push(...chunk.toString().split('\n').filter((line) => line !== '')));
+    return { response, lines };
+  }
+
+  it('streams each change to those who follow', async () => {
+    const { response, lines } = await follow(await join('follower'));
+    await until(() => lines.length === 1, 'the first state');
+    await join('latecomer');
+    await until(() => lines.some((line) => line.includes('latecomer-mtls')), 'the change');
+    response.destroy();
+  });
+
+  it('ends the stream of a member that is revoked, and refuses it from then on; the ID may be taken again', async () => {
+    const member = await join('traitor');
+    const { response } = await follow(member);
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    await store.saveCluster(revokeAll(store.clusters.get('traitor')!));
+    await closed;
+    await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*revoked/);
+    await assert.rejects(ask('POST', '/v1/renew', { signingRequest: (await createSigningRequest('x')).request }, member), /\(403\)/);
+    const again = await join('traitor');
+    await ask('GET', '/v1/members', undefined, again);
+    await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\)/);
+  });
+
+  it('forgets a member that leaves', async () => {
+    const member = await join('leaver');
+    await ask('DELETE', '/v1/clusters/leaver', undefined, member);
+    assert.equal(store.clusters.has('leaver') || store.endpoints.has('leaver-mtls'), false);
+    await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*has left/);
+    await join('leaver');
+  });
+
+  it('refuses bodies beyond its bound', async () => assert.rejects(ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/));
+
+  it('is known by its own authority alone', async () => {
+    const other = (await makeAuthority()).keyPair.certificate;
+    await assert.rejects(askBroker({ ...access, authority: other }, { method: 'GET', path: '/v1/members' }, NEVER), /cannot be reached/);
+  });
+
+  it('is named, with its authority, in the token', async () => {
+    assert.deepEqual(readJoinToken(await token({ clusterId: 'x' })), { brokerUrl: 'https://broker.test', authority: authority.keyPair.certificate, clusterId: 'x' });
+    assert.equal(readJoinToken('nonsense'), undefined);
+  });
+});
