@@ -41,7 +41,7 @@ for (const [name, objects] of Object.entries(SETS)) {
     });
 
     it('lie in one namespace', () => {
-      assert.deepEqual([...new Set(objects.map(({ metadata, kind }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)))].length, 1);
+      assert.equal(new Set(objects.map(({ metadata, kind }) => (kind === 'Namespace' ? metadata.name : metadata.namespace))).size, 1);
     });
   });
 }
