@@ -57,7 +57,11 @@ function readValidity(certificate: string): { readonly notBeforeMs: number; read
   }
 }
 
+/** An authority of ours backdates certificates by so much, for clocks that are behind: that is no part of their life. */
+const BACKDATED_MS = 70 * 60_000;
+
 /** When a certificate is to be renewed, in ms since the epoch: at two thirds of its life, so that a third is left for a broker that is away. */
 export function renewalTime({ notBeforeMs, notAfterMs }: Pick<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>): number {
-  return notBeforeMs + ((notAfterMs - notBeforeMs) * 2) / 3;
+  const issuedMs = Math.min(notBeforeMs + BACKDATED_MS, notAfterMs);
+  return issuedMs + ((notAfterMs - issuedMs) * 2) / 3;
 }
