@@ -1,5 +1,6 @@
-// Joins two byte streams: what comes from one goes to the other, at the pace of the slower. An end goes through as an end, anything else as a
-// break; nothing stays half closed for long.
+// Joins two byte streams: what comes from one goes to the other, at the pace of the slower. An end goes through as an end, anything else
+// breaks both; nothing stays half closed for long.
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** Ends both when they are done. `halfClosedMs` bounds the time after one direction has ended. Calls `done` once. */
@@ -10,22 +11,28 @@ export function joinStreams(one: Duplex, other: Duplex, halfClosedMs: number, do
     if (isOver) return;
     isOver = true;
     clearTimeout(timer);
-    one.destroy();
-    other.destroy();
+    for (const stream of [one, other]) {
+      // A reset where the system still can: what is inside (TLS) tells a cut from an end in any case.
+      if (stream instanceof Socket && !stream.destroyed) stream.resetAndDestroy();
+      else stream.destroy();
+    }
     done();
   };
-  const onEnd = () => {
-    timer ??= setTimeout(breakBoth, halfClosedMs).unref();
-  };
-  for (const stream of [one, other]) {
-    stream.on('error', breakBoth);
-    stream.on('end', onEnd);
-    stream.on('close', () => {
-      // A stream that has ended in both directions may close before the other has sent what it still holds.
-      const isWhole = stream.readableEnded && stream.writableFinished;
-      if (!isWhole || (one.closed && other.closed)) breakBoth();
+  const join = (from: Duplex, to: Duplex) => {
+    from.pipe(to, { end: false });
+    from.on('error', breakBoth);
+    from.on('end', () => {
+      // A stream of HTTP/2 that was broken off ends as well, but is closed by then.
+      if (from.closed && !from.writableFinished) return breakBoth();
+      to.end();
+      timer ??= setTimeout(breakBoth, halfClosedMs).unref();
     });
-  }
-  one.pipe(other);
-  other.pipe(one);
+    from.on('close', () => {
+      // One that has ended in both directions may close before the other has sent what it still holds.
+      const isWhole = from.readableEnded && from.writableFinished;
+      if (!isWhole || to.closed) breakBoth();
+    });
+  };
+  join(one, other);
+  join(other, one);
 }
