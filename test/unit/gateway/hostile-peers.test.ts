@@ -11,8 +11,8 @@ import type { CertificateAuthority } from '../../../process/certificate-authorit
 import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../../support/gateway-world.ts';
 
 const AS_WRITTEN = process.argv.includes('--as-written');
-const RANDOM_STRINGS = AS_WRITTEN ? 5_000 : 250;
-const HALF_OPEN = AS_WRITTEN ? 5_000 : 1_500;
+const RANDOM_STRINGS = AS_WRITTEN ? 5_000 : 80;
+const HALF_OPEN = AS_WRITTEN ? 5_000 : 700;
 const NEVER = new AbortController().signal;
 const TIMEOUT = { timeout: AS_WRITTEN ? 300_000 : 60_000 };
 
@@ -59,7 +59,7 @@ describe('a gateway among hostile peers', () => {
       write();
     });
     const services = new Map([[API_SERVER_SERVICE, echo.address], ['silent', silent.address], ['flood', flood.address]]);
-    const limits = { handshakeMs: 1_500, handshakes: 200, handshakesPerAddress: 100, streamsPerSession: 500, halfClosedMs: 500 };
+    const limits = { handshakeMs: 1_000, handshakes: 200, handshakesPerAddress: 100, streamsPerSession: 500, halfClosedMs: 500 };
     hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services, limits });
     good = await startGateway({ clusterId: 'good', identity: await identityOf(authority, 'good'), listen: undefined });
     member = await identityOf(authority, 'bad');
