@@ -18,6 +18,8 @@ export interface ConnectEndpointOptions {
   /** Most connections at once; beyond it new ones are cut. */
   readonly connections: number;
   readonly halfClosedMs: number;
+  /** Time for a request's header in ms; {@link HEADER_MS} when missing. */
+  readonly headerMs?: number;
   readonly audit: (record: StreamRecord) => void;
 }
 
@@ -59,7 +61,8 @@ export class ConnectEndpoint {
 /** Listens. Throws what listening throws. */
 export async function startConnectEndpoint(options: ConnectEndpointOptions): Promise<ConnectEndpoint> {
   const sockets = new Set<Socket>();
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADER_MS, requestTimeout: HEADER_MS, connectionsCheckingInterval: 1_000, noDelay: true });
+  const { headerMs = HEADER_MS } = options;
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: headerMs, requestTimeout: headerMs, connectionsCheckingInterval: headerMs / 5, noDelay: true });
   server.maxConnections = options.connections;
   server.on('connection', (socket) => {
     sockets.add(socket);

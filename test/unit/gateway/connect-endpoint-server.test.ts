@@ -43,7 +43,7 @@ describe('the CONNECT endpoint', () => {
   let active: StreamDriver | undefined = driver;
   let endpoint: ConnectEndpoint;
   before(async () => {
-    endpoint = await startConnectEndpoint({ host: '127.0.0.1', port: 0, driver: () => active, connections: 50, halfClosedMs: 1_000, audit: (record) => void audit.push(record) });
+    endpoint = await startConnectEndpoint({ host: '127.0.0.1', port: 0, driver: () => active, connections: 50, halfClosedMs: 1_000, headerMs: 1_000, audit: (record) => void audit.push(record) });
   });
   after(() => endpoint.close());
 
