@@ -28,6 +28,8 @@ export interface LiveWorld {
   readonly cluster: OpenCluster;
   readonly sourceId: string;
   readonly targets: readonly TargetSnapshot[];
+  /** The targets with their open sessions. */
+  readonly sessions: TargetClusters;
   readonly world: PlacementWorld;
 }
 
@@ -48,7 +50,7 @@ export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveW
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
     const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
-    return await use({ cluster, sourceId, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings } });
+    return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings } });
   } finally {
     ended.abort();
     await following;

@@ -12,6 +12,7 @@ import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
 import { brokerCommand } from './broker.ts';
 import { gatewayCommand } from './gateway.ts';
 import { explainCommand } from './explain.ts';
+import { getCommand } from './get.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
 import { joinCommand } from './join.ts';
@@ -35,6 +36,7 @@ function program(): Command {
     .addCommand(cordonCommand())
     .addCommand(drainCommand())
     .addCommand(uncordonCommand())
+    .addCommand(getCommand())
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())
