@@ -87,6 +87,16 @@ export class HoleTable {
     return request.unknown.length > 0 ? NO_ROW : this.#firstFit(request, open, this.#rows);
   }
 
+  /** How many nodes have room, counted up to `most`. */
+  countFitting(request: RowRequest, open: OpenRows, most: number): number {
+    let nodes = 0;
+    if (request.unknown.length > 0) return 0;
+    for (let row = 0; row < this.#rows && nodes < most; row += 1) {
+      if (this.#isOpen(row, open) && this.#hasRoom(row, request)) nodes += this.#count[row] ?? 0;
+    }
+    return Math.min(nodes, most);
+  }
+
   #firstFit(request: RowRequest, open: OpenRows, end: number): number {
     for (let row = 0; row < end; row += 1) {
       if (this.#isOpen(row, open) && this.#hasRoom(row, request)) return row;

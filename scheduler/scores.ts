@@ -24,7 +24,7 @@ type Prepare = (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Score
 
 /** How each score is made ready; undefined when it has nothing to say to a pod. `targets` are those that may get the pod. */
 const SCORES: Readonly<Record<ScoreName, Prepare>> = {
-  leastAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
+  leastAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)),
   mostAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
   balanced: (pod) => (target) => (target.capacity === undefined ? 0 : balanced(target.capacity, requirementsIn(pod, target).requests)),
   gpuForGpuPods: (pod) => (target) => gpuForGpuPods(pod, target),
@@ -78,6 +78,18 @@ export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmoun
   for (const resource of ALWAYS_SCORED) add(resource);
   for (const resource of requests.keys()) if (resource !== PODS && !ALWAYS_SCORED.includes(resource)) add(resource);
   return sum / count;
+}
+
+/** With so many nodes that can take the pod one more or less makes no difference. */
+const ENOUGH_NODES = 4;
+
+/**
+ * From ½ where no node could take the pod to 1 where four or more can. Between decision and verdict a target's own pods take holes
+ * unseen; where there is a second and a third hole the pod still finds one (P5, docs/results/benchmarks.md).
+ */
+function spareFactor(pod: PodToSchedule, target: TargetSnapshot): number {
+  const nodes = target.capacity?.nodesFor(requirementsIn(pod, target), ENOUGH_NODES) ?? ENOUGH_NODES;
+  return (1 + nodes / ENOUGH_NODES) / 2;
 }
 
 /** Free share of each resource that is scored, in [0,1], with the pod on the target. */

@@ -50,6 +50,8 @@ interface CompiledPod {
 export class TargetCapacity {
   readonly allocatable: ResourceAmounts;
   readonly #publishedFree: ResourceAmounts;
+  /** The summary has node groups. */
+  readonly #tellsNodes: boolean;
   readonly #groups: readonly GroupOfNodes[];
   readonly #rows: readonly CapacityRow[];
   readonly #holes: HoleTable;
@@ -59,9 +61,10 @@ export class TargetCapacity {
   #taken = 0;
 
   /** Use {@link toTargetCapacity}. Rows name groups by their index. */
-  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
+  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly tellsNodes: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
+    this.#tellsNodes = sums.tellsNodes;
     this.#free = new Map(sums.free);
     this.#groups = groups;
     this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, { groups, rows }));
@@ -78,6 +81,13 @@ export class TargetCapacity {
   hasRoomFor(pod: NodeRequirements): boolean {
     const { open, request } = this.#compile(pod);
     return this.#holes.firstFit(request, open) !== NO_ROW;
+  }
+
+  /** How many nodes can take the pod now, counted up to `most`; `most` where the target does not tell nodes apart. */
+  nodesFor(pod: NodeRequirements, most: number): number {
+    if (!this.#tellsNodes) return most;
+    const { open, request } = this.#compile(pod);
+    return this.#holes.countFitting(request, open, most);
   }
 
   /** As {@link hasRoomFor}, with what is in the way. */
@@ -140,7 +150,7 @@ export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
   const { groups, rows } = readGroups(summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }], summary.commonLabels ?? {});
-  return new TargetCapacity({ allocatable, free }, groups, rows);
+  return new TargetCapacity({ allocatable, free, tellsNodes: summary.nodeGroups !== undefined }, groups, rows);
 }
 
 /** Whether some node of the target can take the pod now. */

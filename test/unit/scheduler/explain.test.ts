@@ -92,7 +92,7 @@ describe('explainPod', () => {
 describe('the record at a bound pod', () => {
   it('names target, score, and reasons against the others', () => {
     const decision = schedulePod(aPodThatWishes({ rules: rulesOf({ tiers: [{ targets: EU }, { targets: {} }] }) }), [roomy('a'), aPlace('b', { region: 'eu' }, full())]);
-    assert.deepEqual(JSON.parse(toPlacementRecord(decision) ?? ''), { target: 'ClusterTarget/a', score: 0.992, tier: 2, not: { 'ClusterTarget/b': 'InsufficientResources' } });
+    assert.deepEqual(JSON.parse(toPlacementRecord(decision) ?? ''), { target: 'ClusterTarget/a', score: 0.62, tier: 2, not: { 'ClusterTarget/b': 'InsufficientResources' } });
   });
 
   it('stays small however many targets there are', () => {

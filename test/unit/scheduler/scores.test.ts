@@ -10,7 +10,7 @@ import { schedulePod } from '../../../scheduler/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../scheduler/snapshot.ts';
 import { aPlace, aPodThatWishes, placed, withTraits } from '../../support/placement.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../scheduler/target-capacity.ts';
-import { frozen, withNodes } from '../../support/builders.ts';
+import { aTarget, frozen, withNodes } from '../../support/builders.ts';
 
 function capacityOf(allocatable: ResourceList, free: ResourceList): TargetCapacity {
   return toTargetCapacity({ metadata: {}, allocatable, free });
@@ -165,5 +165,24 @@ describe('laws of all scores', () => {
       const [roomier = 0, tighter = 0] = scoresOf('leastAllocated', aPodThatWishes(), aPlace('a', {}, withFree(Math.max(freeOne, freeOther))), aPlace('b', {}, withFree(Math.min(freeOne, freeOther))));
       assert.ok(roomier >= tighter);
     }));
+  });
+});
+
+describe('the score leastAllocated', () => {
+  const scoreOf = (...rooms: readonly { readonly cpu: string; readonly pods: string }[]) => {
+    const pod = aPodThatWishes();
+    const [score] = prepareScores(pod, []).filter(({ name }) => name === 'leastAllocated');
+    return score?.of(aTarget('a', withNodes(...rooms))) ?? NaN;
+  };
+  const free = { cpu: '4', pods: '110' };
+  const full = { cpu: '0', pods: '110' };
+
+  it('counts nodes that can take the pod, up to four', () => {
+    const by = (nodes: number) => scoreOf(...Array.from({ length: nodes }, () => free)) / leastAllocated(aTarget('a', withNodes(...Array.from({ length: nodes }, () => free))).capacity!, aPodThatWishes().requirements.requests);
+    assert.deepEqual([1, 2, 3, 4, 5].map(by), [0.625, 0.75, 0.875, 1, 1]);
+  });
+
+  it('does not count nodes that cannot take it', () => {
+    assert.ok(scoreOf(free, full, full, full) < scoreOf(free, free, full, full));
   });
 });
