@@ -132,7 +132,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     const server = await startWebhook({ source: unfenced, signingKeys, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
-  const checks: Record<string, () => boolean> = {};
+  const checks = checksAtStart(options.components, signingKeys);
   await serveHealth(options, checks, shutdown);
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
@@ -163,7 +163,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  startActing(options, { ...running, client, sourceId, targets, proxies, signingKeys, events }, signal);
+  Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, proxies, signingKeys, events }, signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 
@@ -176,15 +176,26 @@ interface Acting extends Running {
   readonly events: EventRecorder;
 }
 
-/** The components that only the leader runs. */
-function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): void {
+/** What a process of these components waits for before it is ready: of what it does not follow yet, nothing is known. */
+export function checksAtStart(components: readonly Component[], signingKeys: { readonly hasSynced: boolean }): Record<string, () => boolean> {
+  const usesKeys = components.includes('webhook') || components.includes('scheduler');
+  const unknown = () => false;
+  return {
+    ...(usesKeys && { 'signing-keys': () => signingKeys.hasSynced }),
+    ...(components.some((component) => component !== 'webhook') && { targets: unknown, proxies: unknown }),
+  };
+}
+
+/** Starts the components that only the leader runs; gives which of their caches are complete. */
+function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
   const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
   const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target };
   if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
-  if (runs('delegate-controller')) startDelegateController(shared, signal);
+  const checks = runs('delegate-controller') ? startDelegateController(shared, signal) : {};
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
+  return checks;
 }
 
 async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {

@@ -32,8 +32,8 @@ const REJECTION_RETRY_MS = 30_000;
 /** How soon it is looked again whether the shares of this cluster are known, in ms. */
 const SHARES_RETRY_MS = 200;
 
-/** Starts the controller. It writes nothing before all chaperons and pods are known. */
-export function startChaperons(options: ChaperonOptions, signal: AbortSignal): void {
+/** Starts the controller. It writes nothing before all chaperons and pods are known. Gives whether the chaperons are. */
+export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
   const control = new ChaperonControl(options, chaperons);
@@ -53,6 +53,7 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): v
     controller.enqueue(key);
   });
   void chaperons.run(signal);
+  return () => chaperons.hasSynced;
 }
 
 class ChaperonControl {

@@ -8,6 +8,7 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import type { ReadyChecks } from '../process/health-server.ts';
 import { startChaperons } from './chaperon-controller.ts';
 import { startDelegateEvents } from './delegate-events-controller.ts';
 import { startFollow } from './follow-controller.ts';
@@ -31,18 +32,22 @@ export interface DelegateControllerOptions {
   readonly logger: Logger;
 }
 
-/** Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them. */
-export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): void {
+/**
+ * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
+ * Gives which of its own caches are complete.
+ */
+export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, events, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
-  if (!takesPods) return;
+  if (!takesPods) return {};
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   const shares = new Shares({ client, pods, logger: own });
-  startChaperons({ client, pods, shares, logger: own }, signal);
-  startSummary({ client, pods, shares, logger: own }, signal);
+  const hasChaperons = startChaperons({ client, pods, shares, logger: own }, signal);
+  const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
   shares.run(signal);
   void pods.run(signal);
+  return { chaperons: hasChaperons, nodes: hasNodes, pods: () => pods.hasSynced };
 }

@@ -37,8 +37,8 @@ const GATHER_MS = 1_000;
 /** How often the summary is published at least, in ms: its time tells that the delegate controller lives. */
 const HEARTBEAT_MS = 60_000;
 
-/** Starts the reporter. The first summary is published as soon as nodes and pods are known. */
-export function startSummary(options: SummaryOptions, signal: AbortSignal): void {
+/** Starts the reporter. The first summary is published as soon as nodes and pods are known. Gives whether the nodes are. */
+export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, kept, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
   const reporter = new SummaryReporter({ client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares, podsResourceVersion: () => pods.resourceVersion });
@@ -55,6 +55,7 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): void
   shares?.onChange(changed);
   changed(); // a cluster without nodes and pods says so, too
   void nodes.run(signal);
+  return () => nodes.hasSynced;
 }
 
 interface Publication {

@@ -10,7 +10,7 @@ interface Known {
 }
 
 /** Places for values; one that finds its place taken by another takes it over. A power of two. */
-const PLACES = 2_048;
+const PLACES = 16_384;
 /** Longer values are read each time: they are not the ones that repeat. */
 const LONGEST = 512;
 /** About so many bytes of a value are looked at to find its place. */

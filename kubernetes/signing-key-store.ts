@@ -41,6 +41,11 @@ export class SigningKeyStore {
     return this.#keys;
   }
 
+  /** Whether it is known if the Secret is there. */
+  get hasSynced(): boolean {
+    return this.#secrets.hasSynced;
+  }
+
   /** Adds a listener for keys that come from now on. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);

@@ -1,11 +1,13 @@
 // `isthmus install` and `isthmus peer` on real API servers: what they make is admitted, can be repeated, and gives the
 // source's identity and our components what they need and nothing that they do not.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { CLUSTER_SOURCES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/core.ts';
@@ -26,6 +28,7 @@ import { createAuthority } from '../../process/certificate-authority.ts';
 import { accountManifest, identityManifests, sourceObject } from '../../peering/source-identity.ts';
 import { peeringIdentity, sourceAccount, sourceSideManifests, type Peering } from '../../peering/target-access.ts';
 import type { AppError } from '../../process/errors.ts';
+import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 
 const installNamespace = 'isthmus-system';
@@ -432,5 +435,45 @@ describe('what the API server stores', () => {
   it('of a wrong object is refused with its reason, not swallowed', async () => {
     const wrong = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'Not-A-Label' } };
     await assert.rejects(applyObjects(target.client, [wrong], 'test', quiet), (error) => error instanceof ApiError && error.status === 422);
+  });
+});
+
+describe('the probes of a process', () => {
+  async function probed(t: TestContext, kubeconfig: string): Promise<(path: string) => Promise<{ readonly status: number; readonly text: string }>> {
+    const [port = 0] = await freePorts(1);
+    const command = new URL('../../cli/main.js', import.meta.url).pathname;
+    const args = ['run', '--kubeconfig', kubeconfig, '--components', 'delegate-controller', '--no-leader-elect', '--health-host', '127.0.0.1', '--health-port', String(port)];
+    const child = spawn(process.execPath, [command, ...args], { stdio: 'ignore' });
+    t.after(async () => {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    });
+    return async (path) => {
+      for (;;) {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal: deadline }).catch(() => undefined);
+        if (answer !== undefined) return { status: answer.status, text: await answer.text() };
+        await sleep(100);
+      }
+    };
+  }
+
+  it('say ready once every cache is complete, those of the target side as well', { timeout: 90_000 }, async (t) => {
+    const ask = await probed(t, kubeconfigs()[1]!);
+    while ((await ask('/readyz')).status !== 200) await sleep(100);
+    const { text } = await ask('/readyz');
+    for (const cache of ['targets', 'proxies', 'chaperons', 'nodes', 'pods']) assert(text.includes(`[+] ${cache} ok`), text);
+  });
+
+  it('say alive and not ready while the cluster cannot be reached', { timeout: 90_000 }, async (t) => {
+    const [closed = 0] = await freePorts(1);
+    const unreachable = join(sandbox.dir, 'unreachable.kubeconfig');
+    await writeFile(unreachable, JSON.stringify({
+      'current-context': 'c', contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], users: [{ name: 'u', user: { token: 't' } }],
+      clusters: [{ name: 'c', cluster: { server: `https://127.0.0.1:${closed}` } }],
+    }));
+    t.after(() => rm(unreachable));
+    const ask = await probed(t, unreachable);
+    assert.equal((await ask('/healthz')).status, 200);
+    assert.deepEqual(await ask('/readyz'), { status: 503, text: '[-] targets not ready\n[-] proxies not ready\nnot ready\n' });
   });
 });
