@@ -131,8 +131,8 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   const digest = digestOf(status);
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
   if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'settled' };
-  // Conditions are written as a list: what the source has set meanwhile must not be lost.
-  const version = ownConditions.length > 0 ? { resourceVersion: proxy.resourceVersion } : {};
+  // Conditions are written as a list, and an annotation over what was not there: what the source has set meanwhile must not be lost.
+  const version = ownConditions.length > 0 || merged !== undefined ? { resourceVersion: proxy.resourceVersion } : {};
   const patch = { metadata: { uid, ...version, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
   return { kind: 'mirror', digest, plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
 }

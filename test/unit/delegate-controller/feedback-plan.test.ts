@@ -278,6 +278,7 @@ describe('changes of a running pod', () => {
     const step = planFeedback(proxy, known([], [inPhase('Running'), annotated({ both: 'theirs', 'cni.example.com/ips': '10.0.0.1' })]));
     const [command] = step.kind === 'mirror' ? step.plan : [];
     const { annotations } = (command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata;
+    assert.equal((command?.kind === 'patch' ? (command.patch as Pod) : aProxy()).metadata.resourceVersion, '1');
     assert.deepEqual(annotations, { 'cni.example.com/ips': '10.0.0.1', [DELEGATE_ANNOTATIONS_ANNOTATION]: '["cni.example.com/ips"]' });
   });
 });
