@@ -11,7 +11,7 @@ import { ServiceStreams } from './service-stream-client.ts';
 import type { KnownPeer, TlsIdentity } from './tls-identity-client.ts';
 import { startTunnelListener, type TunnelListener } from './tunnel-listener-server.ts';
 import { TUNNEL_LIMITS, type Purpose, type TunnelLimits } from './tunnel-protocol.ts';
-import { StreamRefusedError } from './tunnel-session-client.ts';
+import { StreamNotTakenError, StreamRefusedError } from './tunnel-session-client.ts';
 
 /** What the driver is made with. */
 export interface MtlsDriverOptions {
@@ -33,6 +33,8 @@ export interface MtlsDriverOptions {
 const LEAVE_DIALLING_MS = 3_000;
 /** How long sessions that were replaced may go on, in ms: watches resume by themselves. */
 const REPLACED_DRAIN_MS = 30_000;
+/** Sessions that are asked for one stream, where each ends just then. */
+const MAX_TRIES = 4;
 const NO_LONGER_WANTED: Failure = { cause: 'unknown-peer', message: 'this cluster is no longer a member' };
 const STOPPING: Failure = { cause: 'closed', message: 'the gateway stops' };
 
@@ -115,9 +117,16 @@ export class MtlsDriver implements StreamDriver {
     const cable = this.#cables.get(clusterId);
     if (this.#isClosed) throw new StreamRefusedError('this gateway stops; another one takes over', 503);
     if (cable === undefined) throw new StreamRefusedError(`no member of the clusterset is called "${clusterId}"; see "isthmus gateway show endpoints"`, 404);
-    const session = await cable.untilSession(lane, this.#limits.cableWaitMs, signal);
-    signal.throwIfAborted();
-    if (session !== undefined) return session.openStream(service, signal);
+    for (let tries = 1; ; tries += 1) {
+      const session = await cable.untilSession(lane, this.#limits.cableWaitMs, signal);
+      signal.throwIfAborted();
+      if (session === undefined) break;
+      try {
+        return await session.openStream(service, signal);
+      } catch (error) {
+        if (!(error instanceof StreamNotTakenError) || tries === MAX_TRIES) throw error;
+      }
+    }
     const { status, statusMessage } = cable.status();
     throw new StreamRefusedError(`there is no cable to "${clusterId}" (${status}): ${statusMessage}`, 503);
   }

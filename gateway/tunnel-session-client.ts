@@ -42,6 +42,13 @@ export class StreamRefusedError extends Error {
   }
 }
 
+/** The peer has not looked at the stream, because its session ends (RFC 9113 §8.7): another session may be asked for it. */
+export class StreamNotTakenError extends StreamRefusedError {
+  constructor() {
+    super('the cable is being replaced', 503);
+  }
+}
+
 /** Name of the header in which the far gateway says why it refused. */
 export const REASON_HEADER = 'isthmus-reason';
 
@@ -105,14 +112,15 @@ export class TunnelSession {
 
   /**
    * Opens a stream to a service of the peer.
-   * @throws StreamRefusedError when the peer says no, or does not answer in time; the signal's reason.
+   * @throws StreamNotTakenError when another session may be asked; StreamRefusedError when the peer says no, or does not answer in time; the signal's reason.
    */
   async openStream(service: string, signal: AbortSignal): Promise<ClientHttp2Stream> {
     const client = this.#client;
-    if (client === undefined || !this.isUsable) throw new StreamRefusedError('the cable has just ended', 503);
+    if (client === undefined || !this.isUsable) throw new StreamNotTakenError();
     signal.throwIfAborted();
     const stream = client.request({ ':method': 'CONNECT', ':authority': `${service}:443` });
     const status = await statusOf(stream, this.#limits.serviceMs + this.#limits.pingEveryMs, signal).catch((error: unknown) => {
+      if (error instanceof StreamNotTakenError) this.#isDraining = true;
       stream.destroy();
       throw error;
     });
@@ -220,11 +228,12 @@ function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSig
       const reason = headers[REASON_HEADER];
       resolve({ code: headers[':status'] ?? 0, reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused' });
     });
-    stream.on('error', (error: Error) => reject(new StreamRefusedError(`the cable broke: ${error.message}`, 502)));
+    const broken = (message: string) => (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? new StreamNotTakenError() : new StreamRefusedError(message, 502));
+    stream.on('error', (error: Error) => reject(broken(`the cable broke: ${error.message}`)));
     stream.once('close', () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
-      reject(new StreamRefusedError('the cable broke before the far gateway had answered', 502));
+      reject(broken('the cable broke before the far gateway had answered'));
     });
     stream.once('response', () => {
       clearTimeout(timer);

@@ -396,11 +396,12 @@ describe('the components in a cluster', () => {
     ['webhook', true, { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'isthmus' }],
     ['webhook', false, { verb: 'patch', group: 'admissionregistration.k8s.io', resource: 'mutatingwebhookconfigurations', name: 'other' }],
     ['webhook', false, { verb: 'get', resource: 'secrets', namespace: installNamespace }],
-    ['webhook', false, { verb: 'list', resource: 'pods' }],
+    ['webhook', false, { verb: 'get', resource: 'configmaps', namespace: 'default' }],
     ['scheduler', true, { verb: 'create', resource: 'pods', subresource: 'binding', namespace: 'default' }],
     ['scheduler', true, { verb: 'patch', resource: 'pods', subresource: 'status', namespace: 'default' }],
     ['scheduler', false, { verb: 'create', resource: 'pods', namespace: 'default' }],
-    ['scheduler', false, { verb: 'delete', resource: 'pods', namespace: 'default' }],
+    ['scheduler', true, { verb: 'delete', resource: 'pods', namespace: 'default' }],
+    ['scheduler', false, { verb: 'delete', resource: 'nodes' }],
     ['scheduler', false, { verb: 'patch', resource: 'nodes' }],
     ['delegate-controller', true, { verb: 'create', resource: 'pods', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
@@ -414,7 +415,12 @@ describe('the components in a cluster', () => {
     ['virtual-node', true, { verb: 'patch', resource: 'nodes', subresource: 'status' }],
     ['virtual-node', true, { verb: 'patch', group: ours, resource: 'clustertargets', subresource: 'status' }],
     ['virtual-node', false, { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'default' }],
-    ['virtual-node', false, { verb: 'patch', group: ours, resource: 'clustertargets' }],
+    ['virtual-node', false, { verb: 'delete', group: ours, resource: 'clustertargets' }],
+    ['peering', true, { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: 'isthmus-source' }],
+    ['peering', false, { verb: 'bind', group: 'rbac.authorization.k8s.io', resource: 'clusterroles', name: 'cluster-admin' }],
+    ['peering', false, { verb: 'escalate', group: 'rbac.authorization.k8s.io', resource: 'roles', namespace: 'default' }],
+    ['peering', false, { verb: 'create', resource: 'serviceaccounts', subresource: 'token', namespace: 'kube-system' }],
+    ['peering', false, { verb: 'list', resource: 'secrets', namespace: 'default' }],
   ];
   for (const [component, allowed, access] of rows) {
     const what = [access.resource, access.subresource].filter(Boolean).join('/');
