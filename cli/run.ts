@@ -137,7 +137,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
 
-  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: acting, logger, onLost: running.onLost }) : undefined;
+  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: leasedComponents(acting), logger, onLost: running.onLost }) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
@@ -196,6 +196,15 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;
+}
+
+/**
+ * Peering needs no Lease of its own beside other components, which costs a target a request every six seconds: what it writes are server-side
+ * applies and writes that name the version they were decided on, so that two of it do no harm.
+ */
+export function leasedComponents(acting: readonly Component[]): readonly Component[] {
+  const others = acting.filter((component) => component !== 'peering');
+  return others.length === 0 ? acting : others;
 }
 
 async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {
