@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { CLUSTER_TARGETS, GATEWAYS, NAMESPACES, PODS, SECRETS } from '../../api/
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { dialThroughGateway } from '../../kubernetes/gateway-dialer.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { messageOf } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
@@ -26,13 +27,19 @@ const signal = untilStopped();
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 const MARKER = 'plaintext-marker';
 const POD_NAMESPACE = 'gateway-soak';
+/** Longest run of one command. */
+const COMMAND_MS = 30_000;
+/** From kill -9 of the active gateway to a stream through the other (issue of the gateway: 8 s). */
+const MAX_TAKEOVER_MS = 8_000;
+/** A server of this address does not exist; only the gateway leads to the one that has it in its certificate. */
+const NO_SERVER = 'https://127.0.0.1:1';
 const children = new Set<ChildProcess>();
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-gateway-'));
 const figures: Record<string, unknown> = {};
 
 function isthmus(...args: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8' });
-  assert.equal(status, 0, `isthmus ${args[0]} ${args[1]}: ${stderr}`);
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8', timeout: COMMAND_MS });
+  assert.equal(status, 0, `isthmus ${args[0]} ${args[1]}: ${error?.message ?? stderr}`);
   return stdout.trim();
 }
 
@@ -44,14 +51,23 @@ function start(name: string, ...args: readonly string[]): ChildProcess {
   return child;
 }
 
-async function until(what: string, holds: () => Promise<boolean>, seconds = 120): Promise<number> {
+/** Waits until something holds; gives how long that took in ms. Throws when it takes too long, with what failed last. */
+async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<number> {
   const since = performance.now();
-  while (!(await holds().catch(() => false))) {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+  const late = new Promise<never>((_resolve, reject) => deadline.addEventListener('abort', () => reject(new Error('out of time')), { once: true }));
+  late.catch(() => undefined);
+  let last = 'it does not hold';
+  for (;;) {
+    const held = await Promise.race([holds(), late]).catch((error: unknown) => {
+      if (!deadline.aborted) last = messageOf(error);
+      return false;
+    });
+    if (held) return performance.now() - since;
     signal.throwIfAborted();
-    if (performance.now() - since > seconds * 1_000) throw new Error(`in vain for ${seconds} s: ${what}`);
+    if (deadline.aborted) throw new Error(`waited ${seconds} s in vain for ${what}: ${last}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return performance.now() - since;
 }
 
 /** What goes between the gateways: kept, looked through, and changed when asked to. */
@@ -98,6 +114,28 @@ async function isConnected(client: ClusterClient): Promise<boolean> {
   return gateways.some(({ status }) => status?.haStatus === 'active' && status.connections.some((connection) => connection.status === 'connected'));
 }
 
+/** On failure: what the target's conditions, the pods and the ends of the logs say, so that nobody has to run it again for that. */
+async function explain(failure: unknown): Promise<void> {
+  process.stderr.write(`${failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)}\n`);
+  for (const cluster of sandbox.clusters) {
+    const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-soak' });
+    const targets = await client.list(CLUSTER_TARGETS, {}).catch(() => []);
+    const pods = await client.list(PODS, { namespace: POD_NAMESPACE }).catch(() => []);
+    process.stderr.write(`${cluster.name}: ${JSON.stringify({ targets: targets.map(({ spec, status }) => ({ spec, status })), pods: pods.slice(0, 3).map(({ spec, status }) => ({ spec, status })) }, undefined, 1)}\n`);
+    await client.transport.close();
+  }
+  for (const name of (await readdir(dir)).filter((file) => file.endsWith('.log'))) {
+    const lines = (await readFile(join(dir, name), 'utf8')).trimEnd().split('\n');
+    process.stderr.write(`--- ${name}\n${lines.slice(-15).map((line) => line.slice(0, 600)).join('\n')}\n`);
+  }
+}
+
+/** Whether a stream to the target's API server can be had from the gateway at a port now: a dead one's Gateway object may go on calling it active. */
+async function carries(port: number): Promise<boolean> {
+  const route = { clusterId: 'target', endpoints: [new URL(`http://127.0.0.1:${port}`)] };
+  return dialThroughGateway(route, 500).then((socket) => (socket.destroy(), true), () => false);
+}
+
 const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 2, gpus: 0, audit: false }, signal);
 const capture = new Capture();
 const isthmusProcesses = await startIsthmus(sandbox, signal);
@@ -116,7 +154,7 @@ try {
   let broker = startBroker();
   const joinAs = async (cluster: { readonly kubeconfigPath: string }, id: string, ...more: readonly string[]) => {
     const token = isthmus('broker', 'token', '--cluster-id', id, ...at(source));
-    await until('the broker', async () => spawnSync(process.execPath, [COMMAND, 'gateway', 'join', token, '--cluster-id', id, ...more, ...at(cluster)]).status === 0, 30);
+    await until('the broker', async () => spawnSync(process.execPath, [COMMAND, 'gateway', 'join', token, '--cluster-id', id, ...more, ...at(cluster)], { timeout: COMMAND_MS }).status === 0, 30);
   };
   await joinAs(source, 'source', '--address', `127.0.0.1:${relay1}`, '--address', `127.0.0.1:${relay2}`);
   await joinAs(target, 'target');
@@ -134,7 +172,7 @@ try {
   const secretAt = { namespace: DEFAULT_INSTALL_NAMESPACE, name: spec.kubeconfigSecret?.name ?? '' };
   const secret = await client.get(SECRETS, secretAt);
   const kubeconfig = parse(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString()) as { clusters: { cluster: Record<string, unknown> }[] };
-  for (const { cluster } of kubeconfig.clusters) Object.assign(cluster, { server: 'https://target.invalid:6443', 'tls-server-name': new URL(target.server).hostname });
+  for (const { cluster } of kubeconfig.clusters) cluster['server'] = NO_SERVER;
   await client.patch(SECRETS, secretAt, { patchType: 'merge', patch: { data: { config: Buffer.from(stringify(kubeconfig)).toString('base64') } } });
   await client.patch(CLUSTER_TARGETS, { name: target.name }, { patchType: 'merge', patch: { spec: { gateway: { cluster: 'target' } } } });
   const webhook = `https://127.0.0.1:${webhookPort}`;
@@ -148,6 +186,8 @@ try {
     await until(`creating ${name}`, async () => client.create(PODS, electedPod(name)).then(() => true), 60);
     count += 1;
   };
+  const isReady = async () => (await client.get(CLUSTER_TARGETS, { name: target.name })).status?.conditions?.some(({ type, status, observedGeneration }) => type === 'Ready' && status === 'True' && (observedGeneration ?? 0) > 1) === true;
+  figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready through the gateway', isReady));
   const running = async () => (await client.list(PODS, { namespace: POD_NAMESPACE })).filter(({ status }) => status?.phase === 'Running').length;
   await create();
   figures['firstPodRunningAfterMs'] = Math.round(await until('the first pod', async () => (await running()) === count));
@@ -162,11 +202,10 @@ try {
     if (round === 3) broker = startBroker();
     capture.flipNext = true;
     await create();
-    const active = (await client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE })).find(({ status, metadata }) => status?.haStatus === 'active' && ['gw-1', 'gw-2'].includes(metadata.name ?? ''));
-    const index = active?.metadata.name === 'gw-2' ? 2 : 1;
+    const index = (await carries(connect1)) ? 1 : 2;
     gateways[index].kill('SIGKILL');
     const since = performance.now();
-    await until('a call through the other gateway', async () => dialThroughGateway({ clusterId: 'target', endpoints }, 500).then((socket) => { socket.destroy(); return true; }), 60);
+    await until('a call through the other gateway', async () => (await carries(connect1)) || carries(connect2));
     takeovers.push(Math.round(performance.now() - since));
     gateways[index] = gateway(index);
     for (let pod = 0; pod < 3; pod += 1) await create();
@@ -177,8 +216,13 @@ try {
   Object.assign(figures, { minutes, kills: takeovers.length, takeoverMs: takeovers, pods: count, delegates: delegates.length, capturedBytes: capture.bytes, markersSeen: capture.markersSeen, bitsFlipped: capture.flips });
   assert.equal(await running(), count, 'pods were lost');
   assert.equal(delegates.length, count, 'delegates were doubled or lost');
+  if (minutes > 0) assert.ok(capture.flips > 0, 'no bit was flipped');
+  assert.ok(takeovers.every((ms) => ms <= MAX_TAKEOVER_MS), `a takeover took longer than ${MAX_TAKEOVER_MS} ms`);
   assert.equal(capture.markersSeen, 0, 'plain text between the gateways');
   await Promise.all([client.transport.close(), targetClient.transport.close()]);
+} catch (error) {
+  await explain(error);
+  process.exitCode = 1;
 } finally {
   process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
   capture.close();
@@ -188,4 +232,4 @@ try {
   if (process.argv.includes('--keep-logs')) process.stdout.write(`logs are in ${dir}\n`);
   else await rm(dir, { recursive: true, force: true });
 }
-process.exit();
+process.exit(process.exitCode ?? 0);
