@@ -49,11 +49,12 @@ async function repeat(options: FollowOptions, signal: AbortSignal, work: Work): 
   }
 }
 
-/** Resolves when the stream has ended. */
+/** Resolves when the stream has ended: by the broker, or here because another certificate is to be used from now on. Throws when it broke. */
 async function followMembers({ client, namespace, controller }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   const access = accessOf(credentials);
   const ending = new AbortController();
   const stop = () => ending.abort();
+  let isOver = false;
   signal.addEventListener('abort', stop, { once: true });
   let silence = setTimeout(stop, SILENCE_MS);
   try {
@@ -61,7 +62,8 @@ async function followMembers({ client, namespace, controller }: FollowOptions, c
     stream.on('data', () => {
       clearTimeout(silence);
       silence = setTimeout(stop, SILENCE_MS);
-      if (controller.driver === undefined || controller.credentials?.certificate !== credentials.certificate) stop();
+      isOver = controller.driver === undefined || controller.credentials?.certificate !== credentials.certificate;
+      if (isOver) stop();
     });
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
       if (line === '') continue;
@@ -69,6 +71,8 @@ async function followMembers({ client, namespace, controller }: FollowOptions, c
       await copy(client, namespace, members, signal);
       await tellAddresses(access, credentials, members, signal);
     }
+  } catch (error) {
+    if (!isOver) throw error;
   } finally {
     clearTimeout(silence);
     signal.removeEventListener('abort', stop);

@@ -1,0 +1,83 @@
+// A member that follows the broker, over real TLS; its own API server answers every list with nothing and takes every write.
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { pino } from 'pino';
+import { followBroker } from '../../../gateway/broker-member-client.ts';
+import { startBroker } from '../../../gateway/broker-server.ts';
+import type { MemberCredentials } from '../../../gateway/gateway-secret.ts';
+import { toMemberObjects, withSerial } from '../../../gateway/broker-protocol.ts';
+import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
+import { MemoryMemberStore } from '../../support/memory-member-store.ts';
+import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+
+/** Counts how often the broker has looked up who asks. */
+class CountedStore extends MemoryMemberStore {
+  requests = 0;
+  override async cluster(name: string) {
+    this.requests += 1;
+    return super.cluster(name);
+  }
+}
+
+async function startMemberWorld(t: TestContext) {
+  const store = new CountedStore();
+  const authority = await makeAuthority();
+  const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+  const broker = await startBroker({ host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey: '', store, now: () => new Date(), logger: SILENT });
+  t.after(() => broker.close());
+  const api = await ScriptedApiServer.start();
+  t.after(() => api.stop());
+  let isOver = false;
+  t.after(() => (isOver = true));
+  const serve = async () => {
+    while (!isOver) {
+      const exchange = await api.next();
+      if (exchange.method === 'GET') exchange.answer(200, { metadata: { resourceVersion: '1' }, items: [] });
+      else exchange.answer(200, exchange.body);
+    }
+  };
+  void serve().catch(() => undefined); // it gives up when nothing is asked for a while
+  const certify = async (): Promise<MemberCredentials> => {
+    const identity = await identityOf(authority, 'member');
+    const { serialNumber: serial, validTo } = new X509Certificate(identity.certificate);
+    const before = store.clusters.get('member') ?? toMemberObjects({ clusterId: 'member', addresses: [], clusterCIDR: [], serviceCIDR: [] }, []).cluster;
+    await store.saveCluster(withSerial(before, { serial, notAfterMs: Date.parse(validTo) }, Date.now()));
+    return { clusterId: 'member', ...identity, brokerUrl: `https://127.0.0.1:${broker.port}`, addresses: [], notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo) };
+  };
+  return { store, broker, client: api.client, certify };
+}
+
+function recordingLogger() {
+  const lines: string[] = [];
+  return { lines, logger: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }) };
+}
+
+describe('a member that follows the broker', () => {
+  it('goes over to a renewed certificate without calling that a failure', async (t) => {
+    const { store, client, certify } = await startMemberWorld(t);
+    const { lines, logger } = recordingLogger();
+    const controller = { driver: {}, credentials: await certify() };
+    const stop = new AbortController();
+    const following = followBroker({ client, namespace: 'isthmus-system', controller, logger }, stop.signal);
+    await until(() => store.requests === 1, 'the first stream');
+    controller.credentials = await certify();
+    await until(() => store.requests === 2, 'the stream with the renewed certificate');
+    stop.abort();
+    await following;
+    assert.deepEqual(lines, []);
+  });
+
+  it('says so when the broker goes away', async (t) => {
+    const { store, broker, client, certify } = await startMemberWorld(t);
+    const { lines, logger } = recordingLogger();
+    const stop = new AbortController();
+    const following = followBroker({ client, namespace: 'isthmus-system', controller: { driver: {}, credentials: await certify() }, logger }, stop.signal);
+    await until(() => store.requests === 1, 'the stream');
+    await broker.close();
+    await until(() => lines.length > 0, 'the warning');
+    stop.abort();
+    await following;
+    assert.match(lines[0] ?? '', /the broker cannot be used; going on with the local copy/);
+  });
+});
