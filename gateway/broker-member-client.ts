@@ -65,7 +65,9 @@ async function followMembers({ client, namespace, controller }: FollowOptions, c
       isOver = controller.driver === undefined || controller.credentials?.certificate !== credentials.certificate;
       if (isOver) stop();
     });
-    for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
+    const lines = createInterface({ input: stream, crlfDelay: Infinity });
+    for (const emitter of [stream, lines]) emitter.on('error', () => undefined); // the loop has it as well, unless it was left before
+    for await (const line of lines) {
       if (line === '') continue;
       const members = JSON.parse(line) as Members;
       await copy(client, namespace, members, signal);
@@ -74,6 +76,7 @@ async function followMembers({ client, namespace, controller }: FollowOptions, c
   } catch (error) {
     if (!isOver) throw error;
   } finally {
+    stop(); // a loop that was left for another reason leaves no stream behind
     clearTimeout(silence);
     signal.removeEventListener('abort', stop);
   }

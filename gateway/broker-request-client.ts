@@ -42,7 +42,7 @@ export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { m
       if (status < 300) return resolve(response);
       void refusalOf(response).then((message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)));
     });
-    request.once('error', unreachable);
+    request.on('error', unreachable); // one that comes after the answer is the answer's as well
     request.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

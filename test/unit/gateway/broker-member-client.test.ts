@@ -1,15 +1,20 @@
 // A member that follows the broker, over real TLS; its own API server answers every list with nothing and takes every write.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { followBroker } from '../../../gateway/broker-member-client.ts';
 import { startBroker } from '../../../gateway/broker-server.ts';
 import type { MemberCredentials } from '../../../gateway/gateway-secret.ts';
 import { toMemberObjects, withSerial } from '../../../gateway/broker-protocol.ts';
+import { ClusterClient } from '../../../kubernetes/cluster-client.ts';
+import { Transport } from '../../../kubernetes/transport.ts';
 import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
 import { MemoryMemberStore } from '../../support/memory-member-store.ts';
-import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
+import { SILENT } from '../../support/scripted-api-server.ts';
 
 /** Counts how often the broker has looked up who asks. */
 class CountedStore extends MemoryMemberStore {
@@ -26,18 +31,16 @@ async function startMemberWorld(t: TestContext) {
   const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
   const broker = await startBroker({ host: '127.0.0.1', port: 0, url: 'https://broker.test', authority, serving, tokenKey: '', store, now: () => new Date(), logger: SILENT });
   t.after(() => broker.close());
-  const api = await ScriptedApiServer.start();
-  t.after(() => api.stop());
-  let isOver = false;
-  t.after(() => (isOver = true));
-  const serve = async () => {
-    while (!isOver) {
-      const exchange = await api.next();
-      if (exchange.method === 'GET') exchange.answer(200, { metadata: { resourceVersion: '1' }, items: [] });
-      else exchange.answer(200, exchange.body);
-    }
-  };
-  void serve().catch(() => undefined); // it gives up when nothing is asked for a while
+  const api = createServer((request, response) => {
+    if (request.method === 'GET') response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }));
+    else request.pipe(response);
+  });
+  api.listen(0, '127.0.0.1');
+  await once(api, 'listening');
+  t.after(() => void api.close().closeAllConnections());
+  const server = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`);
+  const client = new ClusterClient(new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-test/1'));
+  t.after(() => client.transport.close());
   const certify = async (): Promise<MemberCredentials> => {
     const identity = await identityOf(authority, 'member');
     const { serialNumber: serial, validTo } = new X509Certificate(identity.certificate);
@@ -45,7 +48,7 @@ async function startMemberWorld(t: TestContext) {
     await store.saveCluster(withSerial(before, { serial, notAfterMs: Date.parse(validTo) }, Date.now()));
     return { clusterId: 'member', ...identity, brokerUrl: `https://127.0.0.1:${broker.port}`, addresses: [], notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo) };
   };
-  return { store, broker, client: api.client, certify };
+  return { store, broker, client, certify };
 }
 
 function recordingLogger() {
@@ -66,6 +69,20 @@ describe('a member that follows the broker', () => {
     stop.abort();
     await following;
     assert.deepEqual(lines, []);
+  });
+
+  it('stops at any moment, in the middle of a copy too', async (t) => {
+    const { store, client, certify } = await startMemberWorld(t);
+    const controller = { driver: {}, credentials: await certify() };
+    for (let afterMs = 0; afterMs < 40; afterMs += 2) {
+      const stop = new AbortController();
+      const before = store.requests;
+      const following = followBroker({ client, namespace: 'isthmus-system', controller, logger: SILENT }, stop.signal);
+      await until(() => store.requests > before, 'the stream');
+      await new Promise((resolve) => setTimeout(resolve, afterMs)); // no event tells where in the copy it is
+      stop.abort();
+      await following;
+    }
   });
 
   it('says so when the broker goes away', async (t) => {
