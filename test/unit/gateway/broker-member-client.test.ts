@@ -37,7 +37,7 @@ async function startMemberWorld(t: TestContext) {
   });
   api.listen(0, '127.0.0.1');
   await once(api, 'listening');
-  t.after(() => void api.close().closeAllConnections());
+  t.after(() => api.close().closeAllConnections());
   const server = new URL(`http://127.0.0.1:${(api.address() as AddressInfo).port}`);
   const client = new ClusterClient(new Transport({ server, insecure: false, credentials: { kind: 'none' } }, 'isthmus-test/1'));
   t.after(() => client.transport.close());
