@@ -31,9 +31,9 @@ export interface SummaryOptions {
 const FIELD_MANAGER = 'isthmus-summary';
 /**
  * How long changes are gathered before they are published, in ms. It also lets a source hear of a delegate's node before the figures
- * count it: the other way round, it would count the delegate twice for a moment.
+ * count it: the other way round, it would count the delegate twice for a moment. At 1,300 a burst over ten targets costs 0.36 writes a pod (P2), at 1,000 0.47.
  */
-const GATHER_MS = 1_000;
+const GATHER_MS = 1_300;
 /** How often the summary is published at least, in ms: its time tells that the delegate controller lives. */
 const HEARTBEAT_MS = 60_000;
 
