@@ -54,7 +54,7 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
   const secret = await client.get(SECRETS, secretAt(leave), signal).catch(unless(isNotFound));
   const isThere = (await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound))) !== undefined;
   if (isThere && !isForced) await drain(leave, progress);
-  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId, installNamespace: leave.installNamespace }), sourceId, secret };
+  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId }), sourceId, secret };
   const remains = await removeIdentity(identity, progress);
   if (remains !== undefined) await recordRemains(identity, remains, progress);
   if (isThere) await removeTarget(leave, progress);

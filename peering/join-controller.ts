@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { Invitation, JoinRequest, JoinRequestStatus } from '../api/invitation.ts';
 import { INVITATION_KEY_SECRET } from '../api/keys.ts';
-import { apiVersionOf, INVITATIONS, JOIN_REQUESTS, SECRETS } from '../api/resource-types.ts';
+import { apiVersionOf, CLUSTER_SOURCES, INVITATIONS, JOIN_REQUESTS, SECRETS, SOURCES } from '../api/resource-types.ts';
 import { ApiError, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
@@ -14,6 +14,7 @@ import { sealFor } from '../process/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../process/signed-token.ts';
 import { establishIdentity } from './identity-client.ts';
 import { INVITATION_AUDIENCE, judgeJoin, toInvitationData, type InvitationData, type JoinVerdict } from './join-verdict.ts';
+import { toSourceIdentity, type SourceIdentity } from './source-identity.ts';
 import { peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from './target-access.ts';
 
 /** What the controller works with. */
@@ -101,9 +102,17 @@ class Joining {
     const { id, data: claimed, expiresAt } = verified.claims;
     const data = toInvitationData(claimed);
     if (data === undefined) return { kind: 'refuse', reason: 'TokenMalformed', message: 'the token was made by another version of Isthmus; ask for another one' };
-    const verdict = judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, now: Date.now() });
+    const sources = await this.#sources(signal);
+    const verdict = judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, namespace: data.namespace, sources, now: Date.now() });
     if (verdict.kind === 'wait') return { ...verdict, untilMs: expiresAt * 1_000 };
     return verdict.kind === 'accept' ? { kind: 'accept', invitation: verdict.invitation, data } : verdict;
+  }
+
+  /** As they are now: one that has just been let in may not be in any cache. */
+  async #sources(signal: AbortSignal): Promise<readonly SourceIdentity[]> {
+    const { client } = this.#options;
+    const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal), client.list(SOURCES, {}, signal)]);
+    return [...clusterSources, ...sources].map(toSourceIdentity);
   }
 
   async #verify({ spec }: JoinRequest, signal: AbortSignal): Promise<VerifiedToken> {

@@ -1,6 +1,8 @@
 // Whether a cluster that asks to become a source is let in. The token has been verified before; this looks at what it says, at the invitation
 // that it belongs to, and at what has become of that. An invitation is for one request of one cluster: the first that is accepted.
 import type { Invitation, JoinRequest } from '../api/invitation.ts';
+import { sourceKey, type SourceIdentity } from './source-identity.ts';
+import { sourceName } from './target-access.ts';
 
 /** Audience of invitations' tokens (RFC 7519 §4.1.3). */
 export const INVITATION_AUDIENCE = 'isthmus-join';
@@ -38,12 +40,17 @@ export interface JoinCase {
   readonly tokenId: string;
   /** UID of this cluster's kube-system Namespace. */
   readonly ownClusterId: string;
+  /** The one namespace that the token offers; all when missing. */
+  readonly namespace?: string | undefined;
+  /** All sources that there are. */
+  readonly sources: readonly SourceIdentity[];
   /** ms since the epoch. */
   readonly now: number;
 }
 
 /** Judges a request whose token is genuine. */
-export function judgeJoin({ request, invitation, tokenId, ownClusterId, now }: JoinCase): JoinVerdict {
+export function judgeJoin(joinCase: JoinCase): JoinVerdict {
+  const { request, invitation, tokenId, ownClusterId, now } = joinCase;
   const { spec, metadata } = request;
   if (tokenId !== spec.invitation) return refuse('WrongInvitation', `the token belongs to invitation ${tokenId}, not to ${spec.invitation}`);
   if (spec.clusterID === ownClusterId) return refuse('SameCluster', 'a cluster cannot be a source of itself; use a target with spec.self: true');
@@ -52,7 +59,23 @@ export function judgeJoin({ request, invitation, tokenId, ownClusterId, now }: J
   if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // it was interrupted after it had been let in
   if (redeemedBy !== undefined) return refuse('AlreadyRedeemed', `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that source's rights back`);
   if (Date.parse(invitation.spec.expiresAt) <= now) return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
+  const known = sourceInTheWay(joinCase);
+  if (known !== undefined) {
+    return refuse('AlreadyASource', `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer), or be deleted here`);
+  }
   return judgeApproval(spec.clusterID, invitation);
+}
+
+/**
+ * A cluster's identity is what it says it is: whoever was invited must not be able to take that of a source which is there, nor its account.
+ * Sources of different namespaces do not meet.
+ */
+function sourceInTheWay({ request, namespace, sources }: JoinCase): SourceIdentity | undefined {
+  const { clusterID, targetName } = request.spec;
+  const name = sourceName({ name: targetName, sourceId: clusterID });
+  return sources
+    .filter((source) => namespace === undefined || source.namespace === undefined || source.namespace === namespace)
+    .find((source) => source.clusterId === clusterID || source.name === name);
 }
 
 function judgeApproval(clusterID: string, invitation: Invitation): JoinVerdict {

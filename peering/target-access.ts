@@ -44,7 +44,7 @@ export interface GrantedAccess {
 }
 
 /** Name of the (Cluster)Source: the target's name with the start of the source's identity, so that two sources can use one target. */
-export function sourceName({ name, sourceId }: Peering): string {
+export function sourceName({ name, sourceId }: Pick<Peering, 'name' | 'sourceId'>): string {
   return `${name}-${sourceId.slice(0, 8)}`;
 }
 

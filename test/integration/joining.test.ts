@@ -236,6 +236,22 @@ describe('an invitation', () => {
     assert.equal(await refusal(token, { clusterID: await readClusterId(target.client, signal) }), 'Refused SameCluster');
   });
 
+  it('with approval lets in only after it was approved', async () => {
+    const { token: waiting, name } = await inviteSource(target, offer({ targetName: 'approved', needsApproval: true, namespace: 'team-b' }), signal);
+    await assert.rejects(approveSource(target.client, { namespace: installNamespace, invitation: name }, signal), /No cluster waits/);
+    const asked = new EventEmitter();
+    const told = once(asked, 'told', { signal });
+    await source.client.create(NAMESPACES, { metadata: { name: 'team-b' } });
+    const joining = joinTarget({ client: source.client, token: waiting, installNamespace }, { tell: (line) => void (line.includes('isthmus approve') && asked.emit('told')), signal });
+    await Promise.race([told, joining]);
+    assert.equal(await approveSource(target.client, { namespace: installNamespace, invitation: name }, signal), sourceId);
+    assert.equal((await joining).namespace, 'team-b', 'and only into the namespace that was offered');
+    const stored: Invitation = await target.client.get(INVITATIONS, { namespace: installNamespace, name });
+    assert.equal(stored.status?.clusterID, sourceId);
+    assert.ok(invitation !== name);
+    await target.client.delete(SOURCES, { namespace: 'team-b', name: `approved-${sourceId.slice(0, 8)}` });
+  });
+
   it('makes a ClusterTarget that works, from the token alone', async () => {
     const lines: string[] = [];
     const peering = await joinTarget({ client: source.client, token, installNamespace }, { tell: (line) => lines.push(line), signal });
@@ -258,6 +274,12 @@ describe('an invitation', () => {
     assert.ok(await lookFor(look, patience, signal), 'no Event');
   });
 
+  it('gives nobody the identity of a source that is there, whoever he says he is', async () => {
+    const { token: another } = await inviteSource(target, offer(), signal);
+    assert.equal(await refusal(another), 'Refused AlreadyASource');
+    assert.equal(await refusal(another, { clusterID: `${sourceId.slice(0, 8)}-of-somebody-else` }), 'Refused AlreadyASource');
+  });
+
   it('is refused by the command with the reason of the target', async () => {
     const isRefused = (error: unknown) => error instanceof AppError && error.code === 'InvitationRefused' && /AlreadyRedeemed/.test(error.message);
     await assert.rejects(joinTarget({ client: source.client, token, installNamespace }, quiet), isRefused);
@@ -277,21 +299,6 @@ describe('an invitation', () => {
     assert.equal(await refusal(taken), 'Refused InvitationGone');
     await untilGone(SERVICE_ACCOUNTS, { namespace: installNamespace, name: `isthmus-${name}` });
     await assert.rejects(joinTarget({ client: source.client, token: taken, installNamespace }, quiet), (error: unknown) => error instanceof AppError && error.code === 'InvitationRefused');
-  });
-
-  it('with approval lets in only after it was approved', async () => {
-    const { token: waiting, name } = await inviteSource(target, offer({ targetName: 'approved', needsApproval: true, namespace: 'team-b' }), signal);
-    await assert.rejects(approveSource(target.client, { namespace: installNamespace, invitation: name }, signal), /No cluster waits/);
-    const asked = new EventEmitter();
-    const told = once(asked, 'told', { signal });
-    await source.client.create(NAMESPACES, { metadata: { name: 'team-b' } });
-    const joining = joinTarget({ client: source.client, token: waiting, installNamespace }, { tell: (line) => void (line.includes('isthmus approve') && asked.emit('told')), signal });
-    await Promise.race([told, joining]);
-    assert.equal(await approveSource(target.client, { namespace: installNamespace, invitation: name }, signal), sourceId);
-    assert.equal((await joining).namespace, 'team-b', 'and only into the namespace that was offered');
-    const stored: Invitation = await target.client.get(INVITATIONS, { namespace: installNamespace, name });
-    assert.equal(stored.status?.clusterID, sourceId);
-    assert.ok(invitation !== name);
   });
 
   it('of text that is no token is refused by the command', () =>

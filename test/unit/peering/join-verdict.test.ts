@@ -9,7 +9,7 @@ const invitation = (spec: Partial<Invitation['spec']> = {}, status?: Invitation[
   metadata: { name: 'i' }, spec: { expiresAt: '2026-01-01T12:10:00Z', approval: 'Automatic', ...spec }, ...(status && { status }),
 });
 const judged = (change: Partial<JoinCase>): string => {
-  const verdict = judgeJoin({ request, invitation: invitation(), tokenId: 'i', ownClusterId: 'target', now: NOW, ...change });
+  const verdict = judgeJoin({ request, invitation: invitation(), tokenId: 'i', ownClusterId: 'target', sources: [], now: NOW, ...change });
   return verdict.kind === 'accept' ? 'accept' : `${verdict.kind} ${verdict.reason}`;
 };
 const manual = (approvedClusterID?: string): Invitation => invitation({ approval: 'Manual', ...(approvedClusterID !== undefined && { approvedClusterID }) });
@@ -25,6 +25,13 @@ describe('judgeJoin', () => {
     ['refuses a second cluster', { invitation: invitation({}, { redeemedBy: 'request-0', clusterID: 'source-0' }) }, 'refuse AlreadyRedeemed'],
     ['refuses the same cluster a second time: its token was used, perhaps by who copied it', { invitation: invitation({}, { redeemedBy: 'request-0', clusterID: 'source-1' }) }, 'refuse AlreadyRedeemed'],
     ['goes on with whom it had let in before it was interrupted, also when time has run out', { invitation: invitation({}, { redeemedBy: 'request-1', clusterID: 'source-1' }), now: NOW * 2 }, 'accept'],
+    ['refuses who says it is a source that is there', { sources: [{ name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
+    ['refuses who would get the account of a source that is there', { sources: [{ name: 'c2-source-1', clusterId: 'source-1-of-somebody-else' }] }, 'refuse AlreadyASource'],
+    ['refuses one namespace to who says it is a source of all', { namespace: 'team', sources: [{ name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
+    ['refuses all namespaces to who says it is a source of one', { sources: [{ namespace: 'team', name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
+    ['lets a source of one namespace into another', { namespace: 'team', sources: [{ namespace: 'others', name: 'c2-source-1', clusterId: 'source-1' }] }, 'accept'],
+    ['lets in another cluster beside those that are there', { sources: [{ name: 'c2-source-0', clusterId: 'source-0' }] }, 'accept'],
+    ['goes on with whom it had let in, whose source is there by now', { invitation: invitation({}, { redeemedBy: 'request-1', clusterID: 'source-1' }), sources: [{ name: 'c2-source-1', clusterId: 'source-1' }] }, 'accept'],
     ['waits for an approval', { invitation: manual() }, 'wait ApprovalPending'],
     ['lets in who was approved', { invitation: manual('source-1') }, 'accept'],
     ['refuses others than the one that was approved', { invitation: manual('source-2') }, 'refuse AnotherApproved'],
@@ -33,9 +40,9 @@ describe('judgeJoin', () => {
   for (const [what, change, expected] of rows) it(what, () => assert.equal(judged(change), expected));
 
   it('says whom the invitation was used by, and how it is approved', () => {
-    const used = judgeJoin({ request, invitation: invitation({}, { redeemedBy: 'r', clusterID: 'source-0' }), tokenId: 'i', ownClusterId: 't', now: NOW });
+    const used = judgeJoin({ request, invitation: invitation({}, { redeemedBy: 'r', clusterID: 'source-0' }), tokenId: 'i', ownClusterId: 't', sources: [], now: NOW });
     assert.match(used.kind === 'refuse' ? used.message : '', /used by cluster source-0/);
-    const pending = judgeJoin({ request, invitation: manual(), tokenId: 'i', ownClusterId: 't', now: NOW });
+    const pending = judgeJoin({ request, invitation: manual(), tokenId: 'i', ownClusterId: 't', sources: [], now: NOW });
     assert.match(pending.kind === 'wait' ? pending.message : '', /isthmus approve i$/);
   });
 });
