@@ -345,24 +345,28 @@ describe('leaving a target', () => {
   ];
   const all = async (): Promise<string[]> => {
     const lists = await Promise.all([source, target].flatMap(({ client }, side) => types.map(async (type) => (await client.list(type)).map(({ metadata }) => `${side} ${type.kind} ${metadata.namespace ?? ''}/${metadata.name}`))));
-    return lists.flat().toSorted();
+    return lists.flat().filter((one) => !/ (kube-[a-z-]+\/|\/system:)/.test(one)).toSorted(); // a control plane makes some of its own later
   };
   const peer = () => peerClusters({ name: 'left', installNamespace, source: { ...source, label: 'source' }, target: { ...target, label: 'target' } }, quiet);
   let before: string[];
+  /** Garbage collection has its own time: what was made from a cache that was behind goes a moment later. */
+  async function becomesAsBefore(): Promise<void> {
+    let now: string[] = [];
+    await lookFor(async () => ((now = await all()).join() === before.join() ? true : undefined), patience, signal);
+    assert.deepEqual({ more: now.filter((one) => !before.includes(one)), less: before.filter((one) => !now.includes(one)) }, { more: [], less: [] });
+  }
 
   it('removes on both sides what peering made, by the identity of the source alone', async () => {
     before = await all();
     await peer();
     assert.notDeepEqual(await all(), before);
     await leaveTarget(leave(), quiet);
-    let now: string[] = [];
-    await lookFor(async () => ((now = await all()).join() === before.join() ? true : undefined), patience, signal);
-    assert.deepEqual(now, before);
+    await becomesAsBefore();
   });
 
   it('that was left before changes nothing', async () => {
     await leaveTarget(leave(), quiet);
-    assert.deepEqual(await all(), before);
+    await becomesAsBefore();
   });
 
   it('may not remove another source', async () => {
