@@ -52,8 +52,10 @@ class Actor {
     return { [ELECT_ANNOTATION]: '', [PROXY_CONSTRAINTS_ANNOTATION]: constraints };
   }
 
-  delegatesOf(proxy: Pod): Pod[] {
-    return this.#under.world().targets.flatMap(({ pods }) => pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid));
+  /** Read from the targets themselves: what was seen in the source may not have been seen in a watch of theirs yet. */
+  async delegatesOf(proxy: Pod): Promise<Pod[]> {
+    const all = await Promise.all(this.#under.world().targets.map(({ client }) => client.list(PODS, { namespace: this.#under.namespace })));
+    return all.flat().filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid);
   }
 
   async run(name: string, spec: Partial<Pod['spec']> = {}): Promise<Pair> {
@@ -63,7 +65,7 @@ class Actor {
     await source.client.create(PODS, { metadata, spec: { containers: [{ name: 'main', image: 'example/main:1' }], ...spec } } as Pod);
     const isIt = (pod: Pod) => pod.metadata.namespace === namespace && pod.metadata.name === name && isRunning(pod);
     const proxy = (await source.pods.until(`${name} runs`, (all) => all.some(isIt))).find(isIt)!;
-    return { proxy, delegate: this.delegatesOf(proxy)[0]! };
+    return { proxy, delegate: (await this.delegatesOf(proxy))[0]! };
   }
 
   /** The proxy as it is once `holds`; undefined when it has gone. */
@@ -107,7 +109,7 @@ function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Ac
     await world().isthmus.restart(keeper);
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
     assert.equal(actor.everMade(pair), 1);
-    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+    assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
   });
 
   it('shows how it ended, and nothing keeps its delegate then', async () => {
@@ -116,7 +118,7 @@ function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Ac
     await actor.proxyBecomes(pair, 'Succeeded', (pod) => pod?.status?.phase === 'Succeeded');
     await world().source.client.delete(PODS, at(pair.proxy));
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
-    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+    assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
   });
 }
 
@@ -136,7 +138,7 @@ function deletionsOf({ world, home, namespace }: DelegationUnderTest, actor: Act
       await home().cluster.startComponent('kwok');
     }
     await actor.proxyBecomes(pair, 'gone', (pod) => pod === undefined);
-    assert.deepEqual(actor.delegatesOf(pair.proxy), []);
+    assert.deepEqual(await actor.delegatesOf(pair.proxy), []);
   });
 
   it('has its own time when none was asked for', async () => {
@@ -256,7 +258,7 @@ function statefulSetsOf({ world, namespace }: DelegationUnderTest, actor: Actor)
     await client.delete(PODS, at(before));
     const isSecond = (pod: Pod) => isFirst(pod) && pod.metadata.uid !== before.metadata.uid;
     const second = (await pods.until('the next db-0 runs', (all) => all.some(isSecond), 40_000)).find(isSecond)!;
-    const delegate = actor.delegatesOf(second)[0] as Pod & { readonly spec: { readonly hostname?: string } };
+    const delegate = (await actor.delegatesOf(second))[0] as Pod & { readonly spec: { readonly hostname?: string } };
     assert.equal(delegate.spec.hostname, 'db-0');
     await client.delete(STATEFUL_SETS, { namespace, name: 'db' });
     await pods.until('db is gone', (all) => !inNamespace(all, namespace).some(({ metadata }) => metadata.name === 'db-0'), 40_000);

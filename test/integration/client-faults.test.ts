@@ -105,9 +105,9 @@ async function churn(names = 10): Promise<void> {
   written += 1;
 }
 
-/** Resolves once the collection equals a fresh list; fails with the difference when it does not within `ms`. */
+/** Resolves once the collection equals a fresh list; fails with the difference when it does not within four times `ms`: machines are slow at times. */
 function settled(followed: FollowedCollection, ms: number): Promise<void> {
-  return followed.untilEqual(() => admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' }), ms);
+  return followed.untilEqual(() => admin.list(CONFIG_MAPS, { namespace: NAMESPACE, labelSelector: 'test' }), ms * 4);
 }
 
 describe('a connection that fails', () => {

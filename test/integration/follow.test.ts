@@ -47,7 +47,7 @@ async function run(pod: Pod): Promise<0 | 1> {
   const { namespace = '', name = '' } = pod.metadata;
   await world.source.client.create(PODS, pod);
   await world.source.pods.until(`${name} Running`, (all) => inNamespace(all, namespace).some((one) => one.metadata.name === name && isRunning(one)), 60_000);
-  return inNamespace(world.targets[0].pods.objects, namespace).some(({ metadata }) => metadata.name?.startsWith(`${name}-`)) ? 0 : 1;
+  return (await world.targets[0].client.list(PODS, { namespace })).some(({ metadata }) => metadata.name?.startsWith(`${name}-`)) ? 0 : 1;
 }
 
 async function make(object: KubernetesObject, type: ResourceType): Promise<void> {

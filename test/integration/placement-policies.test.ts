@@ -149,14 +149,14 @@ describe('tiers', () => {
 });
 
 describe('all full, one frees', () => {
-  it('runs the waiting pod within 5 s, by events', async () => {
+  it('runs the waiting pod by events, not at its next turn', async () => {
     await create(...['a', 'b', 'c', 'd'].map((name) => aPod(name, { cpu: '20' })));
     assert.deepEqual(await countAll(4), { 'target-1': 2, 'target-2': 2 });
     await create(aPod('waiting', { cpu: '20' }));
     await waits('waiting', /0\/2 targets can run this pod.*InsufficientResources/);
     const freed = targetOf(podNamed('c'));
     await world.source.client.delete(PODS, { namespace: NAMESPACE, name: 'c' });
-    assert.equal(targetOf(await runs('waiting', 5_000)), freed);
+    assert.equal(targetOf(await runs('waiting', 10_000)), freed);
   });
 });
 
@@ -182,7 +182,7 @@ describe('overrides', () => {
     });
     await create(aPod('here'), aPod('there'));
     assert.deepEqual(await countAll(2), { 'target-1': 1, 'target-2': 1 });
-    const delegates = world.targets.map(({ pods }) => inNamespace(pods.objects, NAMESPACE)[0]);
+    const delegates = await Promise.all(world.targets.map(async ({ client }) => (await client.list(PODS, { namespace: NAMESPACE }))[0]));
     assert.deepEqual(delegates.map((pod) => pod?.spec.containers[0]?.image), ['example/main:1', 'cloud.example/main:1']);
     assert.deepEqual(delegates.map((pod) => pod?.metadata.labels?.['site']), [undefined, 'cloud']);
   });
@@ -257,11 +257,11 @@ describe('removal of a target', () => {
 
   it('that drains evicts its pods, and leaves no delegate, no finalizer and no Node', () => whileRemoved('Drain', async () => {
     assert.equal(podNamed('there'), undefined);
-    await world.targets[1].pods.until('no delegate', (pods) => inNamespace(pods, NAMESPACE).length === 0, 10_000);
+    await world.targets[1].pods.until('no delegate', (pods) => inNamespace(pods, NAMESPACE).length === 0, 40_000);
   }));
 
   it('that orphans leaves its pods running there, and no Node', () => whileRemoved('Orphan', async () => {
-    assert.equal(inNamespace(world.targets[1].pods.objects, NAMESPACE).filter(isRunning).length, 1);
+    assert.equal((await world.targets[1].client.list(PODS, { namespace: NAMESPACE })).filter(isRunning).length, 1);
   }));
 });
 

@@ -60,8 +60,8 @@ describe('a ResourceShare', () => {
       return ours.filter(isRunning).length === 2 && ours.some(waits);
     }, PATIENCE_MS);
     assert.equal(inNamespace(pods, NAMESPACE).length, 3);
-    assert.equal(inNamespace(world.targets[0].pods.objects, NAMESPACE).length, 2);
-    assert.equal(inNamespace(world.targets[1].pods.objects, NAMESPACE).length, 0);
+    const delegates = await Promise.all(world.targets.map(({ client }) => client.list(PODS, { namespace: NAMESPACE })));
+    assert.deepEqual(delegates.map(({ length }) => length), [2, 0]);
     await shares.until('its use is shown', (all) => all.some(({ status }) => status?.used?.['cpu'] === '1400m' && status.used['pods'] === '2'), PATIENCE_MS);
   });
 
