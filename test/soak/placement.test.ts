@@ -17,12 +17,13 @@ const POLICIES: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicies
 const BINDINGS: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' };
 
 const TARGETS = 5;
+const NODES_EACH = 3;
 const [ONE, OTHER] = ['team-a', 'team-b'];
 const SOAK_MS = 180_000;
 let world: IsthmusWorld;
 
 before(async () => {
-  world = await startWorld({ targets: TARGETS, nodes: 3, clientQps: 2_000 });
+  world = await startWorld({ targets: TARGETS, nodes: NODES_EACH, clientQps: 2_000 });
   for (const namespace of [ONE, OTHER]) await makeNamespace(world, namespace);
 });
 after(() => world?.stop());
@@ -93,6 +94,27 @@ async function cordonTargets(unschedulable: boolean): Promise<void> {
   const names = world.targets.map(({ cluster }) => virtualNodeName({ kind: 'ClusterTarget', name: cluster.name }));
   await Promise.all(names.map((name) => world.source.client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } })));
 }
+
+describe('all targets full, and one pod frees its place', () => {
+  it('runs the waiting pod within 5 s', async () => {
+    const wide = (name: string): Pod => {
+      const { metadata, spec } = aPod(ONE, name);
+      return { metadata, spec: { containers: spec.containers.map((container) => ({ ...container, resources: { requests: { cpu: '20' } } })) } }; // one on a node
+    };
+    const placed = TARGETS * NODES_EACH;
+    await create(Array.from({ length: placed }, (_, index) => wide(`full-${index}`)));
+    await untilRunning(placed, performance.now());
+    await create([wide('waiting')]);
+    const waits = (pod: Pod) => pod.metadata.name === 'waiting' && (pod.status?.conditions?.some(({ type, status }) => type === 'PodScheduled' && status === 'False') ?? false);
+    await world.source.pods.until('one waits', (all) => all.some(waits), SOAK_MS);
+    const freed = performance.now();
+    await world.source.client.delete(PODS, { namespace: ONE, name: 'full-7' });
+    await world.source.pods.until('it runs', (all) => all.some((pod) => pod.metadata.name === 'waiting' && isRunning(pod)), SOAK_MS);
+    const seconds = (performance.now() - freed) / 1_000;
+    tell({ what: 'all full, one frees', targets: TARGETS, secondsToRunning: seconds });
+    assert.ok(seconds <= 5, `${seconds} s`);
+  });
+});
 
 describe('two bursts of 500 pods from two namespaces', () => {
   it('that come at once finish interleaved', async () => {
