@@ -2,10 +2,10 @@
 // what is to be done comes out as one effect. At most one dial is under way, and a stopped link does nothing any more.
 import type { Failure } from './failure-cause.ts';
 
-/** Where a link stands. `failures` counts rounds through all addresses that led nowhere. */
+/** Where a link stands. `failures` counts rounds through all addresses that led nowhere, `lostMs` is when its last session ended. */
 export type LinkState =
-  | { readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined }
-  | { readonly kind: 'dialing'; readonly failures: number; readonly address: number; readonly failure?: Failure | undefined }
+  | { readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
+  | { readonly kind: 'dialing'; readonly failures: number; readonly address: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
   | { readonly kind: 'connected'; readonly failures: number; readonly address: number; readonly sinceMs: number }
   | { readonly kind: 'stopped' };
 
@@ -34,8 +34,11 @@ export interface LinkStep {
   readonly effect: LinkEffect;
 }
 
-/** A session that lasted at least this long, in ms, was a good one: the next dial begins from the shortest wait. */
-const GOOD_AFTER_MS = 10_000;
+/** A session that lasted at least this long, in ms, was a good one: the next dial begins from the shortest wait. A refused one never opens. */
+const GOOD_AFTER_MS = 1_000;
+/** So long after a good session was lost, in ms, no wait is longer than {@link EAGER_WAIT_MS}: another gateway of the peer is taking over. */
+const EAGER_MS = 15_000;
+const EAGER_WAIT_MS = 400;
 /** How often to look whether the peer still covers this purpose, in ms. */
 const COVERED_LOOK_MS = 3_000;
 const NOTHING: LinkEffect = { kind: 'none' };
@@ -71,16 +74,18 @@ function dial(state: Extract<LinkState, { readonly kind: 'waiting' }>, isCovered
 function tryNext(state: Extract<LinkState, { readonly kind: 'dialing' }>, event: Failed, plan: LinkPlan): LinkStep {
   const address = state.address + 1;
   if (address < plan.addresses) return { state: { ...state, address, failure: event.failure }, effect: { kind: 'dial', address } };
-  return wait(state.failures + 1, event, plan);
+  return wait({ failures: state.failures + 1, lostMs: state.lostMs }, event, plan);
 }
 
 function dialAgain(state: Extract<LinkState, { readonly kind: 'connected' }>, event: Failed, plan: LinkPlan): LinkStep {
   const wasGood = event.nowMs - state.sinceMs >= GOOD_AFTER_MS;
-  return wait(wasGood ? 1 : state.failures + 1, event, plan);
+  return wait(wasGood ? { failures: 1, lostMs: event.nowMs } : { failures: state.failures + 1, lostMs: undefined }, event, plan);
 }
 
 /** Doubles up to the cap, then a random half is taken off, so that many links do not come back at once. */
-function wait(failures: number, { failure, random }: Failed, plan: LinkPlan): LinkStep {
-  const full = Math.min(plan.redialMaxMs, plan.redialFirstMs * 2 ** Math.min(failures - 1, 30));
-  return { state: { kind: 'waiting', failures, failure }, effect: { kind: 'wait', ms: full / 2 + (full / 2) * random } };
+function wait({ failures, lostMs }: { readonly failures: number; readonly lostMs: number | undefined }, { failure, random, nowMs }: Failed, plan: LinkPlan): LinkStep {
+  const isEager = lostMs !== undefined && nowMs - lostMs < EAGER_MS;
+  const longest = isEager ? Math.min(EAGER_WAIT_MS, plan.redialMaxMs) : plan.redialMaxMs;
+  const full = Math.min(longest, plan.redialFirstMs * 2 ** Math.min(failures - 1, 30));
+  return { state: { kind: 'waiting', failures, failure, lostMs }, effect: { kind: 'wait', ms: full / 2 + (full / 2) * random } };
 }

@@ -34,7 +34,7 @@ export interface GatewayProcessOptions {
 }
 
 /** A lease of 6 s, given up after 4 s, renewed each second: another replica takes over within 8 s of a crash (design §7). */
-export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 1_000, callMs: 1_500 };
+export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 500, callMs: 1_500 };
 /** Name of the Lease in the install namespace. */
 export const GATEWAY_LEASE = 'isthmus-gateway';
 const MAX_CONNECTIONS = 4_096;

@@ -11,7 +11,7 @@ import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
-import { CLOCKS, deadlineIn, isBefore, LEASE_TIMINGS, mayTake, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import { CLOCKS, deadlineIn, freeIn, isBefore, LEASE_TIMINGS, mayTake, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
 
 /** Which lease, and who wants it. */
 export interface ElectionOptions {
@@ -39,6 +39,8 @@ export interface ElectionListener {
 
 /** By how much sooner a holder tries again than others. */
 const HURRY = 8;
+/** So long after a lease has run out it is asked for, in ms: never before, never in a busy loop. */
+const MARGIN_MS = 20;
 
 /** One candidate for one lease. */
 export class LeaderElection implements Fence {
@@ -91,6 +93,9 @@ export class LeaderElection implements Fence {
   #waitAfter(outcome: 'held' | 'followed' | 'failed'): number {
     const { renewEveryMs, retryMs } = this.#options.timings;
     if (outcome === 'held') return renewEveryMs;
+    const observed = this.#observed;
+    // Who waits for a holder that may be dead asks again as soon as its lease has run out, not a whole turn later.
+    if (outcome === 'followed' && observed !== undefined) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
     // Of a right that still holds one renewal has failed: there is time for one or two more.
     return (outcome === 'failed' && this.holds() ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
   }

@@ -45,6 +45,11 @@ export function mayTake(lease: ObservedLease, identity: string, now: number): bo
   return lease.holder === '' || lease.holder === identity || now - lease.seenAt > lease.durationMs;
 }
 
+/** How long it is until a lease that is not renewed may be taken, in ms; 0 when that time has come. */
+export function freeIn(lease: ObservedLease, now: number): number {
+  return lease.holder === '' ? 0 : Math.max(0, lease.seenAt + lease.durationMs - now);
+}
+
 /** A right that ends by itself. Both clocks are asked: the monotonic one may stand still while the machine sleeps, the wall clock may be set back. */
 export interface Deadline {
   readonly monotonic: number;

@@ -31,6 +31,17 @@ describe('a link', () => {
   it('dials again soon after a session that lasted', () => {
     assert.deepEqual(run([DUE, { kind: 'opened', nowMs: 0 }, failed(10_000, 1)]).effect, { kind: 'wait', ms: 100 });
   });
+  it('dials again soon after each of many sessions that were cut after seconds, as by flipped bits', () => {
+    const cut: LinkEvent[] = [DUE, { kind: 'opened', nowMs: 0 }, failed(4_000, 1)];
+    assert.deepEqual(run(Array.from({ length: 12 }, () => cut).flat()).effect, { kind: 'wait', ms: 100 });
+  });
+  it('tries often for 15 s after it lost a good session, for another gateway of the peer takes over; then ever more seldom', () => {
+    const lost: LinkEvent[] = [DUE, { kind: 'opened', nowMs: 0 }, failed(20_000, 1)];
+    const inVain = (nowMs: number): LinkEvent[] => [DUE, failed(nowMs, 1), failed(nowMs, 1)];
+    const soon = Array.from({ length: 10 }, (_value, index) => inVain(20_000 + index * 500)).flat();
+    assert.deepEqual(run([...lost, ...soon]).effect, { kind: 'wait', ms: 400 });
+    assert.deepEqual(run([...lost, ...soon, ...inVain(36_000)]).effect, { kind: 'wait', ms: 10_000 });
+  });
   it('waits longer and longer when sessions end as soon as they are open', () => {
     const brief: LinkEvent[] = [DUE, { kind: 'opened', nowMs: 0 }, failed(10, 1)];
     assert.deepEqual(run([...brief, ...brief, ...brief]).effect, { kind: 'wait', ms: 400 });

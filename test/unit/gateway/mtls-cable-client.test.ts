@@ -1,10 +1,12 @@
 // The driver on loopback sockets: who dials, what passes, what is refused and with which words.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { API_SERVER_SERVICE } from '../../../model/gateway-names.ts';
 import type { CertificateAuthority } from '../../../process/certificate-authority.ts';
 import { StreamRefusedError } from '../../../gateway/tunnel-session-client.ts';
+import { alpnOf } from '../../../gateway/tunnel-protocol.ts';
 import { describeCableDriver } from '../../contract/cable-driver.ts';
 import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../../support/gateway-world.ts';
 
@@ -111,6 +113,45 @@ describe('streams through a cable', () => {
     const texts = Array.from({ length: 50 }, (_value, index) => `renewed ${index}`);
     for (const text of texts) assert.equal(await exchange(await open(source, 'target'), text), text);
     assert.equal(await exchange(long, 'opened before'), 'opened before');
+  });
+});
+
+describe('a cable of which one session is cut and does not come back', () => {
+  it('carries calls over the other lane meanwhile', async () => {
+    const authority = await makeAuthority();
+    const echo = await startService();
+    const hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services: new Map([[API_SERVER_SERVICE, echo.address]]) });
+    // ALPN is told in the clear, so a relay can see which session is which.
+    const purpose = Buffer.from(alpnOf({ dialer: 'open', lane: 'calls' }));
+    const ofCalls = new Set<Socket>();
+    let isCut = false;
+    const relay = await startService((socket) => {
+      socket.once('data', (hello: Buffer) => {
+        if (hello.includes(purpose)) ofCalls.add(socket);
+        if (isCut && ofCalls.has(socket)) return void socket.destroy();
+        const far = connectTcp({ host: '127.0.0.1', port: hub.driver.port ?? 0 });
+        far.on('error', () => undefined).on('close', () => socket.destroy()).write(hello);
+        socket.on('close', () => far.destroy());
+        socket.pipe(far).pipe(socket);
+      });
+    });
+    const spoke = await startGateway({ clusterId: 'spoke', identity: await identityOf(authority, 'spoke'), listen: undefined });
+    hub.driver.connect({ clusterId: 'spoke', addresses: [] });
+    spoke.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${relay.address.port}`] });
+    const call = async () => exchange(await spoke.driver.openStream({ clusterId: 'hub', service: API_SERVER_SERVICE, lane: 'calls' }, NEVER), 'well');
+    await until(() => spoke.driver.connections()[0]?.statusMessage === '4 sessions', 'four sessions');
+    assert.equal(await call(), 'well');
+    assert.equal(hub.audit.at(-1)?.lane, 'calls');
+    isCut = true;
+    for (const socket of ofCalls) socket.destroy();
+    await until(() => spoke.driver.connections()[0]?.statusMessage === '3 sessions', 'the loss of one');
+    assert.equal(await call(), 'well');
+    assert.equal(hub.audit.at(-1)?.lane, 'bulk');
+    isCut = false;
+    await until(() => spoke.driver.connections()[0]?.statusMessage === '4 sessions', 'its return');
+    assert.equal(await call(), 'well');
+    assert.equal(hub.audit.at(-1)?.lane, 'calls');
+    await Promise.all([spoke.driver.close(), hub.driver.close(), relay.close(), echo.close()]);
   });
 });
 

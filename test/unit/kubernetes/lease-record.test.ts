@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { deadlineIn, isBefore, mayTake, observeLease, type ObservedLease } from '../../../kubernetes/lease-record.ts';
+import { deadlineIn, freeIn, isBefore, mayTake, observeLease, type ObservedLease } from '../../../kubernetes/lease-record.ts';
 
 const lease = (resourceVersion: string, holderIdentity?: string) => ({ metadata: { resourceVersion }, spec: { leaseDurationSeconds: 15, leaseTransitions: 2, ...(holderIdentity !== undefined && { holderIdentity }) } });
 
@@ -25,6 +25,16 @@ describe('mayTake', () => {
   for (const [what, holder, now, expected] of rows) {
     it(`${expected ? 'yes' : 'no'} when ${what}`, () => assert.equal(mayTake(seen(holder), 'me', now), expected));
   }
+});
+
+describe('freeIn', () => {
+  const seen = (holder: string): ObservedLease => ({ resourceVersion: '1', holder, durationMs: 15_000, transitions: 0, seenAt: 1_000 });
+  const rows: readonly (readonly [what: string, holder: string, now: number, expected: number])[] = [
+    ['what is left of it', 'other', 6_000, 10_000],
+    ['nothing when it has run out', 'other', 20_000, 0],
+    ['nothing when nobody holds it', '', 1_001, 0],
+  ];
+  for (const [what, holder, now, expected] of rows) it(`is ${what}`, () => assert.equal(freeIn(seen(holder), now), expected));
 });
 
 describe('a deadline', () => {
