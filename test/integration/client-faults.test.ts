@@ -352,7 +352,7 @@ describe('errors of the server', () => {
     throttled = false;
     const hits = proxy.requests.filter(({ at }) => at > began + 700).length;
     assert(hits <= scale.requests, `${hits} requests in ${scale.for / 1_000} s`);
-    assert(answered > scale.for / 100, `the other cluster answered ${answered} lists meanwhile`);
+    assert(answered > scale.for / 500, `the other cluster answered ${answered} lists meanwhile`);
     await Promise.all(calls);
     await settled(followed, 60_000);
     followed.assertOrdered();
