@@ -217,7 +217,7 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     await warn('FailedMount', 'no such volume');
     await warn('BackOff', 'restarting');
     type Shown = KubernetesObject & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
-    const ofProxy = (all: readonly Shown[]) => all.filter(({ regarding }) => regarding?.uid === pair.proxy.metadata.uid);
+    const ofProxy = (all: readonly Shown[]) => all.filter(({ regarding, reason }) => regarding?.uid === pair.proxy.metadata.uid && reason !== 'Scheduled'); // the scheduler's own
     const shown = ofProxy(await events.until('both are shown', (all: readonly Shown[]) => ofProxy(all).some(({ reason }) => reason === 'BackOff')));
     assert.deepEqual(shown.map(({ reason = '' }) => reason).toSorted((one, other) => (one < other ? -1 : 1)), ['BackOff', 'FailedMount']);
     assert.ok(shown.every(({ note = '' }) => note.startsWith(`ClusterTarget/${cluster.name}: `)));

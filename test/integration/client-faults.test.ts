@@ -144,6 +144,7 @@ describe('a connection that fails', () => {
         assert.equal(proxy.requests.length, before, 'a quiet watch is not opened anew');
       }
       const quietRequests = other.requests.length;
+      const lists = proxy.count('list', 'configmaps'); // more than one where a slow machine let the first pass its deadline
       const broken = followed.nextBreak();
       proxy.blackHole();
       const fell = performance.now();
@@ -153,7 +154,7 @@ describe('a connection that fails', () => {
       assert(noticedMs < SCALE.noticed, `noticed after ${Math.round(noticedMs)} ms`);
       proxy.heal();
       await settled(followed, 10_000);
-      assert.equal(proxy.count('list', 'configmaps'), 1, 'resumed without a list');
+      assert.equal(proxy.count('list', 'configmaps'), lists, 'resumed without a list');
       if (protocol === 'h2') assert.equal(other.requests.length, quietRequests);
       assert(quiet.size > 0);
       followed.assertOrdered();
