@@ -8,6 +8,7 @@ import { version } from '../process/version.ts';
 import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { approveCommand } from './approve.ts';
+import { checkUninstallCommand } from './check-uninstall.ts';
 import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
 import { brokerCommand } from './broker.ts';
 import { gatewayCommand } from './gateway.ts';
@@ -27,6 +28,7 @@ function program(): Command {
     .description('Annotate a pod and it runs in whichever Kubernetes cluster has room.')
     .option('--debug', 'show where an error came from')
     .addCommand(installCommand())
+    .addCommand(checkUninstallCommand())
     .addCommand(runCommand())
     .addCommand(peerCommand())
     .addCommand(inviteCommand())

@@ -3,15 +3,8 @@
 import type { KubernetesObject } from '../api/core.ts';
 import { ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../model/rbac-objects.ts';
+import { deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 
-/** Where and from which image. */
-export interface GatewayDeployment {
-  readonly namespace: string;
-  readonly image: string;
-}
-
-/** Image when none is named. */
-export const DEFAULT_IMAGE = 'isthmus:0.1.0';
 /** Namespace of the broker when none is named. */
 export const DEFAULT_BROKER_NAMESPACE = 'isthmus-broker';
 /** Port of the broker, and that on which a gateway listens for peers. */
@@ -20,7 +13,9 @@ export const TUNNEL_PORT = 8443;
 export const CONNECT_PORT = 8132;
 /** Secret of the broker: its authority, the key of its tokens, its URL. */
 export const BROKER_SECRET = 'isthmus-broker';
-const HEALTH_PORT = 8080;
+const DRAIN_SECONDS = 20;
+const TUNNEL: ContainerPort = { name: 'tunnel', containerPort: TUNNEL_PORT };
+const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
 const READ = ['get', 'list', 'watch'];
 
 const GATEWAY_RULES: readonly PolicyRule[] = [
@@ -38,69 +33,41 @@ const BROKER_RULES: readonly PolicyRule[] = [
 ];
 
 /** The gateway: two replicas of which one is active, a Service for peers and one for the CONNECT endpoint. */
-export function gatewayManifests({ namespace, image }: GatewayDeployment): readonly KubernetesObject[] {
+export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-gateway';
-  const args = ['gateway', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--connect', `0.0.0.0:${CONNECT_PORT}`, '--health-port', String(HEALTH_PORT), '--drain-seconds', '20'];
+  const args = ['gateway', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--connect', `0.0.0.0:${CONNECT_PORT}`, '--health-port', String(HEALTH_PORT), '--drain-seconds', String(DRAIN_SECONDS)];
   return [
-    ...accountWith(namespace, name, GATEWAY_RULES),
-    deployment({ namespace, name, image, args, replicas: 2, ports: [TUNNEL_PORT, CONNECT_PORT, HEALTH_PORT] }),
-    service({ namespace, name, port: 443, targetPort: TUNNEL_PORT, type: 'LoadBalancer' }),
-    service({ namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: CONNECT_PORT, type: 'ClusterIP' }),
+    ...gatewayAccess(namespace),
+    deployment({ namespace, name, image, args, replicas: 2, ports: [TUNNEL, { name: 'connect', containerPort: CONNECT_PORT }, HEALTH], graceSeconds: DRAIN_SECONDS + 25 }),
+    disruptionBudget({ namespace, name }),
+    service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
+    // Of the replicas' CONNECT endpoints all are behind the Service: a passive one says so, and the client asks once more.
+    service({ namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: 'connect', type: 'ClusterIP' }),
   ];
 }
 
 /** The broker, in a namespace where the API server enforces `restricted`. */
-export function brokerManifests({ namespace, image }: GatewayDeployment): readonly KubernetesObject[] {
+export function brokerManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
   const name = 'isthmus-broker';
   const args = ['broker', 'run', '--namespace', namespace, '--listen', `0.0.0.0:${TUNNEL_PORT}`, '--health-port', String(HEALTH_PORT)];
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'restricted', 'multicluster-scheduler': 'disabled' } } },
-    ...accountWith(namespace, name, BROKER_RULES),
-    deployment({ namespace, name, image, args, replicas: 1, ports: [TUNNEL_PORT, HEALTH_PORT] }),
-    service({ namespace, name, port: 443, targetPort: TUNNEL_PORT, type: 'LoadBalancer' }),
+    ...brokerAccess(namespace),
+    deployment({ namespace, name, image, args, replicas: 1, ports: [TUNNEL, HEALTH] }),
+    service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
   ];
+}
+
+/** ServiceAccount, Role and RoleBinding of the gateway. */
+export function gatewayAccess(namespace: string): readonly KubernetesObject[] {
+  return accountWith(namespace, 'isthmus-gateway', GATEWAY_RULES);
+}
+
+/** ServiceAccount, Role and RoleBinding of the broker. */
+export function brokerAccess(namespace: string): readonly KubernetesObject[] {
+  return accountWith(namespace, 'isthmus-broker', BROKER_RULES);
 }
 
 function accountWith(namespace: string, name: string, rules: readonly PolicyRule[]): readonly KubernetesObject[] {
   return [serviceAccount({ namespace, name }), role(namespace, name, rules), roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, [{ namespace, name }])];
-}
-
-interface Workload extends GatewayDeployment {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly replicas: number;
-  readonly ports: readonly number[];
-}
-
-function deployment({ namespace, name, image, args, replicas, ports }: Workload): KubernetesObject {
-  const labels = { ...PART_OF, 'app.kubernetes.io/name': name };
-  const probe = (path: string) => ({ httpGet: { path, port: HEALTH_PORT }, periodSeconds: 5, timeoutSeconds: 3 });
-  const container = {
-    name: 'isthmus', image, args, ports: ports.map((containerPort) => ({ containerPort })),
-    livenessProbe: { ...probe('/healthz'), failureThreshold: 6 }, readinessProbe: probe('/readyz'),
-    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
-    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
-  };
-  const spec = {
-    serviceAccountName: name, terminationGracePeriodSeconds: 45, containers: [container],
-    securityContext: { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
-  };
-  return {
-    apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace, name, labels },
-    spec: { replicas, selector: { matchLabels: { 'app.kubernetes.io/name': name } }, template: { metadata: { labels }, spec } },
-  } as KubernetesObject;
-}
-
-interface Exposed {
-  readonly namespace: string;
-  readonly name: string;
-  readonly app?: string;
-  readonly port: number;
-  readonly targetPort: number;
-  readonly type: 'LoadBalancer' | 'ClusterIP';
-}
-
-/** Of the replicas' CONNECT endpoints all are behind the Service: a passive one says so, and the client asks once more. */
-function service({ namespace, name, app = name, port, targetPort, type }: Exposed): KubernetesObject {
-  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels: PART_OF }, spec: { type, selector: { 'app.kubernetes.io/name': app }, ports: [{ port, targetPort }] } } as KubernetesObject;
 }

@@ -1,13 +1,15 @@
 // `npm run manifests`: writes the generated manifests into the checkout that this compiled file belongs to.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { manifestFiles } from './files.ts';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { GENERATED_FOLDERS, manifestFiles } from './files.ts';
 
 const folder = new URL('../../manifests/', import.meta.url);
-const crdFolder = new URL('crds/', folder);
 
-await rm(crdFolder, { recursive: true, force: true }); // a kind that is gone leaves no file behind
-await mkdir(crdFolder, { recursive: true });
+for (const generated of GENERATED_FOLDERS) await rm(new URL(generated, folder), { recursive: true, force: true }); // what is gone leaves no file behind
 for (const { path, text } of manifestFiles()) {
-  await writeFile(new URL(path, folder), text);
+  const file = fileURLToPath(new URL(path, folder));
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
   console.log(`manifests/${path}`);
 }

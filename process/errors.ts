@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'BadInput'
   | 'ToolMissing'
   | 'StartFailed'
+  | 'StillInUse'
   | 'NotFound'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'

@@ -4,10 +4,12 @@ import { Command, Option } from 'commander';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type ShutdownStep } from '../process/lifecycle.ts';
-import { ensureBinaries, type OnProgress } from './build-binaries.ts';
+import { ensureBinaries } from './build-binaries.ts';
 import { maxTargets } from './cluster-plan.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
 import { showElectedPods } from './demo.ts';
+import type { OnProgress } from './go-build.ts';
+import { ensurePackagingTools } from './packaging-tools.ts';
 import { noProgress, showProgress } from './progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
 import { stopSandbox } from './stop-sandbox.ts';
@@ -197,9 +199,10 @@ async function down(directory: string): Promise<void> {
   });
 }
 
-async function build(): Promise<void> {
+async function build({ tools }: { readonly tools?: true }): Promise<void> {
   await untilInterrupted(async (signal) => {
     await ensureBinaries(environment(), progressPrinter(), signal);
+    if (tools) await ensurePackagingTools(environment(), progressPrinter(), signal);
   });
 }
 
@@ -223,7 +226,12 @@ export function sandboxCommand(dependencies: SandboxDependencies = {}): Command 
   const defaultDir = join(environment().cacheFolder, 'sandbox');
   return new Command('sandbox')
     .description('real Kubernetes control planes on this machine, to try Isthmus and to test it')
-    .addCommand(new Command('build').description('build the control planes into the cache folder, if they are not there').action(build))
+    .addCommand(
+      new Command('build')
+        .description('build the control planes into the cache folder, if they are not there')
+        .option('--tools', 'build helm and kubectl for tests as well')
+        .action(build),
+    )
     .addCommand(upCommand(dependencies, defaultDir))
     .addCommand(
       new Command('demo')

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
-import { manifestFiles, toYaml } from '../../../manifests/files.ts';
+import { chartTemplates } from '../../../manifests/chart.ts';
+import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
 import { installManifests } from '../../../manifests/install.ts';
+import { kustomizeFiles } from '../../../manifests/kustomize.ts';
 
 /** The checkout's own folder, seen from the compiled test. */
 const folder = new URL('../../../../manifests/', import.meta.url);
@@ -17,16 +21,48 @@ describe('the generated manifests', () => {
     });
   }
 
-  it('are all the YAML files there are', async () => {
-    const there = (await readdir(folder, { recursive: true })).filter((path) => path.startsWith('crds/') && path.endsWith('.yaml'));
-    const generated = manifestFiles().map(({ path }) => path).filter((path) => path.startsWith('crds/'));
+  it('are all the files there are in the folders that hold nothing else', async () => {
+    const there = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.yaml') && GENERATED_FOLDERS.some((generated) => path.startsWith(`${generated}/`)));
+    const generated = manifestFiles().map(({ path }) => path).filter((path) => GENERATED_FOLDERS.some((name) => path.startsWith(`${name}/`)));
     assert.deepEqual(there.toSorted(), generated.toSorted());
   });
 
-  it('hold together every object of a default installation once; gateway and broker are apart', () => {
-    const generated = manifestFiles().filter(({ path }) => path !== 'gateway.yaml' && path !== 'broker.yaml').flatMap(({ text }) => parseAllDocuments(text).map((document) => document.toJS() as unknown));
-    const installed = installManifests({ installNamespace: 'isthmus-system' });
-    assert.deepEqual(sorted(generated), sorted(installed));
+  it('hold together every object of a default installation once: those of the Kustomize base and of a source', () => {
+    const files = kustomizeFiles();
+    const paths = ['base/crds.yaml', 'base/rbac.yaml', 'components/source/webhook-configuration.yaml'];
+    const generated = paths.flatMap((path) => { const file = files[path]; return file !== undefined && 'objects' in file ? file.objects : []; });
+    assert.deepEqual(sorted(generated), sorted(installManifests({ installNamespace: 'isthmus-system' })));
+  });
+
+  it('name every file of the Kustomize folders in a kustomization, and none that is missing', () => {
+    const files = kustomizeFiles();
+    for (const [path, file] of Object.entries(files)) {
+      if (!('kustomization' in file)) continue;
+      const named = (['resources', 'components'] as const).flatMap((key) => (file.kustomization[key] ?? []) as readonly string[]);
+      const beside = Object.keys(files).filter((other) => dirname(other) === dirname(path) && other !== path).map((other) => basename(other));
+      assert.deepEqual(named.filter((name) => name.endsWith('.yaml')).toSorted(), beside.toSorted(), path);
+      for (const name of named.filter((name) => !name.endsWith('.yaml'))) assert.ok(files[`${join(dirname(path), name)}/kustomization.yaml`] !== undefined, `${path}: ${name}`);
+    }
+  });
+});
+
+describe('the generated templates of the chart', () => {
+  it('have nothing in a description that Helm would take for an expression', () => {
+    for (const definition of customResourceDefinitions()) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
+  });
+
+  it('keep definitions when the chart is uninstalled', () => {
+    const templates = chartTemplates().filter(({ path }) => path.startsWith('templates/crds/'));
+    assert.equal(templates.length, customResourceDefinitions().length);
+    for (const { path, text } of templates) assert.match(text, /helm\.sh\/resource-policy: keep/, path);
+  });
+
+  it('ask for the values where a configuration has defaults', () => {
+    const text = chartTemplates().find(({ path }) => path.endsWith('webhook-configuration.yaml'))?.text ?? '';
+    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 3);
+    assert.equal(text.match(/include "isthmus\.injectCertificateAuthority"/g)?.length, 2);
+    for (const value of ['failurePolicy', 'reinvocationPolicy']) assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
+    assert.ok(!/service:\n/.test(text));
   });
 });
 

@@ -1,0 +1,75 @@
+// The parts of the Helm chart that are printed from the same source as everything else: definitions, access rules, webhook configurations.
+// They are templates: what depends on the release is a Helm expression, and each object stands under the condition that something runs that needs it.
+import { stringify } from 'yaml';
+import type { KubernetesObject } from '../api/core.ts';
+import {
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+} from '../model/component-accounts.ts';
+import { customResourceDefinitions } from './crds.ts';
+import { brokerAccess, gatewayAccess } from './gateway.ts';
+import { rbacManifests } from './rbac.ts';
+import { validatingWebhookConfiguration, WEBHOOK_PATH, webhookConfiguration } from './webhook-configuration.ts';
+
+/** A template of the chart; `path` is relative to the chart's folder. */
+export interface ChartTemplate {
+  readonly path: string;
+  readonly text: string;
+}
+
+const NAMESPACE = '{{ .Release.Namespace }}';
+const HEADER = '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
+const TARGET_ONLY: ReadonlySet<string> = new Set([SOURCE_ROLE, SOURCE_POD_MODE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]);
+const SOURCE_ONLY: ReadonlySet<string> = new Set([FOLLOWED_READER_ROLE, TARGET_SECRET_READER_ROLE]);
+const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
+  'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController', 'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',
+};
+
+/** All generated templates. */
+export function chartTemplates(): readonly ChartTemplate[] {
+  return [
+    ...customResourceDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))) })),
+    { path: 'templates/rbac.yaml', text: HEADER + rbacManifests(NAMESPACE).map((object) => guarded(conditionOf(object), toText(object))).join('') },
+    { path: 'templates/gateway-rbac.yaml', text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object))).join('') },
+    { path: 'templates/broker-rbac.yaml', text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object))).join('') },
+    { path: 'templates/webhook-configuration.yaml', text: HEADER + webhookTemplates() },
+  ];
+}
+
+/** Objects of these kinds outlive the release: with a definition go all objects of its kind, and with a PodChaperon its running pod. */
+function kept(crd: KubernetesObject): KubernetesObject {
+  return { ...crd, metadata: { ...crd.metadata, annotations: { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' } } };
+}
+
+/** When an object of the access rules is needed, as a Helm expression. */
+function conditionOf({ kind, metadata: { name = '' } }: KubernetesObject): string {
+  const component = COMPONENTS[name as ComponentAccount];
+  if (kind === 'ServiceAccount' && name === ALL_COMPONENTS_ACCOUNT) return 'eq .Values.deploy "AllInOne"';
+  if (kind === 'ServiceAccount') return `and (eq .Values.deploy "PerComponent") (include "isthmus.runs.${component}" .)`;
+  if (component !== undefined) return `include "isthmus.runs.${component}" .`;
+  if (TARGET_ONLY.has(name)) return '.Values.target.enabled';
+  if (SOURCE_ONLY.has(name)) return '.Values.source.enabled';
+  return 'or .Values.source.enabled .Values.target.enabled';
+}
+
+function webhookTemplates(): string {
+  const configurations = [validatingWebhookConfiguration({ installNamespace: NAMESPACE }), webhookConfiguration({ installNamespace: NAMESPACE })];
+  return configurations.map((configuration) => guarded('.Values.source.enabled', withValues(toText(configuration)))).join('');
+}
+
+/** Puts the chart's values where the configuration has its defaults. */
+function withValues(text: string): string {
+  return text
+    .replaceAll(/clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (found) => `clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${/path: (\S+)/.exec(found)?.[1] ?? WEBHOOK_PATH}") | nindent 6 }}\n`)
+    .replace('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
+    .replace('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
+    .replace('metadata:\n', 'metadata:\n  {{- include "isthmus.injectCertificateAuthority" . | nindent 2 }}\n');
+}
+
+function guarded(condition: string, text: string): string {
+  return `{{- if ${condition} }}\n---\n${text}{{- end }}\n`;
+}
+
+/** YAML of an object. Helm's brackets in a description would be a template: none has them, and a test sees to it. */
+function toText(object: KubernetesObject): string {
+  return stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,193 @@
+{{- /* What runs, from which image, under which labels. Names are fixed: identities in other clusters and the code refer to them. */}}
+
+{{- define "isthmus.runs.webhook" }}{{ if .Values.source.enabled }}true{{ end }}{{ end }}
+{{- define "isthmus.runs.scheduler" }}{{ if .Values.source.enabled }}true{{ end }}{{ end }}
+{{- define "isthmus.runs.virtualNode" }}{{ if .Values.source.enabled }}true{{ end }}{{ end }}
+{{- define "isthmus.runs.delegateController" }}{{ if or .Values.source.enabled .Values.target.enabled }}true{{ end }}{{ end }}
+{{- define "isthmus.runs.peering" }}{{ if and (or .Values.source.enabled .Values.target.enabled) .Values.sourceController.enabled }}true{{ end }}{{ end }}
+
+{{- define "isthmus.labels" }}
+app.kubernetes.io/part-of: isthmus
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end }}
+
+{{- /* Takes root and image, a component's own. */}}
+{{- define "isthmus.image" }}
+{{- $image := mergeOverwrite (deepCopy .root.Values.image) (.image | default dict) }}
+{{- if $image.digest }}{{ printf "%s@%s" $image.repository $image.digest }}{{ else }}{{ printf "%s:%s" $image.repository ($image.tag | default .root.Chart.AppVersion) }}{{ end }}
+{{- end }}
+
+{{- define "isthmus.pullSecrets" }}
+{{- $secrets := .Values.imagePullSecrets }}
+{{- if .Values.imagePullSecretName }}{{ $secrets = append $secrets (dict "name" .Values.imagePullSecretName) }}{{ end }}
+{{- if $secrets }}
+imagePullSecrets: {{- toYaml $secrets | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "isthmus.podSecurityContext" }}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "isthmus.securityContext" }}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- /* How API servers reach a path of the webhook. */}}
+{{- define "isthmus.clientConfig" }}
+{{- if .root.Values.webhook.url }}
+url: {{ printf "%s%s" (trimSuffix "/mutate--v1-pod" (trimSuffix "/" .root.Values.webhook.url)) .path | quote }}
+{{- else }}
+service: {namespace: {{ .root.Release.Namespace }}, name: isthmus-webhook, path: {{ .path }}, port: 443}
+{{- end }}
+{{- end }}
+
+{{- define "isthmus.injectCertificateAuthority" }}
+{{- if eq .Values.webhook.certificate.source "CertManager" }}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/isthmus-webhook
+{{- end }}
+{{- end }}
+
+{{- /* Arguments that every process of `isthmus run` takes; root and components. */}}
+{{- define "isthmus.runArguments" }}
+- run
+- --components
+- {{ .components | quote }}
+- --namespace
+- {{ .root.Release.Namespace | quote }}
+- --health-port
+- "8080"
+{{- if ne .root.Values.logLevel "info" }}
+- --log-level
+- {{ .root.Values.logLevel }}
+{{- end }}
+{{- if not .root.Values.target.enabled }}
+- --no-target
+{{- end }}
+{{- if .root.Values.gateway.enabled }}
+- --gateway
+- http://isthmus-gateway-connect.{{ .root.Release.Namespace }}.svc:8132
+{{- end }}
+{{- end }}
+
+{{- define "isthmus.webhookArguments" }}
+- --webhook-port
+- "9443"
+- --webhook-drain-seconds
+- {{ .Values.webhook.drainSeconds | quote }}
+{{- if ne .Values.webhook.certificate.source "SelfManaged" }}
+- --webhook-certificate-secret
+- isthmus-cert
+{{- end }}
+{{- end }}
+
+{{- define "isthmus.schedulerArguments" }}
+{{- if .Values.scheduler.scoreWeights }}
+{{- $weights := list }}
+{{- range $name, $weight := .Values.scheduler.scoreWeights }}{{ $weights = append $weights (printf "%s=%v" $name $weight) }}{{ end }}
+- --score-weights
+- {{ join "," $weights }}
+{{- end }}
+{{- with .Values.scheduler.region }}
+- --region
+- {{ . | quote }}
+{{- end }}
+{{- with .Values.scheduler.zone }}
+- --zone
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* A Deployment with its PodDisruptionBudget: root, name, account, arguments (YAML), ports (list), readiness (YAML), settings, graceSeconds. */}}
+{{- define "isthmus.deployment" }}
+{{- $settings := mergeOverwrite (deepCopy .root.Values.defaults) .settings }}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  namespace: {{ .root.Release.Namespace }}
+  name: {{ .name }}
+  labels:
+    app.kubernetes.io/name: {{ .name }}
+    {{- include "isthmus.labels" .root | nindent 4 }}
+spec:
+  replicas: {{ $settings.replicas }}
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  selector:
+    matchLabels: {app.kubernetes.io/name: {{ .name }}}
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: {{ .name }}
+        app.kubernetes.io/part-of: isthmus
+        {{- with $settings.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- with $settings.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ .account }}
+      {{- include "isthmus.pullSecrets" .root | nindent 6 }}
+      {{- with $settings.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      terminationGracePeriodSeconds: {{ .graceSeconds | default 30 }}
+      securityContext: {{- toYaml (mergeOverwrite (include "isthmus.podSecurityContext" .root | fromYaml) $settings.podSecurityContext) | nindent 8 }}
+      {{- with $settings.nodeSelector }}
+      nodeSelector: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $settings.tolerations }}
+      tolerations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $settings.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      topologySpreadConstraints:
+        {{- if $settings.topologySpreadConstraints }}
+        {{- toYaml $settings.topologySpreadConstraints | nindent 8 }}
+        {{- else }}
+        {{- $name := .name }}
+        {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+        - maxSkew: 1
+          topologyKey: {{ . }}
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app.kubernetes.io/name: {{ $name }}}}
+        {{- end }}
+        {{- end }}
+      containers:
+        - name: isthmus
+          image: {{ include "isthmus.image" (dict "root" .root "image" $settings.image) | trim }}
+          imagePullPolicy: {{ dig "image" "pullPolicy" .root.Values.image.pullPolicy $settings }}
+          args:
+            {{- .arguments | trim | nindent 12 }}
+            {{- with $settings.extraArgs }}{{ toYaml . | nindent 12 }}{{ end }}
+          {{- with $settings.extraEnv }}
+          env: {{- toYaml . | nindent 12 }}
+          {{- end }}
+          ports: {{- toYaml .ports | nindent 12 }}
+          startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 60}
+          livenessProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 6}
+          readinessProbe: {httpGet: {{ .readiness | default "{path: /readyz, port: health}" }}, periodSeconds: 5, timeoutSeconds: 3}
+          resources: {{- toYaml $settings.resources | nindent 12 }}
+          securityContext: {{- toYaml (mergeOverwrite (include "isthmus.securityContext" .root | fromYaml) $settings.securityContext) | nindent 12 }}
+{{- if .root.Values.podDisruptionBudget.enabled }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  namespace: {{ .root.Release.Namespace }}
+  name: {{ .name }}
+  labels: {{- include "isthmus.labels" .root | nindent 4 }}
+spec:
+  minAvailable: {{ .root.Values.podDisruptionBudget.minAvailable }}
+  selector:
+    matchLabels: {app.kubernetes.io/name: {{ .name }}}
+{{- end }}
+{{- end }}

@@ -1,0 +1,87 @@
+// The Kustomize files: a base that every cluster runs, components for what a cluster is besides, and an overlay for each usual choice.
+// `kubectl apply -k manifests/kustomize/overlays/both` installs; an overlay of one's own sets image and namespace.
+import { stringify } from 'yaml';
+import type { KubernetesObject } from '../api/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/keys.ts';
+import { customResourceDefinitions } from './crds.ts';
+import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './gateway.ts';
+import { installNamespaceManifest } from './install.ts';
+import { rbacManifests } from './rbac.ts';
+import { validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE, webhookConfiguration } from './webhook-configuration.ts';
+import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './workloads.ts';
+
+/** Files by path, relative to the folder of the Kustomize files: objects, or the content of a `kustomization.yaml`. */
+export type KustomizeFiles = Readonly<Record<string, { readonly objects: readonly KubernetesObject[] } | { readonly kustomization: Readonly<Record<string, unknown>> }>>;
+
+const namespace = DEFAULT_INSTALL_NAMESPACE;
+const place = { namespace, image: DEFAULT_IMAGE };
+const SOURCE_WORKLOADS = ['isthmus-scheduler', 'isthmus-virtual-node'] as const;
+
+/** All files. */
+export function kustomizeFiles(): KustomizeFiles {
+  return { ...base(), ...source(), ...certManager(), ...others(), ...overlays() };
+}
+
+function base(): KustomizeFiles {
+  const definitions = customResourceDefinitions();
+  return {
+    'base/kustomization.yaml': kustomization('Kustomization', { resources: ['crds.yaml', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml'] }),
+    'base/crds.yaml': { objects: definitions },
+    'base/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...rbacManifests(namespace)] },
+    'base/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
+    'base/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
+  };
+}
+
+function source(): KustomizeFiles {
+  const address = { installNamespace: namespace };
+  return {
+    'components/source/kustomization.yaml': kustomization('Component', { resources: ['webhook.yaml', 'webhook-configuration.yaml', 'scheduler.yaml', 'virtual-node.yaml'] }),
+    'components/source/webhook.yaml': { objects: webhookManifests(place) },
+    'components/source/webhook-configuration.yaml': { objects: [validatingWebhookConfiguration(address), webhookConfiguration(address)] },
+    'components/source/scheduler.yaml': { objects: componentManifests(SOURCE_WORKLOADS[0], place) },
+    'components/source/virtual-node.yaml': { objects: componentManifests(SOURCE_WORKLOADS[1], place) },
+  };
+}
+
+/** Has cert-manager make the webhook's certificate. */
+function certManager(): KustomizeFiles {
+  const flag = [{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--webhook-certificate-secret' }, { op: 'add', path: '/spec/template/spec/containers/0/args/-', value: GIVEN_CERTIFICATE_SECRET }];
+  const annotation = [{ op: 'add', path: '/metadata/annotations', value: { 'cert-manager.io/inject-ca-from': `${namespace}/${WEBHOOK_SERVICE}` } }];
+  const patches = [
+    { target: { kind: 'Deployment', name: WEBHOOK_SERVICE }, patch: stringify(flag) },
+    ...['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'].map((kind) => ({ target: { kind, name: WEBHOOK_CONFIGURATION_NAME }, patch: stringify(annotation) })),
+  ];
+  return {
+    'components/cert-manager/kustomization.yaml': kustomization('Component', { resources: ['certificate.yaml'], patches }),
+    'components/cert-manager/certificate.yaml': { objects: certManagerManifests(namespace) },
+  };
+}
+
+function others(): KustomizeFiles {
+  return {
+    'components/gateway/kustomization.yaml': kustomization('Component', { resources: ['gateway.yaml'] }),
+    'components/gateway/gateway.yaml': { objects: gatewayManifests(place) },
+    'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
+    'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },
+  };
+}
+
+function overlays(): KustomizeFiles {
+  const resources = ['../../base'];
+  const withSource = { resources, components: ['../../components/source'] };
+  const noTarget = stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--no-target' }]);
+  const patches = [{ target: { kind: 'Deployment', name: 'isthmus-.*' }, patch: noTarget }];
+  return {
+    'overlays/source/kustomization.yaml': kustomization('Kustomization', { ...withSource, patches }),
+    'overlays/target/kustomization.yaml': kustomization('Kustomization', { resources }),
+    'overlays/both/kustomization.yaml': kustomization('Kustomization', withSource),
+    'overlays/both-cert-manager/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/source', '../../components/cert-manager'] }),
+    'overlays/gateway/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/gateway'] }),
+  };
+}
+
+function kustomization(kind: 'Kustomization' | 'Component', content: Readonly<Record<string, unknown>>): KustomizeFiles[string] {
+  const apiVersion = kind === 'Component' ? 'kustomize.config.k8s.io/v1alpha1' : 'kustomize.config.k8s.io/v1beta1';
+  return { kustomization: { apiVersion, kind, ...content } };
+}

@@ -1,0 +1,188 @@
+// The Helm chart and the Kustomize files: what they render, that API servers take it without a word, and that applying it again changes nothing.
+import assert from 'node:assert/strict';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { KubernetesObject } from '../../api/core.ts';
+import { customResourceDefinitions } from '../../manifests/crds.ts';
+import { gatewayManifests } from '../../manifests/gateway.ts';
+import { kustomizeFiles } from '../../manifests/kustomize.ts';
+import { DEFAULT_IMAGE } from '../../manifests/workloads.ts';
+import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
+
+const deadline = AbortSignal.timeout(300_000);
+let tools: Packaging;
+before(async () => { tools = await Packaging.open(deadline); });
+
+type Deployment = KubernetesObject & { readonly spec: { readonly replicas: number; readonly template: { readonly spec: { readonly serviceAccountName: string; readonly containers: readonly { readonly args: readonly string[]; readonly image: string }[] } } } };
+
+const isDeployment = (object: KubernetesObject): object is Deployment => object.kind === 'Deployment';
+const namesOf = (objects: readonly KubernetesObject[], kind: string): readonly string[] => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name ?? '').toSorted();
+const argumentsOf = (objects: readonly KubernetesObject[], name: string): readonly string[] => objects.filter(isDeployment).find(({ metadata }) => metadata.name === name)?.spec.template.spec.containers[0]?.args ?? [];
+
+/** What a release adds to our objects: its labels, and the annotation that keeps definitions. */
+const OF_A_RELEASE = ['app.kubernetes.io/managed-by', 'app.kubernetes.io/instance', 'app.kubernetes.io/version', 'helm.sh/chart'];
+function bare(object: KubernetesObject): unknown {
+  const labels = Object.fromEntries(Object.entries(object.metadata.labels ?? {}).filter(([key]) => !OF_A_RELEASE.includes(key)));
+  const { annotations = {}, ...metadata } = object.metadata;
+  const others = Object.entries(annotations).filter(([key]) => key !== 'helm.sh/resource-policy');
+  return { ...object, metadata: { ...metadata, labels, ...(others.length > 0 && { annotations: Object.fromEntries(others) }) } };
+}
+const byName = (objects: readonly KubernetesObject[]): ReadonlyMap<string, unknown> => new Map(objects.map((object) => [nameOf(object), bare(object)]));
+
+/** What the chart has and the Kustomize files have not. */
+const CHART_ONLY = /^NetworkPolicy|isthmus-pre-delete$/;
+
+describe('the chart', () => {
+  it('says the same as the Kustomize files for a source that is a target too', async () => {
+    const files = Object.entries(kustomizeFiles()).filter(([path]) => path.startsWith('base/') || path.startsWith('components/source/'));
+    const expected = byName(files.flatMap(([, file]) => ('objects' in file ? file.objects : [])).filter(({ kind, metadata }) => kind !== 'Namespace' && nameOf({ kind, metadata } as KubernetesObject) !== 'ServiceAccount isthmus-system/isthmus'));
+    const rendered = byName((await tools.render()).filter((object) => !CHART_ONLY.test(nameOf(object))));
+    assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
+    for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+  });
+
+  it('says the same of the gateway', async () => {
+    const expected = byName(gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
+    const rendered = byName(await tools.render(['gateway.enabled=true']));
+    for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+  });
+
+  it('runs in a target what a target needs, and gives no other rights', async () => {
+    const objects = await tools.render(['source.enabled=false']);
+    assert.deepEqual(namesOf(objects, 'Deployment'), ['isthmus-delegate-controller', 'isthmus-peering']);
+    assert.deepEqual(namesOf(objects, 'MutatingWebhookConfiguration'), []);
+    assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', 'isthmus-pre-delete']);
+    for (const role of ['isthmus-scheduler', 'isthmus-virtual-node', 'isthmus-followed-reader', 'isthmus-target-secret-reader']) assert.ok(!namesOf(objects, 'ClusterRole').includes(role), role);
+    assert.ok(!argumentsOf(objects, 'isthmus-delegate-controller').includes('--no-target'));
+  });
+
+  it('tells the components of a mere source that nobody runs pods there', async () => {
+    const objects = await tools.render(['target.enabled=false']);
+    for (const { metadata: { name = '' } } of objects.filter(isDeployment)) assert.ok(argumentsOf(objects, name).includes('--no-target'), name);
+    assert.ok(!namesOf(objects, 'ClusterRole').includes('isthmus-source'));
+  });
+
+  it('runs everything in one Deployment when asked to', async () => {
+    const objects = await tools.render(['deploy=AllInOne']);
+    const [deployment, ...more] = objects.filter(isDeployment);
+    assert.deepEqual([deployment?.metadata.name, deployment?.spec.template.spec.serviceAccountName, more], ['isthmus', 'isthmus', []]);
+    assert.deepEqual(argumentsOf(objects, 'isthmus').slice(0, 3), ['run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,peering']);
+    assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus', 'isthmus-pre-delete']);
+  });
+
+  it("takes Admiralty's values where they mean the same", async () => {
+    const objects = await tools.render([
+      'clusterName=c1', 'sourceController.enabled=false', 'controllerManager.replicas=3', 'controllerManager.image.repository=mirror/isthmus', 'controllerManager.nodeSelector.a=b',
+      'scheduler.replicas=4', 'webhook.reinvocationPolicy=Never', 'imagePullSecretName=pull', 'postDeleteJob.image.tag=v9', 'serviceMonitor.enabled=true',
+    ]);
+    const deployments = new Map(objects.filter(isDeployment).map((object) => [object.metadata.name, object.spec]));
+    assert.deepEqual([...deployments].map(([name, { replicas }]) => `${name}=${replicas}`).toSorted(), ['isthmus-delegate-controller=3', 'isthmus-scheduler=4', 'isthmus-virtual-node=3', 'isthmus-webhook=3']);
+    const pod = deployments.get('isthmus-webhook')?.template.spec as unknown as { nodeSelector: unknown; imagePullSecrets: unknown; containers: [{ image: string }] };
+    assert.deepEqual([pod.nodeSelector, pod.imagePullSecrets, pod.containers[0].image], [{ a: 'b' }, [{ name: 'pull' }], 'mirror/isthmus:0.1.0']);
+    const text = JSON.stringify(objects);
+    assert.ok(text.includes('"reinvocationPolicy":"Never"') && text.includes('"image":"isthmus:v9"') && text.includes('"replacement":"c1"'));
+  });
+
+  it('has cert-manager make the certificate, or takes a Secret', async () => {
+    const objects = await tools.render(['webhook.certificate.source=CertManager']);
+    assert.ok(argumentsOf(objects, 'isthmus-webhook').join(' ').endsWith('--webhook-certificate-secret isthmus-cert'));
+    const annotated = objects.filter(({ kind }) => kind?.endsWith('WebhookConfiguration')).map(({ metadata }) => metadata.annotations);
+    assert.deepEqual(annotated, [0, 1].map(() => ({ 'cert-manager.io/inject-ca-from': 'isthmus-system/isthmus-webhook' })));
+    assert.deepEqual([namesOf(objects, 'Issuer'), namesOf(objects, 'Certificate')], [['isthmus-selfsigned'], ['isthmus-webhook']]);
+    const named = await tools.render(['webhook.certificate.source=CertManager', 'webhook.certificate.issuerRef.kind=ClusterIssuer', 'webhook.certificate.issuerRef.name=ca']);
+    assert.deepEqual(namesOf(named, 'Issuer'), []);
+    assert.deepEqual(namesOf(await tools.render(['webhook.certificate.source=Secret']), 'Certificate'), []);
+  });
+
+  it('says where a webhook outside of the cluster is', async () => {
+    const text = JSON.stringify(await tools.render(['webhook.url=https://hook.example:9443/mutate--v1-pod']));
+    for (const path of ['mutate--v1-pod', 'validate--targets', 'validate--resourceshares']) assert.ok(text.includes(`"url":"https://hook.example:9443/${path}"`), path);
+  });
+
+  const refused: readonly [string, string, RegExp][] = [
+    ['a value that does not exist', 'scheduler.replica=3', /replica/],
+    ['a value of another type', 'defaults.replicas=many', /replicas/],
+    ['a choice that there is not', 'webhook.failurePolicy=Maybe', /failurePolicy/],
+    ['a webhook without TLS', 'webhook.url=http://hook', /url/],
+    ['a broker beside a gateway', 'broker.enabled=true', /release and a namespace of its own/],
+  ];
+  for (const [what, value, message] of refused) it(`refuses ${what}`, () => assert.rejects(tools.render([value]), message));
+
+  it('tells the next command after an installation', async () => {
+    const { stdout } = await tools.helm(['install', 'isthmus', CHART, '--namespace', 'isthmus-system', '--dry-run=client', '--hide-notes=false', '--set', 'crds.enabled=false']);
+    assert.match(stdout, /NOTES:[^]*isthmus invite[^]*isthmus join TOKEN[^]*kubectl label namespace/);
+  });
+
+  it('passes helm lint', async () => {
+    const { stdout, code } = await tools.helm(['lint', '--strict', CHART]);
+    assert.equal(code, 0, stdout);
+  });
+});
+
+describe('on a real API server', () => {
+  let sandbox: Sandbox;
+  let kubeconfig: string;
+  const kubectl = (args: readonly string[], input?: string): Promise<Ended> => tools.kubectl(args, { kubeconfig, ...(input !== undefined && { input }) });
+  const succeeded = async (run: Promise<Ended>): Promise<Ended> => {
+    const end = await run;
+    assert.equal(end.code, 0, end.stderr);
+    return end;
+  };
+
+  before(async () => {
+    sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+    kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
+    await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
+    await succeeded(kubectl(['label', 'namespace', 'isthmus-system', 'pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/warn=restricted']));
+  });
+  after(async () => {
+    await sandbox?.stop();
+    if (sandbox !== undefined) await rmdir(sandbox.dir);
+  });
+
+  const rendered = async (...values: string[]): Promise<string> => (await succeeded(tools.helm(['template', 'isthmus', CHART, '-n', 'isthmus-system', ...values.flatMap((value) => ['--set', value])]))).stdout;
+  const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+
+  for (const values of [[], ['deploy=AllInOne', 'gateway.enabled=true', 'webhook.url=https://hook.example']]) {
+    it(`takes the chart with ${values.join(' ') || 'its defaults'} without an error or a warning, under PSS restricted`, async () => {
+      const { stderr } = await succeeded(kubectl(DRY_RUN, await rendered(...values)));
+      assert.equal(stderr, '');
+    });
+  }
+
+  for (const overlay of ['source', 'target', 'both', 'gateway']) {
+    it(`takes the Kustomize overlay ${overlay} likewise`, async () => {
+      const { stdout } = await succeeded(kubectl(['kustomize', join(KUSTOMIZE, 'overlays', overlay)]));
+      assert.equal((await succeeded(kubectl(DRY_RUN, stdout))).stderr, '');
+      assert.equal(documents(stdout).filter(isDeployment).every(({ spec }) => spec.template.spec.containers[0]?.args.includes('--no-target') === (overlay === 'source')), true);
+    });
+  }
+
+  it('does not change when the same is applied again', async () => {
+    const text = await rendered();
+    const apply = ['apply', '--server-side', '--field-manager=gitops', '-f', '-'];
+    const versions = async (): Promise<ReadonlyMap<string, unknown>> => {
+      const { stdout } = await succeeded(kubectl([...apply, '-o', 'json'], text));
+      const { items } = JSON.parse(stdout) as { readonly items: readonly KubernetesObject[] };
+      // The status of definitions and deployments is written by others, who change the version; the generation follows the spec.
+      return new Map(items.map((object) => [nameOf(object), object.metadata.generation ?? object.metadata.resourceVersion]));
+    };
+    const first = await versions();
+    assert.ok(first.size > 50);
+    assert.deepEqual(await versions(), first);
+  });
+
+  it('explains every kind, and shows its columns', async () => {
+    for (const { spec: { names, versions: [version] } } of customResourceDefinitions()) {
+      const { stdout } = await succeeded(kubectl(['explain', names.plural]));
+      assert.match(stdout, /DESCRIPTION:\n\s+\S/, names.plural);
+      assert.doesNotMatch(stdout, /<empty>|<no description>/, names.plural);
+      const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
+      assert.equal(JSON.parse(table).kind, 'List');
+      assert.ok(version.additionalPrinterColumns.length >= 2, names.plural);
+    }
+  });
+});
