@@ -85,7 +85,7 @@ export class GatewayController {
 
   /** Follows and acts until `signal` is aborted; then lets streams go on for `drainMs`. */
   async run(drainMs: number, signal: AbortSignal): Promise<void> {
-    const timer = setInterval(() => signal.aborted || this.#followFence(), FENCE_LOOK_MS);
+    const timer = setInterval(() => signal.aborted || this.followFence(), FENCE_LOOK_MS);
     await Promise.all([this.#secrets.run(signal), this.#clusters.run(signal), this.#endpoints.run(signal)]);
     clearInterval(timer);
     await this.#starting;
@@ -93,7 +93,8 @@ export class GatewayController {
     await this.#drained;
   }
 
-  #followFence(): void {
+  /** Begins or ends carrying traffic as the fence says; done often by itself, and at once when it is told. */
+  followFence(): void {
     const holds = this.#options.fence.holds();
     if (holds && this.#driver === undefined && this.#credentials !== undefined) this.#starting ??= this.#start(this.#credentials).finally(() => (this.#starting = undefined));
     if (!holds && this.#driver !== undefined) void this.#stop(0);

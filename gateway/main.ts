@@ -57,6 +57,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
   const audit = auditInto(logger);
   const controller = new GatewayController({ client, namespace, services, listen, limits, fence: election, audit, changed: () => undefined, logger });
+  election.listen({ leading: () => controller.followFence() });
   observeConnections(() => controller.driver?.connections() ?? []);
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const endpoint = await startConnectEndpoint({ ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });

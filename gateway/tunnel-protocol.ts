@@ -64,7 +64,7 @@ export interface TunnelLimits {
 export const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 10_000,
   dialMs: 2_000,
-  pingEveryMs: 2_000,
+  pingEveryMs: 1_500,
   deadAfterMs: 6_000,
   redialFirstMs: 100,
   redialMaxMs: 10_000,

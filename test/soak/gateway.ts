@@ -1,235 +1,257 @@
-// `npm run test:gateway [minutes]`: elected pods through the gateway alone, on real control planes. The kubeconfig of the target names a server
-// that does not exist, so nothing but the tunnel leads there; what goes between the gateways is captured; the active gateway is killed in
-// turn, the broker is away, bits are flipped. Prints its figures as JSON; fails when anything was lost or seen in plain text.
+// `npm run test:gateway [minutes of kills]`: elected pods through the gateway alone, on real control planes, with everything going wrong that issue
+// and table B2 (faults 54, 55) name: no broker at the start, gateways killed in turn, rollouts, spoiled bytes, partition, renewals. Prints its figures.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { openSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parse, stringify } from 'yaml';
-import type { Pod } from '../../api/core.ts';
+import { after, before, describe, it } from 'node:test';
+import type { Pod, Secret } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, GATEWAYS, NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { dialThroughGateway } from '../../kubernetes/gateway-dialer.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
-import { messageOf } from '../../process/errors.ts';
-import { untilStopped } from '../../process/lifecycle.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
-import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
+import { NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
+import { GATEWAY_SECRET } from '../../gateway/gateway-secret.ts';
+import { callThrough, isthmus, MARKER, startGatewaySoak, until, type GatewaySoak } from '../support/gateway-soak.ts';
+import { inNamespace, isRunning, type WorldCluster } from '../support/isthmus-world.ts';
+import { WatchedCollection } from '../support/watched-collection.ts';
+import { assertInvariants } from '../support/world-invariants.ts';
 
-const minutes = Number(process.argv[2] ?? 1);
-const signal = untilStopped();
-const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
-const MARKER = 'plaintext-marker';
+const MINUTES = Number(process.argv[2] ?? 1);
 const POD_NAMESPACE = 'gateway-soak';
-/** Longest run of one command. */
-const COMMAND_MS = 30_000;
-/** From kill -9 of the active gateway to a stream through the other (issue of the gateway: 8 s). */
+/** From kill -9 of the active gateway to the next API call through the other. */
 const MAX_TAKEOVER_MS = 8_000;
-/** A server of this address does not exist; only the gateway leads to the one that has it in its certificate. */
-const NO_SERVER = 'https://127.0.0.1:1';
-const children = new Set<ChildProcess>();
-const dir = await mkdtemp(join(tmpdir(), 'isthmus-gateway-'));
-const figures: Record<string, unknown> = {};
+/** From a spoiled byte to the next API call (fault 54: flows resume within 10 s). */
+const MAX_RESUME_MS = 5_000;
+/** Until a partition shows (fault 55). */
+const MAX_NOTICE_MS = 10_000;
+/** Life of the certificates in this run, in hours; they are renewed at two thirds of it. */
+const CERTIFICATE_HOURS = 2 / 60;
+const MOST_PODS = 40;
+const figures: Record<string, unknown> = { minutes: MINUTES };
+const outages: { from: number; until: number }[] = [];
+let soak: GatewaySoak;
+let load: PodLoad;
+let certificates: readonly WatchedCollection<Secret>[];
 
-function isthmus(...args: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(process.execPath, [COMMAND, ...args], { encoding: 'utf8', timeout: COMMAND_MS });
-  assert.equal(status, 0, `isthmus ${args[0]} ${args[1]}: ${error?.message ?? stderr}`);
-  return stdout.trim();
-}
+/** Creates elected pods one after the other and deletes the oldest, until it is stopped. */
+class PodLoad {
+  created = 0;
+  deleted = 0;
+  readonly #names: string[] = [];
+  #isOver = false;
+  #running: Promise<void> | undefined;
 
-function start(name: string, ...args: readonly string[]): ChildProcess {
-  const log = openSync(join(dir, `${name}.log`), 'a');
-  const child = spawn(process.execPath, [COMMAND, ...args], { stdio: ['ignore', log, log] });
-  children.add(child);
-  child.once('exit', () => children.delete(child));
-  return child;
-}
-
-/** Waits until something holds; gives how long that took in ms. Throws when it takes too long, with what failed last. */
-async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<number> {
-  const since = performance.now();
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
-  const late = new Promise<never>((_resolve, reject) => deadline.addEventListener('abort', () => reject(new Error('out of time')), { once: true }));
-  late.catch(() => undefined);
-  let last = 'it does not hold';
-  for (;;) {
-    const held = await Promise.race([holds(), late]).catch((error: unknown) => {
-      if (!deadline.aborted) last = messageOf(error);
-      return false;
-    });
-    if (held) return performance.now() - since;
-    signal.throwIfAborted();
-    if (deadline.aborted) throw new Error(`waited ${seconds} s in vain for ${what}: ${last}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** What goes between the gateways: kept, looked through, and changed when asked to. */
-class Capture {
-  bytes = 0;
-  markersSeen = 0;
-  flips = 0;
-  flipNext = false;
-  readonly #servers: Server[] = [];
-
-  relay(from: number, to: number): void {
-    const server = createServer((client) => {
-      const far = connect({ host: '127.0.0.1', port: to });
-      client.on('error', () => undefined).on('close', () => far.destroy()).on('data', (chunk: Buffer) => void far.write(this.#pass(chunk)));
-      far.on('error', () => undefined).on('close', () => client.destroy()).on('data', (chunk: Buffer) => void client.write(this.#pass(chunk)));
-    });
-    server.listen(from, '127.0.0.1');
-    this.#servers.push(server);
+  start(everyMs: number): void {
+    this.#isOver = false;
+    this.#running = this.#run(everyMs);
   }
 
-  #pass(chunk: Buffer): Buffer {
-    this.bytes += chunk.length;
-    for (const marker of [MARKER, 'kube-apiserver', 'Bearer', '/api/v1', 'CONNECT', '"kind"']) if (chunk.includes(marker)) this.markersSeen += 1;
-    if (this.flipNext && chunk.length > 100) {
-      this.flipNext = false;
-      this.flips += 1;
-      chunk.writeUInt8(chunk.readUInt8(60) ^ 1, 60);
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await this.#running;
+  }
+
+  async create(): Promise<void> {
+    const name = `pod-${this.created}`;
+    const pod: Pod = { metadata: { name, namespace: POD_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '', note: MARKER } }, spec: { containers: [{ name: 'main', image: MARKER }] } };
+    await until(`creating ${name}`, () => soak.source.client.create(PODS, pod).then(() => true));
+    this.created += 1;
+    this.#names.push(name);
+  }
+
+  async #run(everyMs: number): Promise<void> {
+    while (!this.#isOver) {
+      await this.create();
+      const oldest = this.#names.length > MOST_PODS ? this.#names.shift() : undefined;
+      if (oldest !== undefined) {
+        await soak.source.client.delete(PODS, { namespace: POD_NAMESPACE, name: oldest }, { gracePeriodSeconds: 1 });
+        this.deleted += 1;
+      }
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
-    return chunk;
-  }
-
-  close(): void {
-    for (const server of this.#servers) server.close();
   }
 }
 
-function electedPod(name: string): Pod {
-  const annotations = { [ELECT_ANNOTATION]: '', note: MARKER };
-  return { metadata: { name, namespace: POD_NAMESPACE, annotations }, spec: { containers: [{ name: 'main', image: MARKER }] } };
+/** Calls through the gateways one after the other while `work` runs; gives how many there were, the slowest in ms, and why any failed. */
+async function callingDuring(work: () => Promise<void>): Promise<{ calls: number; slowestMs: number; failures: string[] }> {
+  const over = new AbortController();
+  const told = { calls: 0, slowestMs: 0, failures: [] as string[] };
+  const calling = (async () => {
+    while (!over.signal.aborted) {
+      const since = performance.now();
+      await callThrough(soak.endpoints, 'target', 10_000).catch((error: unknown) => told.failures.push(String(error)));
+      told.calls += 1;
+      told.slowestMs = Math.max(told.slowestMs, Math.round(performance.now() - since));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  await work().finally(() => over.abort());
+  await calling;
+  return told;
 }
 
-async function isConnected(client: ClusterClient): Promise<boolean> {
-  const gateways = await client.list(GATEWAYS, { namespace: DEFAULT_INSTALL_NAMESPACE });
-  return gateways.some(({ status }) => status?.haStatus === 'active' && status.connections.some((connection) => connection.status === 'connected'));
+/** Time until an API call goes through, in ms. */
+async function untilCall(seconds = 30): Promise<number> {
+  return Math.round(await until('an API call through the gateway', async () => (await callThrough(soak.endpoints, 'target', 1_000)) > 0, seconds));
 }
 
-/** On failure: what the target's conditions, the pods and the ends of the logs say, so that nobody has to run it again for that. */
-async function explain(failure: unknown): Promise<void> {
-  process.stderr.write(`${failure instanceof Error ? (failure.stack ?? failure.message) : String(failure)}\n`);
-  for (const cluster of sandbox.clusters) {
-    const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-soak' });
-    const targets = await client.list(CLUSTER_TARGETS, {}).catch(() => []);
-    const pods = await client.list(PODS, { namespace: POD_NAMESPACE }).catch(() => []);
-    process.stderr.write(`${cluster.name}: ${JSON.stringify({ targets: targets.map(({ spec, status }) => ({ spec, status })), pods: pods.slice(0, 3).map(({ spec, status }) => ({ spec, status })) }, undefined, 1)}\n`);
-    await client.transport.close();
-  }
-  for (const name of (await readdir(dir)).filter((file) => file.endsWith('.log'))) {
-    const lines = (await readFile(join(dir, name), 'utf8')).trimEnd().split('\n');
-    process.stderr.write(`--- ${name}\n${lines.slice(-15).map((line) => line.slice(0, 600)).join('\n')}\n`);
-  }
+/** Waits until every pod that is there runs, with one delegate each. */
+async function untilAllRun(seconds = 90): Promise<void> {
+  const ofOurs = ({ pods }: WorldCluster) => inNamespace(pods.objects, POD_NAMESPACE).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  await until('all pods to run', () => ofOurs(soak.source).length > 0 && ofOurs(soak.source).every(isRunning) && ofOurs(soak.source).length === ofOurs(soak.target).length, seconds);
 }
 
-/** Whether a stream to the target's API server can be had from the gateway at a port now: a dead one's Gateway object may go on calling it active. */
-async function carries(port: number): Promise<boolean> {
-  const route = { clusterId: 'target', endpoints: [new URL(`http://127.0.0.1:${port}`)] };
-  return dialThroughGateway(route, 500).then((socket) => (socket.destroy(), true), () => false);
-}
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const rounds = (perMinute: number, least: number) => Math.max(least, Math.round(MINUTES * perMinute));
 
-const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 2, gpus: 0, audit: false }, signal);
-const capture = new Capture();
-const isthmusProcesses = await startIsthmus(sandbox, signal);
-try {
-  const [source, target] = sandbox.clusters;
-  if (source === undefined || target === undefined) throw new Error('the sandbox lacks a cluster');
-  const { client } = await openCluster({ kubeconfigPath: source.kubeconfigPath, userAgent: 'isthmus-soak' });
-  const { client: targetClient } = await openCluster({ kubeconfigPath: target.kubeconfigPath, userAgent: 'isthmus-soak' });
-  const [brokerPort = 0, relay1 = 0, relay2 = 0, tunnel1 = 0, tunnel2 = 0, connect1 = 0, connect2 = 0, connect3 = 0, webhookPort = 0] = await freePorts(9);
-  const at = (cluster: { readonly kubeconfigPath: string }) => ['--kubeconfig', cluster.kubeconfigPath];
+describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 }, () => {
+  before(async () => {
+    soak = await startGatewaySoak();
+    load = new PodLoad();
+    figures['leasesRunOut'] = soak.leasesRunOut;
+    await soak.join(CERTIFICATE_HOURS);
+    certificates = await Promise.all([soak.source, soak.target].map(({ client }) => new WatchedCollection(client, SECRETS, { namespace: DEFAULT_INSTALL_NAMESPACE, fieldSelector: `metadata.name=${GATEWAY_SECRET}` }).start(soak.signal)));
+    const { client } = soak.source;
+    await client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, 'isthmus-soak');
+    await soak.target.client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE } }, 'isthmus-soak');
+  });
+  after(async () => {
+    process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
+    await load?.stop();
+    await soak?.stop();
+  });
 
-  // --- a clusterset of two: the source is dialled, the target listens nowhere
-  const url = `https://127.0.0.1:${brokerPort}`;
-  isthmus('broker', 'deploy', '--url', url, '--no-workload', ...at(source));
-  const startBroker = () => start('broker', 'broker', 'run', '--listen', `127.0.0.1:${brokerPort}`, '--certificate-hours', String(Math.max(minutes, 1) / 60), ...at(source));
-  let broker = startBroker();
-  const joinAs = async (cluster: { readonly kubeconfigPath: string }, id: string, ...more: readonly string[]) => {
-    const token = isthmus('broker', 'token', '--cluster-id', id, ...at(source));
-    await until('the broker', async () => spawnSync(process.execPath, [COMMAND, 'gateway', 'join', token, '--cluster-id', id, ...more, ...at(cluster)], { timeout: COMMAND_MS }).status === 0, 30);
-  };
-  await joinAs(source, 'source', '--address', `127.0.0.1:${relay1}`, '--address', `127.0.0.1:${relay2}`);
-  await joinAs(target, 'target');
-  capture.relay(relay1, tunnel1);
-  capture.relay(relay2, tunnel2);
-  const gateway = (index: 1 | 2) => start(`gateway-${index}`, 'gateway', 'run', '--name', `gw-${index}`, '--listen', `127.0.0.1:${index === 1 ? tunnel1 : tunnel2}`, '--connect', `127.0.0.1:${index === 1 ? connect1 : connect2}`, ...at(source));
-  const gateways = { 1: gateway(1), 2: gateway(2) };
-  start('gateway-target', 'gateway', 'run', '--name', 'gw-target', '--listen', 'none', '--connect', `127.0.0.1:${connect3}`, ...at(target));
-  figures['connectedAfterMs'] = Math.round(await until('a cable', () => isConnected(client), 60));
+  /** A step; when it fails the ends of the logs tell why. */
+  const step = (name: string, work: () => Promise<void>) =>
+    it(name, { timeout: (MINUTES + 10) * 60_000 }, async () => {
+      await work().catch(async (error: unknown) => {
+        process.stderr.write(`${await soak.logEnds()}\n`);
+        throw error;
+      });
+    });
 
-  // --- the target is reached through it alone
-  const endpoints = [connect1, connect2].map((port) => new URL(`http://127.0.0.1:${port}`));
-  await isthmusProcesses.processes.get(source.name)?.stop();
-  const { spec } = await client.get(CLUSTER_TARGETS, { name: target.name });
-  const secretAt = { namespace: DEFAULT_INSTALL_NAMESPACE, name: spec.kubeconfigSecret?.name ?? '' };
-  const secret = await client.get(SECRETS, secretAt);
-  const kubeconfig = parse(Buffer.from(secret.data?.['config'] ?? '', 'base64').toString()) as { clusters: { cluster: Record<string, unknown> }[] };
-  for (const { cluster } of kubeconfig.clusters) cluster['server'] = NO_SERVER;
-  await client.patch(SECRETS, secretAt, { patchType: 'merge', patch: { data: { config: Buffer.from(stringify(kubeconfig)).toString('base64') } } });
-  await client.patch(CLUSTER_TARGETS, { name: target.name }, { patchType: 'merge', patch: { spec: { gateway: { cluster: 'target' } } } });
-  const webhook = `https://127.0.0.1:${webhookPort}`;
-  isthmus('install', '--webhook-url', webhook, ...at(source));
-  start('isthmus', 'run', '--kubeconfig', join(source.directory, 'isthmus.kubeconfig'), '--components', 'webhook,scheduler,delegate-controller,virtual-node', '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort), '--gateway', endpoints.map(({ origin }) => origin).join(','));
-  await client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, 'isthmus-soak');
-  await targetClient.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE } }, 'isthmus-soak');
-  let count = 0;
-  const create = async () => {
-    const name = `pod-${count}`;
-    await until(`creating ${name}`, async () => client.create(PODS, electedPod(name)).then(() => true), 60);
-    count += 1;
-  };
-  const isReady = async () => (await client.get(CLUSTER_TARGETS, { name: target.name })).status?.conditions?.some(({ type, status, observedGeneration }) => type === 'Ready' && status === 'True' && (observedGeneration ?? 0) > 1) === true;
-  figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready through the gateway', isReady));
-  const running = async () => (await client.list(PODS, { namespace: POD_NAMESPACE })).filter(({ status }) => status?.phase === 'Running').length;
-  await create();
-  figures['firstPodRunningAfterMs'] = Math.round(await until('the first pod', async () => (await running()) === count));
-  for (let index = 0; index < 20; index += 1) await create();
-  figures['twentyPodsRunningAfterMs'] = Math.round(await until('twenty pods', async () => (await running()) === count));
+  step('gateways get their first cable while the broker is still away, and after it was away for good', async () => {
+    soak.startGateway(0);
+    await until('the copy of the members', async () => soak.isConnected().then(() => true), 60);
+    soak.startTargetGateway();
+    figures['connectedAfterMs'] = Math.round(await until('a cable', () => soak.isConnected()));
+    await soak.killBroker();
+    await soak.stopGateway(0, 'SIGKILL');
+    soak.startGateway(0);
+    soak.startGateway(1);
+    figures['connectedWithoutBrokerMs'] = await untilCall(60);
+    soak.startBroker(CERTIFICATE_HOURS);
+  });
 
-  // --- the active gateway is killed in turn, bits are flipped, the broker is away for half of the time
-  const takeovers: number[] = [];
-  const end = performance.now() + minutes * 60_000;
-  for (let round = 0; performance.now() < end; round += 1) {
-    if (round === 1) broker.kill('SIGKILL');
-    if (round === 3) broker = startBroker();
-    capture.flipNext = true;
-    await create();
-    const index = (await carries(connect1)) ? 1 : 2;
-    gateways[index].kill('SIGKILL');
-    const since = performance.now();
-    await until('a call through the other gateway', async () => (await carries(connect1)) || carries(connect2));
-    takeovers.push(Math.round(performance.now() - since));
-    gateways[index] = gateway(index);
-    for (let pod = 0; pod < 3; pod += 1) await create();
-    await until('all pods', async () => (await running()) === count);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-  }
-  const delegates = await targetClient.list(PODS, { namespace: POD_NAMESPACE });
-  Object.assign(figures, { minutes, kills: takeovers.length, takeoverMs: takeovers, pods: count, delegates: delegates.length, capturedBytes: capture.bytes, markersSeen: capture.markersSeen, bitsFlipped: capture.flips });
-  assert.equal(await running(), count, 'pods were lost');
-  assert.equal(delegates.length, count, 'delegates were doubled or lost');
-  if (minutes > 0) assert.ok(capture.flips > 0, 'no bit was flipped');
-  assert.ok(takeovers.every((ms) => ms <= MAX_TAKEOVER_MS), `a takeover took longer than ${MAX_TAKEOVER_MS} ms`);
-  assert.equal(capture.markersSeen, 0, 'plain text between the gateways');
-  await Promise.all([client.transport.close(), targetClient.transport.close()]);
-} catch (error) {
-  await explain(error);
-  process.exitCode = 1;
-} finally {
-  process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
-  capture.close();
-  for (const child of children) child.kill('SIGKILL');
-  await isthmusProcesses.stop();
-  await sandbox.stop();
-  if (process.argv.includes('--keep-logs')) process.stdout.write(`logs are in ${dir}\n`);
-  else await rm(dir, { recursive: true, force: true });
-}
-process.exit(process.exitCode ?? 0);
+  step('the target becomes Ready and pods run', async () => {
+    await soak.moveBehindGateway();
+    figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready through the gateway', () => soak.isReadyBehindGateway()));
+    await load.create();
+    figures['firstPodRunningAfterMs'] = Math.round(await until('the first pod', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).some(isRunning)));
+    for (let count = 1; count < 20; count += 1) await load.create();
+    await untilAllRun();
+  });
+
+  step('the commands tell the same', async () => {
+    const source = ['--kubeconfig', soak.source.cluster.kubeconfigPath];
+    assert.match(await isthmus('gateway', 'diagnose', ...source), /✓ a cable to target: round trip/);
+    assert.match(await isthmus('gateway', 'show', 'connections', ...source), /target .*connected/);
+    const endpoint = soak.endpoints[await soak.holder()].origin;
+    const verified = await isthmus('gateway', 'verify', 'target', '--endpoint', endpoint, '--other-kubeconfig', soak.target.cluster.kubeconfigPath, '--other-endpoint', soak.targetEndpoint.origin, ...source);
+    assert.match(verified, /✓ the API server of target answers through the gateway/);
+    assert.match(verified, /✓ in target: the API server of source answers/);
+    figures['benchmark'] = await isthmus('gateway', 'benchmark', 'target', '--endpoint', endpoint);
+  });
+
+  step(`the active of two gateways is killed -9 again and again for ${MINUTES} minutes under load`, async () => {
+    load.start(400);
+    const takeovers: number[] = [];
+    const leases: number[] = [];
+    for (const end = performance.now() + MINUTES * 60_000; performance.now() < end; ) {
+      const victim = await soak.holder();
+      await until('the other gateway to stand by', () => soak.standsBy(victim === 0 ? 1 : 0));
+      await pause(1_000);
+      const from = performance.now();
+      await soak.stopGateway(victim, 'SIGKILL');
+      const took = await until('the lease to change hands', async () => (await soak.holder()) !== victim);
+      takeovers.push(Math.round(took) + (await untilCall()));
+      leases.push(Math.round(took));
+      outages.push({ from, until: performance.now() });
+      soak.startGateway(victim);
+    }
+    await load.stop();
+    Object.assign(figures, { kills: takeovers.length, takeoverMs: takeovers, ofThatUntilTheLeaseMs: leases });
+    await untilAllRun();
+    assert.ok(takeovers.every((ms) => ms <= MAX_TAKEOVER_MS), `a takeover took longer than ${MAX_TAKEOVER_MS} ms: ${takeovers.join()}`);
+  });
+
+  step('a rollout hands over without a failed call', async () => {
+    await until('two gateways', () => soak.isConnected());
+    const told = await callingDuring(async () => {
+      for (let count = 0; count < rounds(1, 2); count += 1) {
+        const victim = await soak.holder();
+        await until('the other gateway to stand by', () => soak.standsBy(victim === 0 ? 1 : 0));
+        await soak.stopGateway(victim, 'SIGTERM');
+        soak.startGateway(victim);
+        await until('the other one', async () => (await soak.holder()) !== victim && (await soak.isConnected()));
+      }
+    });
+    figures['rollouts'] = { count: rounds(1, 2), ...told };
+    assert.deepEqual(told.failures, []);
+    await untilAllRun();
+  });
+
+  step('flipped bits and repeated records end a session, which comes back; nothing is accepted twice', async () => {
+    load.start(250);
+    const resumed: number[] = [];
+    for (let count = 0; count < rounds(8, 8); count += 1) {
+      const { flips, repeats } = soak.relay;
+      const how = count % 2 === 0 ? 'flip' : 'repeat';
+      soak.relay.spoil(how);
+      await until('a spoiled chunk', () => soak.relay.flips + soak.relay.repeats > flips + repeats);
+      resumed.push(await untilCall());
+      await pause(500);
+    }
+    await load.stop();
+    Object.assign(figures, { bitsFlipped: soak.relay.flips, chunksRepeated: soak.relay.repeats, resumedAfterMs: resumed });
+    await untilAllRun();
+    assert.ok(resumed.every((ms) => ms <= MAX_RESUME_MS), `a call came through only later than ${MAX_RESUME_MS} ms: ${resumed.join()}`);
+  });
+
+  step('a partition shows within ten seconds, pods keep running, and after it has healed all goes on', async () => {
+    const left = () => inNamespace(soak.target.pods.objects, POD_NAMESPACE).filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(({ metadata }) => metadata.uid);
+    const before = left();
+    const from = performance.now();
+    soak.relay.cut();
+    try {
+      figures['partitionNoticedAfterMs'] = Math.round(await until('a connection that is not connected', async () => !(await soak.isConnected())));
+      await load.create();
+      await until('a target that is not Ready', async () => (await soak.condition('Ready')) !== 'True', 90);
+      figures['notReadyAfterMs'] = Math.round(performance.now() - from);
+      assert.deepEqual(left(), before);
+      assert.ok(inNamespace(soak.target.pods.objects, POD_NAMESPACE).every(isRunning));
+    } finally {
+      soak.relay.heal();
+    }
+    figures['healedAfterMs'] = await untilCall(60);
+    outages.push({ from, until: performance.now() });
+    await untilAllRun(120);
+    assert.ok(Number(figures['partitionNoticedAfterMs']) <= MAX_NOTICE_MS);
+  });
+
+  step('certificates are renewed under load without a failed call', async () => {
+    const serials = () => certificates.map(({ history }) => new Set(history.flatMap(({ after: secret }) => secret?.data?.['tls.crt'] ?? [])).size);
+    const before = serials();
+    load.start(400);
+    const told = await callingDuring(async () => void (await until('two renewals in each cluster', () => serials().every((count, index) => count >= (before[index] ?? 0) + 2), 300)));
+    await load.stop();
+    figures['renewals'] = { inAll: serials().map((count) => count - 1), ...told };
+    assert.deepEqual(told.failures, []);
+    await untilAllRun();
+  });
+
+  step('nothing was lost, nothing ran twice, nothing was seen in plain text', async () => {
+    Object.assign(figures, { podsCreated: load.created, podsDeleted: load.deleted, capturedBytes: soak.relay.bytes, markersSeen: soak.relay.markersSeen });
+    await until('the deleted pods to be gone', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).length === load.created - load.deleted);
+    assert.ok(inNamespace(soak.source.pods.objects, POD_NAMESPACE).every(isRunning));
+    assert.equal(inNamespace(soak.target.pods.objects, POD_NAMESPACE).length, load.created - load.deleted);
+    assertInvariants({ source: soak.source, targets: [soak.target] }, { outages });
+    assert.ok(soak.relay.bytes > 100_000);
+    assert.equal(soak.relay.markersSeen, 0);
+  });
+});

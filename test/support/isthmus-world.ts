@@ -55,7 +55,8 @@ export async function startWorld(options: Partial<SandboxOptions> = {}): Promise
   }
 }
 
-async function openWorldCluster(cluster: Cluster, signal: AbortSignal): Promise<WorldCluster> {
+/** Opens a cluster of a sandbox and follows its pods and chaperons. */
+export async function openWorldCluster(cluster: Cluster, signal: AbortSignal): Promise<WorldCluster> {
   const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
   const [pods, chaperons] = await Promise.all([
     new WatchedCollection(client, PODS).start(signal),

@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict';
 import { virtualNodeName } from '../../model/names.ts';
 import { breachesOf, type HistoryContext, type HistoryEvent } from './invariants.ts';
-import type { IsthmusWorld } from './isthmus-world.ts';
+import type { WorldCluster } from './isthmus-world.ts';
 
 /** Two watches of one loaded machine are this far out of step at most, in ms. */
 const WATCH_LAG_MS = 2_000;
 
+/** Clusters whose histories are looked at. */
+interface Clusters {
+  readonly source: WorldCluster;
+  readonly targets: readonly WorldCluster[];
+}
+
 /** Fails with a sentence for each breach. `context` says what the test did that the watches cannot tell. */
-export function assertInvariants(world: IsthmusWorld, context: Partial<HistoryContext> & { readonly aliases?: Readonly<Record<string, string>> } = {}): void {
+export function assertInvariants(world: Clusters, context: Partial<HistoryContext> & { readonly aliases?: Readonly<Record<string, string>> } = {}): void {
   const { aliases = {}, ...rest } = context;
   const clusterOf = new Map(
     [...world.targets.map(({ cluster }) => [cluster.name, cluster.name] as const), ...Object.entries(aliases)].map(([target, cluster]) => [
@@ -21,7 +27,7 @@ export function assertInvariants(world: IsthmusWorld, context: Partial<HistoryCo
   assert.deepEqual(breaches, []);
 }
 
-function historyOf({ source, targets }: IsthmusWorld): HistoryEvent[] {
+function historyOf({ source, targets }: Clusters): HistoryEvent[] {
   const events = [source, ...targets].flatMap(({ cluster, pods }) => pods.history.map(({ at, key, after }) => ({ at, cluster: cluster.name, key, object: after })));
   return events.toSorted((one, other) => one.at - other.at);
 }
