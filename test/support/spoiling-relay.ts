@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Bytes of a chunk before which no bit is flipped, so that it falls into a record of TLS and not always into its header. */
 const FLIP_AT = 60;
+const RECORD_BYTES = 100_000;
 
 /** A relay between two ports, or several. */
 export class SpoilingRelay {
@@ -11,6 +12,8 @@ export class SpoilingRelay {
   markersSeen = 0;
   flips = 0;
   repeats = 0;
+  /** What the first that dialled has sent, up to {@link RECORD_BYTES}: to be sent again by a stranger. */
+  firstDialled: Buffer = Buffer.alloc(0);
   readonly #plainTexts: readonly string[];
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
@@ -50,6 +53,11 @@ export class SpoilingRelay {
   }
 
   #join(one: Socket, other: Socket): void {
+    if (this.firstDialled.length === 0) {
+      one.on('data', (chunk: Buffer) => {
+        if (this.firstDialled.length < RECORD_BYTES) this.firstDialled = Buffer.concat([this.firstDialled, chunk]);
+      });
+    }
     for (const [from, to] of [[one, other], [other, one]] as const) {
       this.#sockets.add(from);
       from.on('error', () => undefined).on('close', () => {
