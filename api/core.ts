@@ -229,9 +229,29 @@ export interface Secret extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-/** `core/v1` Service; only the selector is looked at. */
+/** `core/v1` ServicePort, as far as it matters to other clusters. */
+export interface ServicePort {
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly appProtocol?: string;
+  readonly port: number;
+}
+
+/** `core/v1` Service; what follows elected pods, and what is exported. */
 export interface Service extends KubernetesObject {
-  readonly spec?: { readonly selector?: StringMap };
+  readonly spec?: {
+    readonly selector?: StringMap;
+    readonly type?: string;
+    /** `None` makes it headless. */
+    readonly clusterIP?: string;
+    readonly clusterIPs?: readonly string[];
+    readonly ports?: readonly ServicePort[];
+    readonly sessionAffinity?: string;
+    readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: number } };
+    readonly internalTrafficPolicy?: string;
+    readonly trafficDistribution?: string;
+    readonly publishNotReadyAddresses?: boolean;
+  };
 }
 
 /** `core/v1` Namespace. */

@@ -11,6 +11,8 @@ export interface Cluster extends KubernetesObject {
     /** Pod ranges, to find overlaps before there is traffic. */
     readonly clusterCIDR?: readonly string[];
     readonly serviceCIDR?: readonly string[];
+    /** For each IPv4 pod range one of the same length that no other member has, given by the broker; used where pod ranges overlap. */
+    readonly globalCIDR?: readonly string[];
     /** Serial numbers (upper-case hexadecimal) of certificates of this member that are good no more. */
     readonly revokedSerials?: readonly string[];
   };
@@ -69,7 +71,8 @@ export const CLUSTER_KIND: KindDefinition = {
     spec: {
       type: 'object', description: 'The member.', required: ['clusterID'],
       properties: {
-        clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
+        clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
+        globalCIDR: texts('Ranges that no other member has, one for each IPv4 pod range; used where pod ranges overlap.', 16), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
       },
     },
   },

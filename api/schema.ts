@@ -40,6 +40,8 @@ export interface PrinterColumn {
 export interface KindDefinition {
   /** API group; Admiralty's when missing. */
   readonly group?: string;
+  /** Versions with this one schema, the stored one last; `v1alpha1` when missing. */
+  readonly versions?: readonly string[];
   readonly kind: string;
   readonly plural: string;
   readonly shortName: string;
@@ -102,7 +104,7 @@ export function conditionColumn(name: string, type: string, priority = 0): Print
 
 /** The CustomResourceDefinition (`apiextensions.k8s.io/v1`) of a kind, ready to apply. */
 export function toCustomResourceDefinition(definition: KindDefinition) {
-  const { group = ADMIRALTY_GROUP, kind, plural, shortName, scope, columns } = definition;
+  const { group = ADMIRALTY_GROUP, versions = ['v1alpha1'], kind, plural, shortName, scope, columns } = definition;
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -111,16 +113,14 @@ export function toCustomResourceDefinition(definition: KindDefinition) {
       group,
       scope,
       names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase(), shortNames: [shortName], categories: ['isthmus'] },
-      versions: [
-        {
-          name: 'v1alpha1',
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: [...columns, AGE],
-          schema: { openAPIV3Schema: rootSchema(definition) },
-        },
-      ],
+      versions: versions.map((name) => ({
+        name,
+        served: true,
+        storage: name === versions.at(-1),
+        subresources: { status: {} },
+        additionalPrinterColumns: [...columns, AGE],
+        schema: { openAPIV3Schema: rootSchema(definition) },
+      })),
     },
   } as const;
 }

@@ -2,6 +2,7 @@
 // for form and size, and whose it is follows from the certificate alone.
 import type { Cluster, Endpoint } from '../api/gateway.ts';
 import { isClusterId } from '../model/gateway-names.ts';
+import { allocateGlobalRanges } from '../model/pod-addresses.ts';
 import { parseAddress } from './allowed-services.ts';
 import { clusterObjectName, endpointObjectName } from './membership.ts';
 
@@ -114,12 +115,30 @@ export function speaksFor(cluster: Cluster | undefined, serial: string): boolean
   return cluster !== undefined && !(cluster.spec.revokedSerials ?? []).includes(serial);
 }
 
-/** The objects of a member that joins; what was revoked before stays revoked. */
-export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>, revokedSerials: readonly string[]): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
+/** What the broker adds to a member's own words. */
+export interface BrokerAdditions {
+  /** What was revoked before stays revoked. */
+  readonly revokedSerials?: readonly string[];
+  readonly globalCIDR?: readonly string[];
+}
+
+/** The objects of a member that joins. */
+export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>, { revokedSerials = [], globalCIDR = [] }: BrokerAdditions): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
   return {
-    cluster: { metadata: { name: clusterObjectName(clusterId) }, spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, revokedSerials } },
+    cluster: { metadata: { name: clusterObjectName(clusterId) }, spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials } },
     endpoint: { metadata: { name: endpointObjectName(clusterId, 'mtls') }, spec: { clusterID: clusterId, backend: 'mtls', addresses } },
   };
+}
+
+/**
+ * Global ranges of a member: those that it has, while they fit its pod ranges, else new ones that no other member has. Empty when there are none left;
+ * then its pods are reached only while nobody else uses its ranges.
+ */
+export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[]): readonly string[] {
+  const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
+  if (before?.globalCIDR !== undefined && before.globalCIDR.length > 0 && before.clusterCIDR?.join() === clusterCIDR.join()) return before.globalCIDR;
+  const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId).flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
+  return allocateGlobalRanges(clusterCIDR, taken) ?? [];
 }
 
 /** A change that brings a local copy up to date. */

@@ -10,7 +10,7 @@ import { gatewayName } from '../model/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../process/certificate-authority.ts';
 import { verifyJoinToken } from '../process/join-token.ts';
 import {
-  CERTIFICATE_DAYS, isTaken, MAX_BODY_BYTES, parseAddresses, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseAddresses, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';
 import { clusterObjectName, endpointObjectName } from './membership.ts';
 import type { MemberStore } from './member-store-client.ts';
@@ -78,6 +78,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
 class BrokerHandlers {
   readonly #options: BrokerOptions;
   readonly #streams = new Map<FastifyReply, KnownPeer>();
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(options: BrokerOptions) {
     this.#options = options;
@@ -93,13 +94,16 @@ class BrokerHandlers {
     if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(403, 'the token does not hold: it is for another broker or cluster, too old, or no token; make one with "isthmus broker token"');
     const before = await store.cluster(clusterObjectName(clusterId));
     if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`);
-    const { cluster, endpoint } = toMemberObjects(parsed.value, before?.spec.revokedSerials ?? []);
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
     // The token is used up last: a request that fails for another reason may be repeated with it.
     if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
-    const saved = withSerial({ ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime());
-    if (!(await store.saveCluster(saved))) throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
-    await store.saveEndpoint(endpoint);
+    await this.#inTurn(async () => {
+      const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
+      const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
+      const saved = withSerial({ ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime());
+      if (!(await store.saveCluster(saved))) throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
+      await store.saveEndpoint(endpoint);
+    });
     logger.info({ audit: true, cluster: clusterId, serial }, 'a cluster has joined');
     return reply.code(201).send({ certificate, authority: authority.keyPair.certificate, clusterId });
   }
@@ -119,7 +123,7 @@ class BrokerHandlers {
     const clusterId = await this.#own(request);
     const parsed = parseAddresses(request.body);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
-    await this.#options.store.saveEndpoint(toMemberObjects({ clusterId, addresses: parsed.value, clusterCIDR: [], serviceCIDR: [] }, []).endpoint);
+    await this.#options.store.saveEndpoint(toMemberObjects({ clusterId, addresses: parsed.value, clusterCIDR: [], serviceCIDR: [] }, {}).endpoint);
     return {};
   }
 
@@ -182,6 +186,13 @@ class BrokerHandlers {
     const { clusterId } = request.params as { readonly clusterId: string };
     if (clusterId !== peer.clusterId) throw new Refusal(403, `"${peer.clusterId}" may write its own objects only, not those of another member`);
     return clusterId;
+  }
+
+  /** One after the other: no two members may be given the same global range. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
   }
 
   async #certify(clusterId: string, signingRequest: string): Promise<{ readonly certificate: string; readonly serial: string; readonly notAfterMs: number }> {

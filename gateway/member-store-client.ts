@@ -14,6 +14,7 @@ export interface MemberStore {
   /** Calls back when {@link members} changes. */
   onChange(listener: () => void): void;
   cluster(name: string): Promise<Cluster | undefined>;
+  listClusters(): Promise<readonly Cluster[]>;
   /** Creates it, or replaces this very version. False when somebody else was quicker. */
   saveCluster(cluster: Cluster): Promise<boolean>;
   saveEndpoint(endpoint: Endpoint): Promise<void>;
@@ -64,6 +65,10 @@ export class KubernetesMemberStore implements MemberStore {
 
   cluster(name: string): Promise<Cluster | undefined> {
     return this.#client.get(CLUSTERS, { namespace: this.#namespace, name }).catch(unless(isNotFound));
+  }
+
+  listClusters(): Promise<readonly Cluster[]> {
+    return this.#client.list(CLUSTERS, { namespace: this.#namespace });
   }
 
   async saveCluster(cluster: Cluster): Promise<boolean> {

@@ -182,7 +182,7 @@ describe('on a real API server', () => {
       assert.doesNotMatch(stdout, /<empty>|<no description>/, names.plural);
       const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
       assert.equal(JSON.parse(table).kind, 'List');
-      assert.ok(version.additionalPrinterColumns.length >= 2, names.plural);
+      assert.ok((version?.additionalPrinterColumns.length ?? 0) >= 2, names.plural);
     }
   });
 });

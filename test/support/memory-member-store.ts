@@ -23,6 +23,10 @@ export class MemoryMemberStore implements MemberStore {
     return this.clusters.get(name);
   }
 
+  async listClusters(): Promise<readonly Cluster[]> {
+    return [...this.clusters.values()];
+  }
+
   async saveCluster(cluster: Cluster): Promise<boolean> {
     const name = cluster.metadata.name ?? '';
     if (this.clusters.get(name)?.metadata.resourceVersion !== cluster.metadata.resourceVersion) return false;

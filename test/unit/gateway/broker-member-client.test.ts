@@ -44,7 +44,7 @@ async function startMemberWorld(t: TestContext) {
   const certify = async (): Promise<MemberCredentials> => {
     const identity = await identityOf(authority, 'member');
     const { serialNumber: serial, validTo } = new X509Certificate(identity.certificate);
-    const before = store.clusters.get('member') ?? toMemberObjects({ clusterId: 'member', addresses: [], clusterCIDR: [], serviceCIDR: [] }, []).cluster;
+    const before = store.clusters.get('member') ?? toMemberObjects({ clusterId: 'member', addresses: [], clusterCIDR: [], serviceCIDR: [] }, {}).cluster;
     await store.saveCluster(withSerial(before, { serial, notAfterMs: Date.parse(validTo) }, Date.now()));
     return { clusterId: 'member', ...identity, brokerUrl: `https://127.0.0.1:${broker.port}`, addresses: [], notBeforeMs: Date.now(), notAfterMs: Date.parse(validTo) };
   };

@@ -25,6 +25,9 @@ describe('ranges of members that overlap', () => {
   for (const [one, other] of yes) it(`${one} and ${other} do`, () => assert.equal(overlaps(one, other), 1));
   const no: [string, string][] = [['10.0.0.0/16', '10.1.0.0/16'], ['10.0.0.0/8', 'fd00::/8'], ['10.0.0.0/32', '10.0.0.1/32'], ['fd00::/64', 'fd00:0:0:1::/64'], ['nonsense', '10.0.0.0/8'], ['10.0.0.0/33', '10.0.0.0/8'], ['256.0.0.0/8', '0.0.0.0/0'], ['1::2::3/64', '::/0']];
   for (const [one, other] of no) it(`${one} and ${other} do not`, () => assert.equal(overlaps(one, other), 0));
-  it('name both', () => assert.match(findOverlaps([cluster('a', { clusterCIDR: ['10.0.0.0/8'] }), cluster('b', { serviceCIDR: ['10.96.0.0/12'] })])[0] ?? '', /^b \(10\.96\.0\.0\/12\) and a \(10\.0\.0\.0\/8\)/));
+  it('name both', () => assert.match(findOverlaps([cluster('a', { clusterCIDR: ['10.0.0.0/8'] }), cluster('b', { serviceCIDR: ['10.96.0.0/12'] })])[0] ?? '', /^a \(10\.0\.0\.0\/8\) and b use the same addresses/));
   it('of one member are its own affair', () => assert.deepEqual(findOverlaps([cluster('a', { clusterCIDR: ['10.0.0.0/8'], serviceCIDR: ['10.96.0.0/12'] })]), []));
+  it('do no harm where both have a global range', () => assert.deepEqual(findOverlaps([cluster('a', { clusterCIDR: ['10.1.0.0/16'], globalCIDR: ['242.0.0.0/16'] }), cluster('b', { clusterCIDR: ['10.1.0.0/16'], globalCIDR: ['242.1.0.0/16'] })]), []));
+  it('are still there where only one has', () => assert.equal(findOverlaps([cluster('a', { clusterCIDR: ['10.1.0.0/16'], globalCIDR: ['242.0.0.0/16'] }), cluster('b', { clusterCIDR: ['10.1.0.0/16'] })]).length, 1));
+  it('between Services only do no harm: they are not reached by their own addresses', () => assert.deepEqual(findOverlaps([cluster('a', { serviceCIDR: ['10.96.0.0/12'] }), cluster('b', { serviceCIDR: ['10.96.0.0/12'] })]), []));
 });

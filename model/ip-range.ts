@@ -1,0 +1,62 @@
+// Ranges of addresses in CIDR form, of both families. Nothing is looked up; a text that is no range gives undefined.
+
+/** A range; `first` and `last` are addresses as numbers. */
+export interface IpRange {
+  readonly text: string;
+  readonly version: 4 | 6;
+  /** Length of the prefix in bits. */
+  readonly length: number;
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/** A range in CIDR form; undefined when it is none. Bits behind the prefix do not count. */
+export function parseRange(text: string): IpRange | undefined {
+  const [, address = '', digits = ''] = /^([0-9a-fA-F.:]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const bits = parseAddressBits(address);
+  const version = address.includes(':') ? 6 : 4;
+  const free = (version === 6 ? 128 : 32) - Number(digits);
+  if (bits === undefined || digits === '' || free < 0) return undefined;
+  const size = 1n << BigInt(free);
+  const first = (bits / size) * size;
+  return { text, version, length: Number(digits), first, last: first + size - 1n };
+}
+
+/** An address as a number; undefined when it is none. */
+export function parseAddressBits(text: string): bigint | undefined {
+  return text.includes(':') ? parseV6(text) : parseV4(text);
+}
+
+/** Whether two ranges have an address in common. */
+export function doOverlap(one: IpRange, other: IpRange): boolean {
+  return one.version === other.version && one.first <= other.last && other.first <= one.last;
+}
+
+/** Whether an address is in the range. */
+export function isWithin(range: IpRange, address: string): boolean {
+  const bits = parseAddressBits(address);
+  return bits !== undefined && address.includes(':') === (range.version === 6) && bits >= range.first && bits <= range.last;
+}
+
+/** The dotted form of an IPv4 address. */
+export function formatV4(bits: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join('.');
+}
+
+function parseV4(text: string): bigint | undefined {
+  const parts = text.split('.');
+  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255)) return undefined;
+  return parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n);
+}
+
+function parseV6(text: string): bigint | undefined {
+  const [head = '', tail, ...more] = text.split('::');
+  if (more.length > 0) return undefined;
+  const groups = (part: string) => (part === '' ? [] : part.split(':'));
+  const [before, after] = [groups(head), groups(tail ?? '')];
+  const missing = 8 - before.length - after.length;
+  if (missing < 0 || (tail === undefined && missing !== 0)) return undefined;
+  const all = [...before, ...Array.from({ length: missing }, () => '0'), ...after];
+  if (!all.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return undefined;
+  return all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+}

@@ -1,0 +1,101 @@
+// The objects that make an import usable in one cluster: the ServiceImport, a Service without selector that gives it an address (its EndpointSlices
+// hold the endpoints of all clusters, so any kube-proxy balances over them), and these EndpointSlices with the labels of the MCS API.
+import type { KubernetesObject, Service, ServicePort } from '../api/core.ts';
+import {
+  MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
+  type ServiceImport,
+} from '../api/service-discovery.ts';
+import { joinName, MAX_LABEL_LENGTH } from '../model/names.ts';
+import { seenAddress, type PodPrefix } from '../model/pod-addresses.ts';
+import type { MergedExports } from './merge-exports.ts';
+
+/** What an import looks like from this cluster. */
+export interface ImportView {
+  /** ID of this cluster. */
+  readonly clusterId: string;
+  readonly merged: MergedExports;
+  /** Pod ranges of each member, as the others see them. */
+  readonly prefixes: ReadonlyMap<string, readonly PodPrefix[]>;
+  /** Members that no cable reaches now. */
+  readonly unreachable: ReadonlySet<string>;
+  /** Addresses that the import's Service was given; empty before. */
+  readonly ips: readonly string[];
+}
+
+/** What is to be there. */
+export interface ImportObjects {
+  readonly serviceImport: ServiceImport;
+  /** Missing for headless imports. */
+  readonly service: Service | undefined;
+  readonly slices: readonly EndpointSlice[];
+}
+
+/** Name of the Service that gives an import its address, in the import's namespace. */
+export function importServiceName(name: string): string {
+  return joinName([{ constant: 'isthmus-import' }, name], MAX_LABEL_LENGTH);
+}
+
+/** Everything of one import. */
+export function toImportObjects(view: ImportView): ImportObjects {
+  const { merged } = view;
+  return { serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged), slices: merged.contributors.flatMap((one) => toSlices(one, view)) };
+}
+
+function ownLabels(name: string) {
+  return { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER, [MCS_SERVICE_NAME_LABEL]: name };
+}
+
+function toServiceImport({ merged, ips }: ImportView): ServiceImport {
+  const { namespace, name, labels, annotations, settings } = merged;
+  return {
+    apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceImport',
+    metadata: { namespace, name, labels: { ...labels, ...ownLabels(name) }, annotations },
+    spec: { ...settings, ...(settings.type === 'ClusterSetIP' && ips.length > 0 && { ips }) },
+  };
+}
+
+function toService({ namespace, name, settings }: MergedExports): Service {
+  const { ports, type: _type, ...policies } = settings;
+  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: importServiceName(name), labels: ownLabels(name) }, spec: { type: 'ClusterIP', ports, ...policies } };
+}
+
+function toSlices(exported: ExportedService, view: ImportView): readonly EndpointSlice[] {
+  const { clusterID } = exported.spec;
+  const { namespace, name, settings } = view.merged;
+  const labels = {
+    ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
+    ...(settings.type === 'ClusterSetIP' && { [SERVICE_NAME_LABEL]: importServiceName(name) }),
+  };
+  return exported.spec.slices.flatMap((slice, index) => {
+    const endpoints = reachableEndpoints(exported, slice, view).map(({ address, hostname, ready }) => ({ addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }));
+    const ports = servedPorts(slice, settings.ports);
+    if (endpoints.length === 0 || (ports.length === 0 && settings.ports.length > 0)) return [];
+    const metadata = { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, String(index)], MAX_LABEL_LENGTH), labels };
+    return [{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: slice.addressType, ports, endpoints }];
+  });
+}
+
+/** Ports of endpoints are tied to those of the Service by their names. */
+function servedPorts({ ports }: ExportedSlice, served: readonly ServicePort[]): ExportedSlice['ports'] {
+  return ports.filter(({ name = '' }) => served.some((one) => (one.name ?? '') === name));
+}
+
+/**
+ * Endpoints with the addresses under which this cluster reaches them. An address that is in none of the ranges which its cluster announced is left
+ * out: a member may not point the others at what is not its own. Endpoints of a cluster that no cable reaches are not ready.
+ */
+export function reachableEndpoints({ spec }: ExportedService, { endpoints, addressType }: ExportedSlice, view: Pick<ImportView, 'clusterId' | 'prefixes' | 'unreachable'>): ExportedSlice['endpoints'] {
+  if (spec.clusterID === view.clusterId) return endpoints;
+  if (addressType !== 'IPv4') return [];
+  const prefixes = view.prefixes.get(spec.clusterID) ?? [];
+  const isReachable = !view.unreachable.has(spec.clusterID);
+  return endpoints.flatMap(({ address, hostname, ready }) => {
+    const seen = seenAddress(prefixes, address);
+    return seen === undefined ? [] : [{ address: seen, ready: ready && isReachable, ...(hostname !== undefined && { hostname }) }];
+  });
+}
+
+/** Whether an object was made by service discovery; what was not is never changed or deleted. */
+export function isImported(object: KubernetesObject): boolean {
+  return object.metadata.labels?.[MANAGED_BY_LABEL] === SERVICE_DISCOVERY_MANAGER;
+}
