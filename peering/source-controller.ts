@@ -29,6 +29,9 @@ interface SeenSource {
   readonly conditions: readonly Condition[];
 }
 
+/** What became of an identity, or that its source is there no more. */
+type Applied = IdentityOutcome | { readonly kind: 'gone' };
+
 interface Dependent {
   readonly type: ResourceType;
   readonly namespace: string | undefined;
@@ -73,23 +76,40 @@ class Sources {
   }
 
   async #establish(key: string, seen: SeenSource, signal: AbortSignal): Promise<void> {
-    const outcome = await this.#apply(key, seen.identity, signal).catch((error: unknown): IdentityOutcome => {
+    const outcome = await this.#apply(key, seen.identity, signal).catch((error: unknown): Applied => {
       if (error instanceof ApiError) return { kind: 'failed', error };
       throw error;
     });
+    if (outcome.kind === 'gone') return; // the watch brings its end, and what is left of it is removed then
     await this.#showStatus(seen, outcome, signal);
     if (outcome.kind === 'failed') throw outcome.error;
   }
 
-  async #apply(key: string, identity: SourceIdentity, signal: AbortSignal): Promise<IdentityOutcome> {
+  async #apply(key: string, identity: SourceIdentity, signal: AbortSignal): Promise<Applied> {
     const account = accountManifest(identity);
     if (account === undefined && identity.userName === undefined) return { kind: 'nobody' };
     const { client, installNamespace } = this.#options;
-    if (account !== undefined) await this.#ensureAccount(account, signal);
     const wanted = identityManifests(identity, installNamespace);
+    if (this.#lacksAny(account === undefined ? wanted : [account, ...wanted]) && !(await this.#isStillThere(identity, signal))) return { kind: 'gone' };
+    if (account !== undefined) await this.#ensureAccount(account, signal);
     for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
     await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
     return { kind: 'established' };
+  }
+
+  #lacksAny(objects: readonly KubernetesObject[]): boolean {
+    const present = new Set(this.#all().map(({ type, namespace, name }) => `${type.kind} ${namespace ?? ''}/${name}`));
+    return objects.some((object) => !present.has(idOf(object)));
+  }
+
+  /**
+   * Asked of the API server before anything is made: when a source is removed, the watch of what it owned may bring the end of that before the
+   * watch of sources brings its own, and what were made anew then would be left behind for a moment.
+   */
+  async #isStillThere({ namespace, name, uid }: SourceIdentity, signal: AbortSignal): Promise<boolean> {
+    const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
+    const live = await this.#options.client.get(type, { namespace, name }, signal).catch(unless(isNotFound));
+    return live !== undefined && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
   }
 
   /** An account that somebody else made is used, and stays theirs. */

@@ -20,7 +20,8 @@ const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
 /** What a source may write in a target; reading is RBAC's. Kinds that the source may not write at all do no harm here. */
 const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
-  { apiGroups: [''], apiVersions: ['*'], resources: ['pods'], operations: WRITES },
+  { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
+  { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
 ];
 
 /** The policy and its binding (`admissionregistration.k8s.io/v1`): creates, changes and deletes only of what is labelled as the source's own. */

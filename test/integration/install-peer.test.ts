@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { CLUSTER_SOURCES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_SOURCES, CONFIG_MAPS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/core.ts';
 import { ELECT_ANNOTATION, PARENT_CLUSTER_LABEL } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
@@ -20,16 +20,19 @@ import { ApiError } from '../../kubernetes/api-error.ts';
 import { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { readKubeconfig } from '../../kubernetes/kubeconfig.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { requestToken } from '../../kubernetes/service-account-token.ts';
 import { readClusterId } from '../../kubernetes/target-session.ts';
 import { Transport } from '../../kubernetes/transport.ts';
+import type { PolicyRule } from '../../model/rbac-objects.ts';
 import { installManifests } from '../../manifests/install.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME, webhookConfiguration } from '../../manifests/webhook-configuration.ts';
 import { createAuthority } from '../../process/certificate-authority.ts';
 import { accountManifest, identityManifests, sourceObject } from '../../peering/source-identity.ts';
-import { peeringIdentity, sourceAccount, sourceSideManifests, type Peering } from '../../peering/target-access.ts';
+import { peeringIdentity, sourceAccount, sourceName, sourceSideManifests, tokenKubeconfig, type Peering } from '../../peering/target-access.ts';
 import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import { documentedRights, rightsOfRules } from '../support/documented-rights.ts';
 
 const installNamespace = 'isthmus-system';
 const deadline = AbortSignal.timeout(300_000);
@@ -123,6 +126,17 @@ async function isAllowed(client: ClusterClient, access: Access, user?: string): 
     body: { apiVersion: 'authorization.k8s.io/v1', kind, spec: { resourceAttributes: access, ...(user !== undefined && { user }) } },
   });
   return answer.status.allowed;
+}
+
+/** All that an identity may do in a namespace, as `kubectl auth can-i --list` asks for it. */
+async function rightsIn(client: ClusterClient, namespace: string): Promise<readonly string[]> {
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
+  const { status } = await client.transport.call<{ status: { incomplete: boolean; resourceRules: readonly PolicyRule[]; nonResourceRules: readonly { verbs: readonly string[]; nonResourceURLs: readonly string[] }[] } }>({
+    method: 'POST', path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', body,
+  });
+  assert.equal(status.incomplete, false);
+  const addresses = status.nonResourceRules.map(({ verbs, nonResourceURLs }) => ({ verbs, resources: nonResourceURLs, apiGroups: [''] }));
+  return rightsOfRules([...status.resourceRules, ...addresses]);
 }
 
 async function asSource(secretNamespace: string): Promise<ClusterClient> {
@@ -278,10 +292,16 @@ describe('isthmus peer', () => {
 
 describe('the identity of a source that was peered with the whole target', () => {
   let client: ClusterClient;
+  /** An identity that nobody gave any rights. */
+  let plain: ClusterClient;
   before(async () => {
     client = await asSource(installNamespace);
+    const { connection } = target;
+    const { token } = await requestToken(target.client, { namespace: installNamespace, name: 'default', seconds: 3_600 }, deadline);
+    const text = tokenKubeconfig({ server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c', user: 'plain' });
+    plain = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test-plain'));
   });
-  after(() => client.transport.close());
+  after(() => Promise.all([client, plain].map((one) => one?.transport.close())));
 
   it('creates, reads and deletes chaperons and lists pods', async () => {
     const { spec } = podIn('default');
@@ -309,6 +329,40 @@ describe('the identity of a source that was peered with the whole target', () =>
       () => client.transport.call({ method: 'DELETE', path: '/apis/multicluster.admiralty.io/v1alpha1/namespaces/default/podchaperons' }),
     ]) await assert.rejects(call, isForbidden);
     await target.client.delete(POD_CHAPERONS, at);
+  });
+
+  it('may not write Secrets, ConfigMaps, Services and Ingresses that are not its own copies', async () => {
+    for (const type of [SECRETS, CONFIG_MAPS, SERVICES, INGRESSES] as readonly ResourceType[]) {
+      const port = { port: 80 };
+      const spec = type === SERVICES ? { spec: { ports: [port] } } : type === INGRESSES ? { spec: { defaultBackend: { service: { name: 's', port: { number: 80 } } } } } : {};
+      const object = (name: string, labels: object) => ({ metadata: { namespace: 'default', name, labels }, ...spec }) as KubernetesObject;
+      const own = { [PARENT_CLUSTER_LABEL]: await readClusterId(source.client, deadline) };
+      const others: readonly [string, object][] = [['of-nobody', {}], ['of-another-source', { [PARENT_CLUSTER_LABEL]: 'another-cluster' }]];
+      for (const [name, labels] of others) {
+        const at = { namespace: 'default', name };
+        await target.client.create(type, object(name, labels));
+        for (const call of [
+          () => client.patch(type, at, { patchType: 'merge', patch: { metadata: { labels: own } } }),
+          () => client.delete(type, at),
+          () => client.create(type, object(`${name}-2`, labels)),
+        ]) await assert.rejects(call, isForbidden, `${type.kind} ${name}`);
+        await target.client.delete(type, at);
+      }
+      await client.create(type, object('own', own));
+      await client.delete(type, { namespace: 'default', name: 'own' });
+    }
+  });
+
+  it('may do what docs/joining.md lists, and nothing else', async () => {
+    const { inNamespaces, inTarget } = documentedRights();
+    const name = sourceName(await peeringOf());
+    const own = inTarget.map((right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${name}`));
+    const everybody = new Set(await rightsIn(plain, installNamespace));
+    const rights = await rightsIn(client, installNamespace);
+    assert.ok([...everybody].every((right) => rights.includes(right)));
+    assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...inNamespaces, ...own].toSorted());
+    const elsewhere = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
+    assert.deepEqual(elsewhere, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted());
   });
 
   it('learns which cluster it talks to', async () => {

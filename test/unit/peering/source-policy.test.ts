@@ -21,9 +21,9 @@ describe('sourcePolicy', () => {
     assert.deepEqual(policy.spec.matchConditions.map(({ expression }) => expression), ['request.userInfo.username in ["system:serviceaccount:ns:source"]']);
   });
 
-  it('guards every write to chaperons and pods', () => {
+  it('guards every write to what a source may write', () => {
     const guarded = policy.spec.matchConstraints.resourceRules.map(({ resources, operations }) => `${operations.join()} ${resources.join()}`);
-    assert.deepEqual(guarded, ['CREATE,UPDATE,DELETE podchaperons', 'CREATE,UPDATE,DELETE pods']);
+    assert.deepEqual(guarded, ['podchaperons', 'pods,configmaps,secrets,services', 'ingresses'].map((resources) => `CREATE,UPDATE,DELETE ${resources}`));
   });
 
   it('asks for the identity of the source before and after', () => {

@@ -1,0 +1,36 @@
+// The rights of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be compared.
+import { readFileSync } from 'node:fs';
+import type { PolicyRule } from '../../model/rbac-objects.ts';
+
+/** Both tables of the page as `verb group/resource[=name]`, sorted. */
+export interface DocumentedRights {
+  /** Where pods may go. */
+  readonly inNamespaces: readonly string[];
+  /** Beside that, with SOURCE and ACCOUNT for the names of one source. */
+  readonly inTarget: readonly string[];
+}
+
+/** Reads the page. */
+export function documentedRights(): DocumentedRights {
+  const page = readFileSync(new URL('../../../docs/joining.md', import.meta.url), 'utf8');
+  const tables = page.split('| Resource | Group | Verbs | Only |').slice(1).map((text) => rightsOf(text.split('\n\n')[0] ?? ''));
+  const [inNamespaces, inTarget, ...more] = tables;
+  if (inNamespaces === undefined || inTarget === undefined || more.length > 0) throw new Error('docs/joining.md must have two tables of rights');
+  return { inNamespaces, inTarget };
+}
+
+function rightsOf(table: string): readonly string[] {
+  const rows = table.split('\n').map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim())).filter((cells) => cells.length === 4 && !cells[0]?.startsWith('---'));
+  return rows.flatMap(([resource = '', group = '', verbs = '', name = '']) => verbs.split(' ').map((verb) => right(verb, group, resource, name))).toSorted();
+}
+
+/** All that rules allow, in the form of the page; without doubles. */
+export function rightsOfRules(rules: readonly PolicyRule[]): readonly string[] {
+  const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [''] }) =>
+    apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.flatMap((verb) => (resourceNames.length === 0 ? [''] : resourceNames).map((name) => right(verb, group, resource, name))))));
+  return [...new Set(all)].toSorted();
+}
+
+function right(verb: string, group: string, resource: string, name: string): string {
+  return `${verb} ${group === '' ? '' : `${group}/`}${resource}${name === '' ? '' : `=${name}`}`;
+}

@@ -1,0 +1,22 @@
+// What docs/joining.md says of a source's rights is what the roles give; an integration test holds the same against a real API server.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { clusterRoles } from '../../../manifests/rbac.ts';
+import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../../model/component-accounts.ts';
+import type { RoleObject } from '../../../model/rbac-objects.ts';
+import { identityManifests } from '../../../peering/source-identity.ts';
+import { documentedRights, rightsOfRules } from '../../support/documented-rights.ts';
+
+const rulesOf = (name: string) => clusterRoles().find(({ metadata }) => metadata.name === name)?.rules ?? [];
+const isRole = (object: { readonly kind?: string }): object is RoleObject => object.kind === 'Role' || object.kind === 'ClusterRole';
+
+describe('the page about joining', () => {
+  const { inNamespaces, inTarget } = documentedRights();
+
+  it('lists what a source may do where its pods go', () => assert.deepEqual(inNamespaces, rightsOfRules(rulesOf(SOURCE_ROLE))));
+
+  it('lists what else it may do in the target', () => {
+    const own = identityManifests({ name: 'SOURCE', account: { namespace: 'n', name: 'ACCOUNT' }, clusterId: 'c' }, 'n').filter(isRole).flatMap(({ rules }) => rules);
+    assert.deepEqual(inTarget, rightsOfRules([...rulesOf(CLUSTER_SUMMARY_VIEWER_ROLE), ...own]));
+  });
+});
