@@ -31,7 +31,8 @@ async function check(flags: ClusterFlags): Promise<void> {
   console.log('Nothing keeps Isthmus from being uninstalled.');
 }
 
-async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
+/** Asks the cluster; throws what the calls throw. */
+export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
   const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
   const [chaperons, targets, clusterTargets] = await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
   return { proxies, chaperons: chaperons ?? [], targets: [...(targets ?? []), ...(clusterTargets ?? [])] };

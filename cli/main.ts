@@ -10,6 +10,7 @@ import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { approveCommand } from './approve.ts';
 import { checkUninstallCommand } from './check-uninstall.ts';
 import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
+import { bundleCommand } from './bundle.ts';
 import { brokerCommand } from './broker.ts';
 import { gatewayCommand } from './gateway.ts';
 import { explainCommand } from './explain.ts';
@@ -21,6 +22,7 @@ import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
+import { uninstallCommand } from './uninstall.ts';
 import { unpeerCommand } from './unpeer.ts';
 
 function program(): Command {
@@ -29,6 +31,7 @@ function program(): Command {
     .option('--debug', 'show where an error came from')
     .addCommand(installCommand())
     .addCommand(checkUninstallCommand())
+    .addCommand(uninstallCommand())
     .addCommand(runCommand())
     .addCommand(peerCommand())
     .addCommand(inviteCommand())
@@ -42,6 +45,7 @@ function program(): Command {
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())
+    .addCommand(bundleCommand())
     .addCommand(gatewayCommand())
     .addCommand(brokerCommand())
     .addCommand(sandboxCommand({ startIsthmus }))

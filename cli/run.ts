@@ -24,9 +24,11 @@ import { collectProcessMetrics } from '../process/metrics.ts';
 import { startPeering } from '../peering/main.ts';
 import { startScheduler } from '../scheduler/main.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
-import { parseWeights, type ScoreWeights } from '../scheduler/score-weights.ts';
+import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
 import { campaign } from './leadership.ts';
+import { installFirst, joinTargets } from './run-first.ts';
+import { parseGateways, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
@@ -63,6 +65,9 @@ interface RunOptions extends CertificateFlags {
   readonly zone?: string;
   readonly decisionLog?: string;
   readonly gateway?: readonly URL[];
+  readonly install?: boolean;
+  readonly webhookUrl?: string;
+  readonly join?: readonly string[];
 }
 
 /** The command `run`. */
@@ -72,6 +77,9 @@ export function runCommand(): Command {
     .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option('--install', 'first do what "isthmus install" does; needs the rights of an administrator')
+    .option('--webhook-url <url>', 'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster')
+    .option('--join <tokens...>', 'then use up these tokens of "isthmus invite"; those of targets that are joined already are passed over')
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
     .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways)
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
@@ -103,7 +111,9 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
   const shutdown = new Shutdown();
   shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
   try {
+    if (options.install === true) await installFirst(cluster.client, options, logger, signal);
     await start(options, { cluster, logger, shutdown, onLost: (error) => ending.abort(error) }, signal);
+    await joinTargets({ ...options, client: cluster.client, tokens: options.join ?? [] }, logger, signal);
     await aborted(signal);
     logger.info({ reason: String(signal.reason) }, 'stopping');
   } catch (error) {
@@ -255,12 +265,6 @@ function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulingOpti
   return { ...(scoreWeights && { weights: scoreWeights }), location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) } };
 }
 
-function parseScoreWeights(text: string): Partial<ScoreWeights> {
-  const parsed = parseWeights(text);
-  if (parsed.kind === 'invalid') throw new AppError('BadInput', `--score-weights: ${parsed.message}.`);
-  return parsed.weights;
-}
-
 function userAgentOf(components: readonly Component[]): string {
   return userAgent(components.length === 1 ? String(components[0]) : 'run');
 }
@@ -272,27 +276,4 @@ function parseComponents(text: string): readonly Component[] {
     if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
     return component;
   });
-}
-
-/** Throws AppError `BadInput`. */
-export function parseGateways(text: string): readonly URL[] {
-  return text.split(',').map((one) => {
-    const url = URL.canParse(one.trim()) ? new URL(one.trim()) : undefined;
-    if (url?.protocol === 'http:' && url.pathname === '/' && url.username === '') return url;
-    throw new AppError('BadInput', `--gateway takes http://HOST:PORT, comma separated, not "${one}".`);
-  });
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds;
-  throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
-}
-
-function parsePort(option: string): (text: string) => number {
-  return (text) => {
-    const port = Number(text);
-    if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-    throw new AppError('BadInput', `${option} takes a number from 0 to 65535, not "${text}".`);
-  };
 }

@@ -7,7 +7,7 @@ import { throughGateway } from '../../../cli/gateway.ts';
 import { checkGateway, checkLines } from '../../../cli/gateway-checks.ts';
 import { allowedServices } from '../../../cli/gateway-run.ts';
 import { connectionsTable, endpointsTable, gatewaysTable } from '../../../cli/gateway-table.ts';
-import { parseGateways } from '../../../cli/run.ts';
+import { parseGateways } from '../../../cli/run-flags.ts';
 import type { ParsedCredentials } from '../../../gateway/gateway-secret.ts';
 import type { ClusterConnection } from '../../../kubernetes/kubeconfig.ts';
 

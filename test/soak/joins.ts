@@ -1,0 +1,146 @@
+// `npm run test:joins [rounds] [seed]`: from two bare clusters to the first remote pod both ways, timed; then joined and left again and again,
+// commands and processes killed at random moments, until both sides have exactly the objects that they had before. Prints a table; fails
+// when a way takes more than four commands or 30 s, or when an object is left or missing.
+import assert from 'node:assert/strict';
+import { mkdtemp, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CONFIG_MAPS, INVITATIONS, JOIN_REQUESTS, LEASES, NAMESPACES, NODES, POD_CHAPERONS, PODS,
+  ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
+} from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
+import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import { isthmus, RunningCommand } from '../support/command-line.ts';
+import { firstPodByPeer, firstPodByToken } from '../support/first-pod.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+
+const rounds = Number(process.argv[2] ?? 20);
+const seed = Number(process.argv[3] ?? 20261121);
+const random = seededRandom(seed);
+const signal = untilStopped();
+const NAME = 'joined';
+/** A command that is not killed takes about this long, in ms; kills are spread over it and a little more. */
+const TYPICAL_MS = 3_000;
+const MAX_COMMANDS = 4;
+const MAX_SECONDS = 30;
+const TYPES: readonly ResourceType[] = [
+  CLUSTER_SOURCES, SOURCES, CLUSTER_TARGETS, TARGETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS, SECRETS, CONFIG_MAPS, NAMESPACES, NODES, LEASES, CLUSTER_SUMMARIES, POD_CHAPERONS, PODS, INVITATIONS, JOIN_REQUESTS,
+];
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const dir = await mkdtemp(join(tmpdir(), 'isthmus-joins-'));
+try {
+  await firstPods();
+  await joinAndLeave();
+} finally {
+  await rmdir(dir);
+}
+
+async function firstPods(): Promise<void> {
+  for (const [way, firstPod] of [['peer', firstPodByPeer], ['invite and join', firstPodByToken]] as const) {
+    const sandbox = await startSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+    const [source, target] = sandbox.clusters;
+    try {
+      const first = await firstPod({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
+      await first.stop();
+      print(`${way}: ${first.commands.length} commands, ${first.seconds.toFixed(1)} s`);
+      assert.ok(first.commands.length <= MAX_COMMANDS && first.seconds <= MAX_SECONDS, `${way} takes too much`);
+    } finally {
+      await sandbox.stop();
+    }
+  }
+}
+
+async function joinAndLeave(): Promise<void> {
+  const sandbox = await startSandbox({ dir: join(dir, 'joined'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+  const world = await startIsthmus(sandbox, signal);
+  const opened = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })));
+  const [source, target] = opened;
+  const [sourceFile = '', targetFile = ''] = sandbox.clusters.map(({ kubeconfigPath }) => kubeconfigPath);
+
+  /** What there is, without what comes and goes by itself: leases of others, and roots that a control plane makes late. */
+  const all = async (): Promise<readonly string[]> => {
+    const lists = [source!, target!].flatMap(({ client }, side) => TYPES.map(async (type) =>
+      (await client.list(type, {}, signal)).map(({ metadata }) => `${side === 0 ? 'source' : 'target'} ${type.kind} ${metadata.namespace ?? ''}/${metadata.name}`)));
+    return (await Promise.all(lists)).flat().filter((one) => !/ (kube-[a-z-]+\/(?!admiralty)|\/system:)/.test(one)).toSorted();
+  };
+  const untilEqual = async (before: readonly string[]): Promise<number> => {
+    const startedAt = performance.now();
+    let now: readonly string[] = [];
+    const isEqual = await lookFor(async () => ((now = await all()).join() === before.join() ? true : undefined), { forMs: 120_000, everyMs: 200 }, signal);
+    assert.ok(isEqual, `left: ${now.filter((one) => !before.includes(one)).join(', ')}; missing: ${before.filter((one) => !now.includes(one)).join(', ')}`);
+    return performance.now() - startedAt;
+  };
+  const killed = async (...args: readonly string[]): Promise<number> => {
+    const command = new RunningCommand(...args);
+    const ms = Math.floor(random() * TYPICAL_MS * 1.3);
+    await sleep(ms, undefined, { signal });
+    await command.stop('SIGKILL');
+    return ms;
+  };
+  /** One of the two `isthmus run`, or none; it comes back as a Deployment would bring it back. */
+  const killProcess = async (): Promise<string> => {
+    const victim = [undefined, 'source', 'target-1'][Math.floor(random() * 3)];
+    if (victim === undefined) return '';
+    await sleep(random() * TYPICAL_MS, undefined, { signal });
+    await world.processes.get(victim)?.kill();
+    await world.restart(victim);
+    return victim;
+  };
+  const leave = ['unpeer', NAME, '--kubeconfig', sourceFile];
+
+  try {
+    const left = await isthmus('unpeer', 'target-1', '--kubeconfig', sourceFile);
+    assert.equal(left.code, 0, left.stderr);
+    await invite(targetFile); // makes the key that all invitations share
+    await forgetInvitations();
+    await sleep(5_000, undefined, { signal });
+    const before = await all();
+    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after ms | process killed | objects then | leaving killed after ms | left by | s until as before |\n|---|---|---|---|---|---|---|---|`);
+    for (let round = 1; round <= rounds; round += 1) {
+      const way = round % 2 === 1 ? 'peer' : 'token';
+      const joining = way === 'peer'
+        ? ['peer', '--source-kubeconfig', sourceFile, '--target-kubeconfig', targetFile, '--name', NAME]
+        : ['join', await invite(targetFile), '--kubeconfig', sourceFile];
+      const [joinedMs, victim] = await Promise.all([killed(...joining), killProcess()]);
+      const objects = (await all()).length;
+      const leftMs = await killed(...leave);
+      const by = await untilLeft(leave, targetFile);
+      await forgetInvitations();
+      const ms = await untilEqual(before);
+      print(`| ${round} | ${way} | ${joinedMs} | ${victim} | ${objects} | ${leftMs} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
+    }
+    print(`${rounds} rounds, ${before.length} objects before and after`);
+  } finally {
+    await Promise.all(opened.map(({ client }) => client.transport.close()));
+    await world.stop();
+    await sandbox.stop();
+  }
+
+  /** What remains of invitations goes by itself ten minutes after their end; here an administrator does not wait for that. */
+  async function forgetInvitations(): Promise<void> {
+    for (const { metadata } of await target!.client.list(INVITATIONS, {}, signal)) {
+      await target!.client.delete(INVITATIONS, { namespace: metadata.namespace, name: metadata.name ?? '' }, {}, signal);
+    }
+  }
+}
+
+async function invite(targetFile: string): Promise<string> {
+  const { stdout, stderr, code } = await isthmus('invite', '--kubeconfig', targetFile, '--name', NAME);
+  assert.equal(code, 0, stderr);
+  return stdout.trim();
+}
+
+/** First as a source can by itself; where joining was broken off before it had anything, the target's administrator helps. */
+async function untilLeft(leave: readonly string[], targetFile: string): Promise<string> {
+  const alone = await isthmus(...leave);
+  const helped = await isthmus(...leave, '--target-kubeconfig', targetFile);
+  assert.equal(helped.code, 0, helped.stderr);
+  return alone.code === 0 ? 'source' : 'administrator';
+}

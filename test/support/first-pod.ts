@@ -1,0 +1,133 @@
+// From two bare clusters to the first Running remote pod, by the commands that users type. Each is counted; what kubectl would do counts as one.
+import assert from 'node:assert/strict';
+import type { Pod } from '../../api/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION } from '../../api/keys.ts';
+import { NAMESPACES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
+import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { openCluster, userAgent } from '../../kubernetes/open-cluster.ts';
+import { freePorts } from '../../sandbox/free-ports.ts';
+import { isthmus, RunningCommand, type Ended } from './command-line.ts';
+
+/** Kubeconfigs of two clusters with nothing of ours in them. */
+export interface BareClusters {
+  readonly source: string;
+  readonly target: string;
+  /** Name for the pod, in namespace `default`, which both have. */
+  readonly name: string;
+}
+
+/** How it went, with the processes that go on. */
+export interface FirstPod {
+  /** The commands, one after the other. */
+  readonly commands: readonly string[];
+  readonly seconds: number;
+  /** Stops what was started. */
+  stop(): Promise<void>;
+}
+
+/** Counts what is typed. */
+class Session {
+  readonly commands: string[] = [];
+  readonly running: RunningCommand[] = [];
+  readonly #startedAt = performance.now();
+
+  async run(...args: readonly string[]): Promise<Ended> {
+    this.#note(args);
+    const ended = await isthmus(...args);
+    assert.equal(ended.code, 0, `${args[0]}: ${ended.stderr}`);
+    return ended;
+  }
+
+  async start(until: RegExp, ...args: readonly string[]): Promise<void> {
+    this.#note(args);
+    const command = new RunningCommand(...args);
+    this.running.push(command);
+    await command.line(until);
+  }
+
+  async apply(client: ClusterClient, name: string): Promise<void> {
+    this.commands.push('kubectl apply -f pod.yaml');
+    const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
+    await client.apply(NAMESPACES, { metadata: { name: 'default', labels } }, 'kubectl');
+    await client.apply(PODS, podOf(name), 'kubectl');
+  }
+
+  end(): FirstPod {
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    return { commands: this.commands, seconds, stop: async () => void (await Promise.all(this.running.map((command) => command.stop()))) };
+  }
+
+  #note(args: readonly string[]): void {
+    this.commands.push(['isthmus', ...args].join(' '));
+  }
+}
+
+function podOf(name: string): Pod {
+  return { metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+}
+
+/** The one that serves the webhook; targets run the rest. */
+async function sourceFlags(kubeconfig: string): Promise<readonly string[]> {
+  const [port = 0] = await freePorts(1);
+  return ['run', '--install', '--kubeconfig', kubeconfig, '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(port), '--webhook-url', `https://127.0.0.1:${port}`];
+}
+
+const targetFlags = (kubeconfig: string): readonly string[] => ['run', '--install', '--kubeconfig', kubeconfig, '--components', 'delegate-controller,peering'];
+const RUNNING = /"msg":"running"/;
+
+/** Both kubeconfigs on one machine. */
+export function firstPodByPeer(clusters: BareClusters, signal: AbortSignal): Promise<FirstPod> {
+  return firstPod(clusters, signal, async (session) => {
+    const { source, target } = clusters;
+    await Promise.all([session.start(RUNNING, ...targetFlags(target)), sourceFlags(source).then((flags) => session.start(RUNNING, ...flags))]);
+    await session.run('peer', '--source-kubeconfig', source, '--target-kubeconfig', target, '--name', 'first-target');
+  });
+}
+
+/** Two administrators, who hand over a token. */
+export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Promise<FirstPod> {
+  return firstPod(clusters, signal, async (session) => {
+    const { source, target } = clusters;
+    await session.start(RUNNING, ...targetFlags(target));
+    const { stdout } = await session.run('invite', '--kubeconfig', target, '--name', 'first-target');
+    await session.start(/first-target is Ready/, ...(await sourceFlags(source)), '--join', stdout.trim());
+  });
+}
+
+async function firstPod({ source, target, name }: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>): Promise<FirstPod> {
+  const session = new Session();
+  const [inSource, inTarget] = await Promise.all([source, target].map((kubeconfigPath) => openCluster({ kubeconfigPath, userAgent: userAgent('test') })));
+  try {
+    await join(session);
+    await session.apply(inSource!.client, name);
+    await untilRunning(inSource!.client, name, signal);
+    const ended = session.end();
+    const [delegate, ...others] = await podsIn(inTarget!.client, name, signal);
+    assert.ok(delegate !== undefined && others.length === 0 && delegate.status?.phase === 'Running', 'it runs in the target');
+    return ended;
+  } catch (error) {
+    const logs = session.running.map(({ lines }) => lines.slice(-30).join('\n')).join('\n---\n');
+    await session.end().stop();
+    throw new Error(`${String(error)}\n${logs}`, { cause: error });
+  } finally {
+    await Promise.all([inSource!.client.transport.close(), inTarget!.client.transport.close()]);
+  }
+}
+
+async function untilRunning(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
+  const type: ResourceType<Pod> = PODS;
+  const look = async () => {
+    const pod = await client.get(type, { namespace: 'default', name }, signal);
+    return pod.status?.phase === 'Running' && pod.metadata.annotations?.[TARGET_ANNOTATION] !== undefined ? true : undefined;
+  };
+  assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 50 }, signal), 'the pod does not run');
+}
+
+async function podsIn(client: ClusterClient, name: string, signal: AbortSignal): Promise<readonly Pod[]> {
+  const look = async () => {
+    const pods = (await client.list(PODS, { namespace: 'default' }, signal)).filter(({ metadata }) => metadata.name?.startsWith(`${name}-`));
+    return pods.length > 0 ? pods : undefined;
+  };
+  return (await lookFor(look, { forMs: 5_000, everyMs: 50 }, signal)) ?? [];
+}
