@@ -12,6 +12,7 @@ import { COLD_SYNC } from './cold-sync.ts';
 import { topFunctions, topModules, type CpuProfile, type SelfTime } from './cpu-profile.ts';
 import { DECISION } from './decision.ts';
 import { FIRST_CHOICE } from './first-choice.ts';
+import { FOOTPRINT } from './footprint.ts';
 import { GATEWAY } from './gateway.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
@@ -24,7 +25,7 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, LATENCY, BY_TARGETS];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, LATENCY, FOOTPRINT, BY_TARGETS];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];

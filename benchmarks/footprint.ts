@@ -1,0 +1,83 @@
+// PM: what all components of a source cost in one process (`isthmus run`): resident memory at rest, after a burst of 1,000 pods and after
+// their clean-up, and the processor time of all our processes per pod. Admiralty's own figures stand beside them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../process/errors.ts';
+import type { Benchmark, BenchmarkContext, Goal, Measurement } from './benchmark.ts';
+import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
+import { readCpuMs } from './process-cpu.ts';
+import { readResidentMiB } from './process-memory.ts';
+import { spreadOf } from './statistics.ts';
+
+const PODS = 1_000;
+/** Connections of the start are closed and garbage of the start is collected by then, in ms. */
+const REST_MS = 20_000;
+/** Admiralty 0.17 on the same machine: its three processes of a source in MiB, and all seven of two targets in ms of CPU a pod. */
+const ADMIRALTY = { idle: 175, after: 333, cpu: 95 };
+/** A run takes two minutes: it is measured this often at most. */
+const MOST_RUNS = 3;
+
+/** PM. */
+export const FOOTPRINT: Benchmark = {
+  id: 'PM',
+  title: `memory of all components of a source in one process, and CPU per pod, burst of ${PODS}; the reference is Admiralty, measured by itself`,
+  async run(context, signal) {
+    const runs: Footprint[] = [];
+    for (let run = 1; run <= Math.min(context.runs, MOST_RUNS); run += 1) {
+      runs.push(await withIsthmusUnderLoad({ targets: 2, audit: false }, context, (under, either) => measure(under, context, either), signal));
+    }
+    return toMeasurements(runs);
+  },
+};
+
+/** Memory in MiB, CPU in ms a pod. */
+interface Footprint {
+  readonly idle: number;
+  readonly after: number;
+  readonly cleared: number;
+  readonly cpu: number;
+  readonly sourceCpu: number;
+  readonly idleCpu: number;
+}
+
+async function measure(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Footprint> {
+  const ours = new Map([...under.processes].filter(([name]) => name.startsWith('isthmus/')));
+  const source = ours.get('isthmus/source');
+  if (source === undefined) throw new AppError('NotFound', 'Isthmus does not run in the source.');
+  const resting = await readCpuMs(ours);
+  await sleep(REST_MS, undefined, { signal });
+  const idle = await readResidentMiB(source);
+  const before = await readCpuMs(ours);
+  await under.elected.burst(PODS, signal);
+  const done = await readCpuMs(ours);
+  const after = await readResidentMiB(source);
+  await under.elected.clear(signal);
+  await sleep(REST_MS, undefined, { signal });
+  const cleared = await readResidentMiB(source);
+  const spent = (from: ReadonlyMap<string, number>, to: ReadonlyMap<string, number>, name: string): number => (to.get(name) ?? 0) - (from.get(name) ?? 0);
+  const all = [...ours.keys()];
+  const footprint = {
+    idle, after, cleared,
+    cpu: all.reduce((sum, name) => sum + spent(before, done, name), 0) / PODS,
+    sourceCpu: spent(before, done, 'isthmus/source') / PODS,
+    idleCpu: spent(resting, before, 'isthmus/source') / (REST_MS / 1_000),
+  };
+  onProgress(`PM: ${JSON.stringify(footprint)}`);
+  return footprint;
+}
+
+function toMeasurements(runs: readonly Footprint[]): readonly Measurement[] {
+  const row = (variant: keyof Footprint, title: string, unit: string, more: { readonly reference?: number; readonly atMost?: number } = {}): Measurement => {
+    const { reference, atMost } = more;
+    const goal: Goal | undefined = atMost === undefined ? undefined : { figure: 'ours', atMost };
+    const ours = spreadOf(runs.map((run) => run[variant]));
+    return { variant, title, unit, ours, ...(reference !== undefined && { reference: spreadOf([reference]) }), ...(goal && { goal }) };
+  };
+  return [
+    row('idle', 'resident memory of the source\'s process, at rest', 'MiB', { reference: ADMIRALTY.idle, atMost: 150 }),
+    row('after', `the same while ${PODS} pods run`, 'MiB', { reference: ADMIRALTY.after, atMost: 200 }),
+    row('cleared', `the same ${REST_MS / 1_000} s after all of them are gone`, 'MiB'),
+    row('cpu', 'CPU of all our processes (source and two targets) per pod to Running', 'ms', { reference: ADMIRALTY.cpu, atMost: 15 }),
+    row('sourceCpu', 'CPU of the source\'s process of these', 'ms'),
+    row('idleCpu', 'CPU of the source\'s process at rest, per second', 'ms'),
+  ];
+}
