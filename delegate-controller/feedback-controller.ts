@@ -10,6 +10,7 @@ import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-chan
 import { delegateName } from '../model/names.ts';
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
+import { isLater } from '../model/resource-version.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
@@ -51,7 +52,7 @@ class Feedback {
   readonly #options: FeedbackOptions;
   /** Targets where a chaperon of the pod of this key has been seen. */
   readonly #seenIn = new Map<string, Set<string>>();
-  /** By UID of the proxy: the last status that its API server did not keep as it was sent. */
+  /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
   readonly #mirrored = new Map<string, Mirrored>();
 
   constructor(options: FeedbackOptions) {
@@ -65,7 +66,7 @@ class Feedback {
       for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
     };
     proxies.onChange((key, before, after) => {
-      if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
+      this.#forgetMirrored(before, after);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
     targets.listen({
@@ -75,6 +76,12 @@ class Feedback {
       },
       removed: enqueueBound,
     });
+  }
+
+  #forgetMirrored(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
+    if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
+    const mirrored = after && this.#mirrored.get(after.uid);
+    if (mirrored !== undefined && mirrored.kept === mirrored.sent && !isLater(mirrored.version, after?.resourceVersion ?? '')) this.#mirrored.delete(after?.uid ?? '');
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
@@ -136,8 +143,7 @@ class Feedback {
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
       const kept = digestOf(mirroredStatus(written?.status ?? {}));
-      if (kept === digest) this.#mirrored.delete(uid);
-      else this.#mirrored.set(uid, { sent: digest, kept });
+      this.#mirrored.set(uid, { sent: digest, kept, version: written?.metadata.resourceVersion ?? '' });
     } catch (error) {
       ignoreStale(error);
     }

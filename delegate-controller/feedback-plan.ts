@@ -11,6 +11,7 @@ import { isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../model
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions } from '../model/pod-status.ts';
+import { isLater } from '../model/resource-version.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../model/proxy-pod.ts';
 
 /** What the cache of the target that the proxy is bound to holds. */
@@ -37,10 +38,14 @@ export type FeedbackStep =
   /** Write in the source, once a live read has confirmed that the chaperon is gone, going, or has lost its delegate. */
   | { readonly kind: 'confirm-lost'; readonly plan: Plan };
 
-/** A status that was written: an API server that is older than the target's drops fields that it does not know. Digests. */
+/** A status that was written. */
 export interface Mirrored {
+  /** Its digest. */
   readonly sent: string;
+  /** Digest of what its API server made of it: one that is older than the target's drops fields that it does not know. */
   readonly kept: string;
+  /** Version of the proxy that the write made: until the cache has it, the cache says nothing about this write. */
+  readonly version: string;
 }
 
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
@@ -129,6 +134,7 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), ownConditions);
   if (saysNothingYet(status)) return { kind: 'settled' };
   const digest = digestOf(status);
+  if (isAwaited(proxy, digest, mirrored)) return { kind: 'settled' };
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
   if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'settled' };
   // Conditions are written as a list, and an annotation over what was not there: what the source has set meanwhile must not be lost.
@@ -140,6 +146,11 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
 /** The bind has said PodScheduled already; before containers exist there is nothing to add. */
 function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
   return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
+}
+
+/** Whether the cache is still to bring the version that this very status has made. It comes, and the pod is looked at again. */
+function isAwaited({ resourceVersion }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
+  return digest === mirrored?.sent && isLater(mirrored.version, resourceVersion);
 }
 
 function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
 import type { ResourceType } from '../api/resource-types.ts';
 import type { FieldsOf } from '../model/fields.ts';
+import { isLater } from '../model/resource-version.ts';
 import { messageOf } from '../process/errors.ts';
 import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
@@ -245,9 +246,4 @@ function deliver<T extends KubernetesObject>(event: WatchEvent<T>, from: string,
   else if (event.type === 'DELETED') sink.deleted(event.object, version);
   else sink.changed(event.object, version);
   return version;
-}
-
-/** Compares versions of one collection: decimal numbers without leading zeros that only grow (KEP-5504). */
-function isLater(version: string, than: string): boolean {
-  return version.length === than.length ? version > than : version.length > than.length;
 }

@@ -127,10 +127,31 @@ describe('a source that is older than the target', () => {
     const step = planFeedback(before, target);
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
     assert.equal(step.kind, 'mirror');
-    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest };
+    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest, version: before.resourceVersion };
     assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'settled' });
     assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
     assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');
+  });
+});
+
+describe('a status that was just written', () => {
+  const runs = known([], [inPhase('Running')]);
+  const before = aBoundProxy(withMetadata({ resourceVersion: '99' }));
+  const step = planFeedback(before, runs);
+  const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101' };
+
+  it('is not written again while the cache has not seen the write', () => {
+    assert.equal(step.kind, 'mirror');
+    assert.deepEqual(planFeedback(before, runs, mirrored), { kind: 'settled' });
+    assert.deepEqual(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'settled' });
+  });
+
+  it('does not keep a newer one waiting', () => {
+    assert.equal(planFeedback(before, known([], [inPhase('Failed')]), mirrored).kind, 'mirror');
+  });
+
+  it('is written again when somebody has changed it since', () => {
+    assert.equal(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '102' })), runs, mirrored).kind, 'mirror');
   });
 });
 
