@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { allOf, type Fence } from '../kubernetes/fence.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
+import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease-record.ts';
 import { AppError } from '../process/errors.ts';
 import { ownIncarnation } from '../process/incarnation.ts';
 
@@ -12,6 +13,7 @@ export interface Campaign {
   readonly namespace: string;
   /** Components that act in one replica only. */
   readonly components: readonly string[];
+  readonly timings: LeaseTimings;
   readonly logger: Logger;
   /** Another replica took over: this process must end, to begin as a standby. */
   readonly onLost: (error: AppError) => void;
@@ -33,25 +35,41 @@ export function leaseName(component: string): string {
 }
 
 /**
- * Campaigns for the leases one after another, always in the same order: so two replicas with several components each cannot
- * both wait for what the other has.
+ * Peering needs no Lease of its own beside other components, which costs a target a request every six seconds: what it writes are server-side
+ * applies and writes that name the version they were decided on, so that two of it do no harm.
  */
-export function campaign({ client, namespace, components, logger, onLost }: Campaign): Leadership {
+export function leasedComponents(acting: readonly string[]): readonly string[] {
+  const others = acting.filter((component) => component !== 'peering');
+  return others.length === 0 ? acting : others;
+}
+
+/**
+ * How fast a standby takes over. A cluster that is only a target has its leases renewed seldom, for that is most of what an idle target is
+ * asked for (P10); nothing but new pods of its sources waits for a new leader there.
+ */
+export function leaseTimings(acting: readonly string[], takesPods: boolean): LeaseTimings {
+  const isOnlyTarget = takesPods && acting.every((component) => component === 'delegate-controller' || component === 'peering');
+  return isOnlyTarget ? LEASE_TIMINGS : QUICK_LEASE_TIMINGS;
+}
+
+/**
+ * Campaigns for the leases, to be won one after another and always in the same order: so two replicas with several components each cannot
+ * both wait for what the other has. All are watched from the start: of a dead leader's leases none runs out later than the first.
+ */
+export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
   const stopped = new AbortController();
   const identity = ownIncarnation();
-  const elections = components.toSorted().map((component) => new LeaderElection({ client, namespace, name: leaseName(component), identity, logger }));
-  const runs: Promise<void>[] = [];
-  const lead = async (election: LeaderElection): Promise<void> =>
-    new Promise((resolve) => {
-      election.listen({ leading: resolve, lostTo: (holder) => onLost(lost(election, holder)) });
-      runs.push(election.run(stopped.signal));
-    });
-  const leadAll = async () => {
-    for (const election of elections) await lead(election);
-  };
+  const elections: LeaderElection[] = [];
+  for (const component of components.toSorted()) {
+    elections.push(new LeaderElection({ client, namespace, name: leaseName(component), identity, timings, after: elections.at(-1), logger }));
+  }
+  const leading = elections.map((election) => new Promise<void>((resolve) => {
+    election.listen({ leading: resolve, lostTo: (holder) => onLost(lost(election, holder)) });
+  }));
+  const runs = elections.map((election) => election.run(stopped.signal));
   return {
     fence: allOf(elections),
-    leading: leadAll(),
+    leading: Promise.all(leading).then(() => undefined),
     stop: async () => {
       stopped.abort();
       await Promise.all(runs);

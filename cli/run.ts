@@ -26,9 +26,9 @@ import { startScheduler } from '../scheduler/main.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
 import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
-import { campaign } from './leadership.ts';
 import { installFirst, joinTargets } from './run-first.ts';
 import { parseGateways, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
+import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
@@ -147,7 +147,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
 
-  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: leasedComponents(acting), logger, onLost: running.onLost }) : undefined;
+  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: leasedComponents(acting), timings: leaseTimings(acting, options.target), logger, onLost: running.onLost }) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
@@ -206,15 +206,6 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;
-}
-
-/**
- * Peering needs no Lease of its own beside other components, which costs a target a request every six seconds: what it writes are server-side
- * applies and writes that name the version they were decided on, so that two of it do no harm.
- */
-export function leasedComponents(acting: readonly Component[]): readonly Component[] {
-  const others = acting.filter((component) => component !== 'peering');
-  return others.length === 0 ? acting : others;
 }
 
 async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {

@@ -23,6 +23,8 @@ export interface ElectionOptions {
   /** Labels of the Lease. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly logger: Logger;
+  /** An election that is to be won first. This lease is watched meanwhile, so that it can be taken right after that one. */
+  readonly after?: LeaderElection | undefined;
   readonly timings?: LeaseTimings;
   readonly clocks?: Clocks;
   /** Whether a holder of this name certainly no longer runs, so that its lease is free. */
@@ -45,19 +47,21 @@ const MARGIN_MS = 20;
 /** One candidate for one lease. */
 export class LeaderElection implements Fence {
   readonly name: string;
-  readonly #options: Required<Omit<ElectionOptions, 'labels'>> & Pick<ElectionOptions, 'labels'>;
+  readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #client: ClusterClient;
   readonly #listeners: ElectionListener[] = [];
   #observed: ObservedLease | undefined;
   #wasLeading = false;
   #actUntil: Deadline | undefined;
   #ownUntil: Deadline | undefined;
+  #nap = new AbortController();
 
   constructor(options: ElectionOptions) {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
     this.#client = options.client.urgent(this.#options.timings.callMs);
+    options.after?.listen({ leading: () => this.#nap.abort() });
   }
 
   /** Adds a listener; call before {@link run}. */
@@ -81,11 +85,12 @@ export class LeaderElection implements Fence {
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#options;
     while (!signal.aborted) {
+      this.#nap = new AbortController();
       const outcome = await this.#step(signal).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
         return 'failed' as const;
       });
-      await delay(this.#waitAfter(outcome), signal);
+      await delay(this.#waitAfter(outcome), AbortSignal.any([signal, this.#nap.signal]));
     }
     await this.#release();
   }
@@ -95,14 +100,14 @@ export class LeaderElection implements Fence {
     if (outcome === 'held') return renewEveryMs;
     const observed = this.#observed;
     // Who waits for a holder that may be dead asks again as soon as its lease has run out, not a whole turn later.
-    if (outcome === 'followed' && observed !== undefined) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
+    if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
     // Of a right that still holds one renewal has failed: there is time for one or two more.
     return (outcome === 'failed' && this.holds() ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
   }
 
   async #step(signal: AbortSignal): Promise<'held' | 'followed'> {
     if (this.#observed === undefined) {
-      if (await this.#create(signal)) return 'held';
+      if (this.#isOurTurn() && (await this.#create(signal))) return 'held';
       await this.#read(signal);
     }
     if (!this.#mayTake()) await this.#read(signal);
@@ -111,9 +116,14 @@ export class LeaderElection implements Fence {
     return outcome;
   }
 
+  #isOurTurn(): boolean {
+    return this.#options.after?.holds() ?? true;
+  }
+
   #mayTake(): boolean {
     const { identity, clocks, isHolderGone } = this.#options;
     const observed = this.#observed;
+    if (observed?.holder !== identity && !this.#isOurTurn()) return false;
     return observed !== undefined && (mayTake(observed, identity, clocks.monotonic()) || isHolderGone(observed.holder));
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checksAtStart, leasedComponents, type Component } from '../../../cli/run.ts';
+import { checksAtStart, type Component } from '../../../cli/run.ts';
 
 describe('what a process is not ready without, from its start', () => {
   const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[]])[] = [
@@ -24,15 +24,4 @@ describe('what a process is not ready without, from its start', () => {
     keys.hasSynced = true;
     assert.deepEqual(Object.values(checks).map((holds) => holds()), [true]);
   });
-});
-
-describe('the components that hold a Lease', () => {
-  const rows: readonly (readonly [acting: readonly Component[], leased: readonly Component[]])[] = [
-    [['scheduler', 'delegate-controller', 'virtual-node', 'peering'], ['scheduler', 'delegate-controller', 'virtual-node']],
-    [['delegate-controller', 'peering'], ['delegate-controller']],
-    [['peering'], ['peering']],
-    [['scheduler'], ['scheduler']],
-    [[], []],
-  ];
-  for (const [acting, leased] of rows) it(`of ${acting.join(', ') || 'none'}: ${leased.join(', ') || 'none'}`, () => assert.deepEqual(leasedComponents(acting), leased));
 });

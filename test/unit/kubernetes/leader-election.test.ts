@@ -2,24 +2,32 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import * as fc from 'fast-check';
 import { LeaderElection } from '../../../kubernetes/leader-election.ts';
-import { LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
+import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
 import { LeaseStore, type CallFate } from '../../support/lease-store.ts';
 import { SILENT } from '../../support/scripted-api-server.ts';
 
 const QUICK: CallFate = { thereMs: 5, backMs: 5 };
 const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
 
+interface ReplicaShape {
+  readonly clockOffset?: number;
+  /** Of the lease. */
+  readonly name?: string;
+  readonly after?: LeaderElection;
+}
+
 /** Elections in virtual time; all replicas have clocks of their own, which run alike and show what they like. */
 class World {
   readonly store = new LeaseStore();
   readonly told: string[] = [];
+  timings = LEASE_TIMINGS;
   now = 0;
   readonly #ends: (() => Promise<void>)[] = [];
 
   /** Starts a replica; `fate` is asked for each of its calls. */
-  replica(identity: string, fate: () => CallFate = () => QUICK, clockOffset = 0): { readonly election: LeaderElection; stop(): Promise<void> } {
+  replica(identity: string, fate: () => CallFate = () => QUICK, { clockOffset = 0, name = 'lease', after }: ReplicaShape = {}): { readonly election: LeaderElection; stop(): Promise<void> } {
     const election = new LeaderElection({
-      client: this.store.client(identity, fate), namespace: 'ns', name: 'lease', identity, logger: SILENT, isHolderGone: () => false,
+      client: this.store.client(identity, fate), namespace: 'ns', name, identity, after, timings: this.timings, logger: SILENT, isHolderGone: () => false,
       clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
     });
     election.listen({ leading: () => this.told.push(`${identity} leads`), lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`) });
@@ -70,7 +78,8 @@ describe('LeaderElection in virtual time', () => {
     assert(length >= 9 && length <= 12, `${length} writes in a minute`);
   });
 
-  it('stands by while another one renews, and takes over only when the lease has run out', async () => {
+  for (const [what, timings] of Object.entries({ "a target's": LEASE_TIMINGS, "a source's": QUICK_LEASE_TIMINGS })) it(`stands by while another one renews, and takes over only when the lease has run out, with ${what} durations`, async () => {
+    world.timings = timings;
     let isCut = false;
     const a = world.replica('a', () => (isCut ? LOST : QUICK));
     await world.pass(100);
@@ -84,12 +93,36 @@ describe('LeaderElection in virtual time', () => {
       if (!a.election.holds()) ended ||= world.now;
       if (b.election.holds()) taken ||= world.now;
     });
-    assert(ended - cutAt <= LEASE_TIMINGS.renewWithinMs + 100, 'acts no longer than its own limit');
-    assert(taken - ended >= LEASE_TIMINGS.leaseMs - LEASE_TIMINGS.renewWithinMs - 100, 'with room between');
-    assert(taken - cutAt <= LEASE_TIMINGS.leaseMs + 200, 'and nobody waits for longer than needed');
+    assert(ended - cutAt <= timings.renewWithinMs + 100, 'acts no longer than its own limit');
+    assert(taken - ended >= timings.leaseMs - timings.renewWithinMs - 100, 'with room between');
+    assert(taken - cutAt <= timings.leaseMs + 200, 'and nobody waits for longer than needed');
     isCut = false;
     await world.pass(20_000);
     assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
+  });
+
+  it('takes over several leases of a dead leader together, in their order', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let isCut = false;
+    const threeOf = (identity: string, fate: () => CallFate) => {
+      const leases: LeaderElection[] = [];
+      for (const name of ['one', 'two', 'three']) leases.push(world.replica(identity, fate, { name, after: leases.at(-1)! }).election);
+      return leases;
+    };
+    const first = threeOf('a', () => (isCut ? LOST : QUICK));
+    await world.pass(3_000);
+    assert.deepEqual(first.map((lease) => lease.holds()), [true, true, true]);
+    const standby = threeOf('b', () => QUICK);
+    await world.pass(10_000, () => assert(!standby.some((lease) => lease.holds())));
+    isCut = true;
+    let taken = 0;
+    const cutAt = world.now;
+    await world.pass(10_000, () => {
+      const held = standby.map((lease) => lease.holds());
+      assert.deepEqual(held, held.toSorted((one, other) => Number(other) - Number(one)), 'never a later one without the one before');
+      if (held.every(Boolean)) taken ||= world.now;
+    });
+    assert(taken - cutAt > 0 && taken - cutAt <= QUICK_LEASE_TIMINGS.leaseMs + 500, `${taken - cutAt} ms`);
   });
 
   it('gives the lease back when it ends, so that the next one need not wait for it to run out', async () => {
@@ -135,7 +168,7 @@ describe('LeaderElection in virtual time', () => {
       fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }), fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
         world = new World();
         let fates: readonly CallFate[] = [QUICK, QUICK, QUICK];
-        const replicas = offsets.map((clock, i) => world.replica(`r${i}`, () => fates[i] ?? QUICK, clock));
+        const replicas = offsets.map((clock, i) => world.replica(`r${i}`, () => fates[i] ?? QUICK, { clockOffset: clock }));
         const look = () => assert(replicas.filter(({ election }) => election.holds()).length <= 1, `two hold it at ${world.now}`);
         for (const { ms, fates: next } of phases) {
           fates = next;
