@@ -18,8 +18,8 @@ export interface LeaseTimings {
 /** client-go's durations, 15/10/2 s. Renewals are rarer than its, for each costs a write; one that fails is tried again in time. */
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
-/** Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. A renewal each two seconds is its price. */
-export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 2_000, retryMs: 1_000, callMs: 1_500 };
+/** Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. */
+export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_500, retryMs: 1_000, callMs: 1_500 };
 
 /** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */
 export interface ObservedLease {

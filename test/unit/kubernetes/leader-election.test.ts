@@ -122,7 +122,8 @@ describe('LeaderElection in virtual time', () => {
       assert.deepEqual(held, held.toSorted((one, other) => Number(other) - Number(one)), 'never a later one without the one before');
       if (held.every(Boolean)) taken ||= world.now;
     });
-    assert(taken - cutAt > 0 && taken - cutAt <= QUICK_LEASE_TIMINGS.leaseMs + 500, `${taken - cutAt} ms`);
+    const { leaseMs, retryMs } = QUICK_LEASE_TIMINGS; // a renewal is seen as late as the next look at it
+    assert(taken - cutAt > 0 && taken - cutAt <= leaseMs + 1.5 * retryMs, `${taken - cutAt} ms`);
   });
 
   it('gives the lease back when it ends, so that the next one need not wait for it to run out', async () => {
