@@ -7,8 +7,10 @@ import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { isConflict, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { regardingPod, type EventRecord } from '../model/event-record.ts';
 import { planLiveChanges } from '../model/live-changes.ts';
 import { controllerOf, objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
@@ -23,6 +25,8 @@ export interface ChaperonOptions {
   readonly pods: Informer<Pod, TargetPod>;
   /** What sources may use of this cluster. */
   readonly shares: Shares;
+  /** Where the source reads what is refused here: it shows warnings about delegates on their proxies. */
+  readonly events: EventSink;
   readonly logger: Logger;
 }
 
@@ -60,15 +64,17 @@ class ChaperonControl {
   readonly #client: ClusterClient;
   readonly #pods: Informer<Pod, TargetPod>;
   readonly #shares: Shares;
+  readonly #events: EventSink;
   readonly #logger: Logger;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
 
-  constructor({ client, pods, shares, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor({ client, pods, shares, events, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
     this.#pods = pods;
     this.#shares = shares;
+    this.#events = events;
     this.#logger = logger;
     this.#chaperons = chaperons;
   }
@@ -113,8 +119,9 @@ class ChaperonControl {
   /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
   async #carry({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
+    let pod: Pod | undefined;
     try {
-      const pod = await this.#client.get(PODS, at, signal);
+      pod = await this.#client.get(PODS, at, signal);
       if (controllerOf(pod.metadata)?.uid === metadata.uid) await executePlan(this.#client, planLiveChanges(pod, text), signal);
     } catch (error) {
       if (!isRejection(error)) {
@@ -122,6 +129,7 @@ class ChaperonControl {
         return DONE;
       }
       this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'a change of the running pod is refused here');
+      if (pod !== undefined) this.#events.record(changeRefused(pod, messageOf(error)));
       await this.#client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }, signal).catch(ignoreStale);
     }
     return DONE;
@@ -183,6 +191,10 @@ class ChaperonControl {
 /** A write that met another version: the watch brings that one, and the chaperon is looked at again. */
 function ignoreStale(error: unknown): void {
   if (!isNotFound(error) && !isConflict(error)) throw error;
+}
+
+function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {
+  return { regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note };
 }
 
 function withoutManagedFields(chaperon: PodChaperon): PodChaperon {

@@ -45,7 +45,7 @@ export function startDelegateController({ client, sourceId, proxies, targets, ev
   if (!takesPods) return {};
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   const shares = new Shares({ client, pods, logger: own });
-  const hasChaperons = startChaperons({ client, pods, shares, logger: own }, signal);
+  const hasChaperons = startChaperons({ client, pods, shares, events, logger: own }, signal);
   const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
   shares.run(signal);
   void pods.run(signal);

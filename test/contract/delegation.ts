@@ -192,6 +192,18 @@ function changesOf({ world, home }: DelegationUnderTest, actor: Actor): void {
     assert.equal(actor.everMade(pair), 1);
   });
 
+  it('is told by an Event that the target refuses a change, and goes on as it was', async () => {
+    const pair = await actor.run('refused');
+    const events = await new WatchedCollection(world().source.client, EVENTS, { namespace: pair.proxy.metadata.namespace ?? '' }).start(world().signal);
+    await home().client.patch(PODS, at(pair.delegate), { patchType: 'merge', patch: { spec: { activeDeadlineSeconds: 100 } } }); // it may only become shorter
+    await patch(pair, { spec: { activeDeadlineSeconds: 3_000 } });
+    type Told = KubernetesObject & { readonly reason?: string; readonly note?: string; readonly regarding?: { readonly uid?: string } };
+    const isTold = ({ regarding, reason, note }: Told) => regarding?.uid === pair.proxy.metadata.uid && reason === 'ChangeRefused' && (note ?? '').includes('activeDeadlineSeconds');
+    await events.until('it is told', (all: readonly Told[]) => all.some(isTold), 30_000);
+    assert.equal(home().pods.get(`${pair.delegate.metadata.namespace}/${pair.delegate.metadata.name}`)?.spec.activeDeadlineSeconds, 100);
+    assert.equal(actor.everMade(pair), 1);
+  });
+
   it("shows annotations that the target adds, and keeps its user's", async () => {
     const pair = await actor.run('annotated');
     await patch(pair, { metadata: { annotations: { mine: 'later' } } });

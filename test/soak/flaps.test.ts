@@ -1,0 +1,152 @@
+// `npm run test:flaps`: 1,000 elected pods are made and deleted while their targets flap: at each moment the source cannot reach one of the
+// two, every 5 s the other, for 5 minutes; packets are lost without a word, and connections are reset when they come back. At the end
+// nothing may be left, nothing may have run twice, and the heaps must be what they were. Prints its figures as JSON.
+// FLAP_SECONDS and FLAP_PODS make a shorter one of it.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_KUBECONFIG_KEY } from '../../api/cluster-target.ts';
+import type { Pod } from '../../api/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { TcpRelay } from '../../benchmarks/tcp-relay.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
+import { findCondition } from '../../model/conditions.ts';
+import { startInspected, type InspectedProcess } from '../support/inspected-process.ts';
+import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { assertInvariants } from '../support/world-invariants.ts';
+
+const FLAP_MS = 5_000;
+const SECONDS = Number(process.env['FLAP_SECONDS'] ?? 300);
+const COUNT = Number(process.env['FLAP_PODS'] ?? 1_000);
+const WARM_UP = 200;
+const NAMESPACE = 'flaps';
+const PATIENCE = { forMs: 120_000, everyMs: 100 };
+const PATIENCE_MS = 180_000;
+/** Shortest and longest life of a pod, in ms. */
+const LIFE_MS = [2_000, 40_000] as const;
+/** Idle connections are closed and what is remembered for a minute is forgotten by then. */
+const REST_MS = 90_000;
+
+let world: IsthmusWorld;
+let relays: readonly TcpRelay[] = [];
+let processes: readonly InspectedProcess[] = [];
+
+before(async () => {
+  world = await startWorld({ targets: 2, nodes: 5, clientQps: 2_000 });
+  await makeNamespace(world, NAMESPACE);
+  relays = await Promise.all(world.targets.map(({ cluster }) => TcpRelay.start(Number(new URL(cluster.server).port))));
+  for (const [index, { cluster }] of world.targets.entries()) await sendThrough(cluster.name, relays[index]!);
+  processes = await Promise.all([...world.isthmus.processes.values()].map(startInspected));
+  await Promise.all(world.targets.map(({ cluster }) => untilReady(cluster.name)));
+});
+after(async () => {
+  await Promise.all(relays.map((relay) => relay.stop()));
+  await Promise.all(processes.map(({ process }) => process.stop()));
+  await world?.stop();
+});
+
+/** The source reaches the target through the relay from now on, as if it had moved. */
+async function sendThrough(target: string, relay: TcpRelay): Promise<void> {
+  const { client } = world.source;
+  const { spec } = await client.get(CLUSTER_TARGETS, { name: target });
+  const { namespace, name, key } = { namespace: DEFAULT_INSTALL_NAMESPACE, name: '', key: DEFAULT_KUBECONFIG_KEY, ...spec.kubeconfigSecret };
+  const { data } = await client.get(SECRETS, { namespace, name });
+  const moved = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8').replace(/(https:\/\/127\.0\.0\.1:)\d+/, `$1${relay.port}`);
+  assert.match(moved, new RegExp(`:${relay.port}`));
+  await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: { data: { [key]: Buffer.from(moved).toString('base64') } } });
+}
+
+async function untilReady(target: string): Promise<void> {
+  const isReady = async () => {
+    const { status } = await world.source.client.get(CLUSTER_TARGETS, { name: target });
+    return findCondition(status?.conditions, 'Ready')?.status === 'True' ? true : undefined;
+  };
+  assert.ok(await lookFor(isReady, PATIENCE, world.signal), `${target} is not Ready`);
+}
+
+function aPod(name: string): Pod {
+  const resources = { requests: { cpu: '50m', memory: '32Mi' } };
+  return { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1', resources }] } };
+}
+
+/** After a restart the webhook may not listen yet. */
+async function create(name: string): Promise<void> {
+  const made = async () => world.source.client.create(PODS, aPod(name)).then(() => true, () => undefined);
+  assert.ok(await lookFor(made, PATIENCE, world.signal), `${name} could not be made`);
+}
+
+const remove = (name: string) => world.source.client.delete(PODS, { namespace: NAMESPACE, name });
+const ours = (pods: readonly Pod[]) => pods.filter(({ metadata }) => metadata.namespace === NAMESPACE);
+
+async function untilEmpty(): Promise<void> {
+  const none = (pods: readonly Pod[]) => ours(pods).length === 0;
+  const all: readonly WorldCluster[] = [world.source, ...world.targets];
+  await Promise.all([
+    ...all.map(({ cluster, pods }) => pods.until(`${cluster.name} has none left`, none, PATIENCE_MS)),
+    ...world.targets.map(({ cluster, chaperons }) => chaperons.until(`${cluster.name} has no chaperon left`, (chaperons) => chaperons.length === 0, PATIENCE_MS)),
+  ]);
+}
+
+/** Makes pods evenly over the time; each is deleted after its life, wherever it has got to. */
+async function comeAndGo(prefix: string, count: number, ms: number): Promise<void> {
+  const random = seededRandom(7);
+  const began = performance.now();
+  const lives: Promise<void>[] = [];
+  for (let index = 0; index < count; index += 1) {
+    await sleep(Math.max(0, began + (index * ms) / count - performance.now()));
+    const lifeMs = LIFE_MS[0] + random() * (LIFE_MS[1] - LIFE_MS[0]);
+    lives.push(live(`${prefix}-${index}`, Math.min(lifeMs, Math.max(0, began + ms - performance.now()))));
+  }
+  await Promise.all(lives);
+}
+
+async function live(name: string, ms: number): Promise<void> {
+  await create(name);
+  await sleep(ms);
+  await remove(name);
+}
+
+/** One of the two is out of reach, every 5 s the other one. */
+async function flap(signal: AbortSignal): Promise<number> {
+  let flaps = 0;
+  for (; !signal.aborted; flaps += 1) {
+    const [down, up] = flaps % 2 === 0 ? [relays[0]!, relays[1]!] : [relays[1]!, relays[0]!];
+    up.heal();
+    down.blackHole();
+    await sleep(FLAP_MS, undefined, { signal }).catch(() => undefined);
+  }
+  for (const relay of relays) relay.heal();
+  return flaps;
+}
+
+const heaps = () => Promise.all(processes.map((one) => one.liveHeapBytes()));
+const mib = (bytes: number) => Math.round((bytes / 2 ** 20) * 100) / 100;
+
+describe(`${COUNT} pods that come and go while targets flap every ${FLAP_MS / 1_000} s for ${SECONDS} s`, () => {
+  it('leave nothing behind, none has run twice, and the heaps are what they were', async () => {
+    await comeAndGo('warm-up', WARM_UP, 30_000);
+    await untilEmpty();
+    await sleep(REST_MS);
+    const before = await heaps();
+    const done = new AbortController();
+    const from = performance.now();
+    const flapping = flap(done.signal);
+    await comeAndGo('pod', COUNT, SECONDS * 1_000);
+    done.abort();
+    const flaps = await flapping;
+    const calm = performance.now();
+    await untilEmpty();
+    const cleanMs = performance.now() - calm;
+    await sleep(REST_MS);
+    const after = await heaps();
+    const ran = new Set(world.targets.flatMap(({ pods }) => pods.history.filter(({ after: pod }) => pod !== undefined && isRunning(pod)).map(({ after: pod }) => pod!.metadata.labels?.[PARENT_UID_LABEL])));
+    const names = [...world.isthmus.processes.keys()];
+    const growth = names.map((name, index) => ({ process: name, beforeMiB: mib(before[index]!), afterMiB: mib(after[index]!), ratio: Math.round((after[index]! / before[index]!) * 1_000) / 1_000 }));
+    process.stdout.write(`${JSON.stringify({ pods: COUNT, flaps, seconds: Math.round((calm - from) / 1_000), delegatesThatRan: ran.size, emptyAfterS: Math.round(cleanMs / 100) / 10, heaps: growth })}\n`);
+    assertInvariants(world, { outages: [{ from, until: calm + 60_000 }] });
+    assert.ok(ran.size > COUNT / 3, `only ${ran.size} ever ran`);
+    for (const { process: name, ratio } of growth) assert.ok(ratio <= 1.1, `the heap of ${name} is ${ratio} of what it was`);
+  });
+});
