@@ -165,7 +165,7 @@ describe('what ends as in one cluster', () => {
   it('a Deployment that is rolled twice', async () => {
     for (const version of [1, 2, 3]) {
       const spec = { replicas: 6, selector: { matchLabels: { app: 'web' } }, template: template('web', { version }) };
-      await applyBoth(DEPLOYMENTS, { metadata: { name: 'web' }, spec });
+      await applyBoth(DEPLOYMENTS as ResourceType<Made>, { metadata: { name: 'web' }, spec });
       const look = async (namespace: string) => {
         const { metadata, status } = (await world.source.client.get(DEPLOYMENTS, { namespace, name: 'web' })) as Made;
         const sets = inNamespace(await world.source.client.list(REPLICA_SETS, { namespace }), namespace).filter((set) => set.metadata.labels?.['app'] === 'web');
