@@ -1,6 +1,6 @@
 // A process of benchmark P11: the API-like server, the gateway of the source or that of the target. Told by messages what to be, tells its ports.
 import { createServer as createHttpsServer } from 'node:https';
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { startConnectEndpoint } from '../gateway/connect-endpoint-server.ts';
 import { startMtlsDriver } from '../gateway/mtls-cable-client.ts';
@@ -9,6 +9,8 @@ import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
 /** What a process is to be. */
 export type Role =
   | { readonly kind: 'server'; readonly identity: TlsIdentity }
+  /** Joins each connection with one to a port, and does nothing else. */
+  | { readonly kind: 'relay'; readonly port: number }
   | { readonly kind: 'source'; readonly identity: TlsIdentity }
   | { readonly kind: 'target'; readonly identity: TlsIdentity; readonly sourcePort: number; readonly services: readonly (readonly [name: string, port: number])[] };
 
@@ -44,6 +46,14 @@ function watch(socket: Socket): void {
   socket.on('error', () => undefined).once('close', () => clearInterval(timer));
 }
 
+function relay(socket: Socket, port: number): void {
+  const far = connect({ host: '127.0.0.1', port, noDelay: true });
+  for (const [from, to] of [[socket, far], [far, socket]] as const) {
+    from.on('data', (chunk: Buffer) => to.write(chunk) || from.pause()).on('error', () => undefined).on('close', () => to.destroy());
+    to.on('drain', () => from.resume());
+  }
+}
+
 async function serve({ certificate: cert, key, authority: ca }: TlsIdentity): Promise<Ready> {
   const api = createHttpsServer({ cert, key, keepAliveTimeout: 60_000 }, (_request, response) => response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length }).end(BODY));
   const plain = createTlsServer({ cert, key, ca, requestCert: true, minVersion: 'TLSv1.3' }, flood);
@@ -54,6 +64,7 @@ async function serve({ certificate: cert, key, authority: ca }: TlsIdentity): Pr
 
 async function start(role: Role): Promise<Ready> {
   if (role.kind === 'server') return serve(role.identity);
+  if (role.kind === 'relay') return { port: await listen(createTcpServer({ noDelay: true }, (socket) => relay(socket, role.port))) };
   const isSource = role.kind === 'source';
   const services = new Map(isSource ? [] : role.services.map(([name, port]) => [name, { host: '127.0.0.1', port }]));
   const driver = await startMtlsDriver({ clusterId: role.kind, identity: role.identity, services, audit: () => undefined, ...(isSource && { listen: { host: '127.0.0.1', port: 0 } }) });

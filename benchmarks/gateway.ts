@@ -1,28 +1,18 @@
 // P11: what the gateway costs. Server, the two gateways and the client are four processes, as they are in clusters; here they share the cores.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
-import { connect as connectTcp, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { buildConnector, Client } from 'undici';
-import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
 import { gatewayName } from '../model/gateway-names.ts';
 import { createAuthority } from '../process/certificate-authority.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
+import { apiCalls, bareCalls, startApiServer, through, type GatewayWorld } from './gateway-calls.ts';
 import type { Ready, Role } from './gateway-process.ts';
 import { percentile, spreadOf } from './statistics.ts';
 
-const CLIENTS = 16;
-const GETS_MS = 3_000;
 const BULK_MS = 3_000;
 const WATCH_MS = 4_000;
 const WATCHERS = 16;
-
-interface World {
-  readonly server: Ready;
-  readonly connectPort: number;
-  readonly identity: TlsIdentity;
-}
 
 /** P11. */
 export const GATEWAY: Benchmark = {
@@ -30,16 +20,20 @@ export const GATEWAY: Benchmark = {
   title: 'calls, a bulk stream and watches through the gateway',
   async run(context, signal) {
     const children: ChildProcess[] = [];
+    const apiServer = await startApiServer(signal);
     try {
-      const world = await startWorld(children);
-      return [...(await gets(world, context, signal)), await bulk(world, context, signal), await watches(world, context, signal)];
+      const world = await startWorld(children, apiServer.port);
+      const calls = await apiCalls(world, apiServer, context, signal);
+      await apiServer.stop(); // what follows is measured without it
+      return [calls, ...(await bareCalls(world, context, signal)), await bulk(world, context, signal), await watches(world, context, signal)];
     } finally {
       for (const child of children) child.disconnect();
+      await apiServer.stop();
     }
   },
 };
 
-async function startWorld(children: ChildProcess[]): Promise<World> {
+async function startWorld(children: ChildProcess[], apiServerPort: number): Promise<GatewayWorld> {
   const authority = await createAuthority('benchmark', 1, new Date());
   const issue = async (name: string) => ({ ...(await authority.issue({ commonName: name, dnsNames: [gatewayName(name)], days: 1 }, new Date())), authority: authority.keyPair.certificate });
   const become = async (role: Role): Promise<Ready> => {
@@ -52,75 +46,10 @@ async function startWorld(children: ChildProcess[]): Promise<World> {
   const identity = await issue('server');
   const server = await become({ kind: 'server', identity });
   const source = await become({ kind: 'source', identity: await issue('source') });
-  const services = [['kube-apiserver', server['api'] ?? 0], ...['flood', 'log', 'watch'].map((name) => [name, server[name] ?? 0] as const)] as readonly (readonly [string, number])[];
+  const relays = await become({ kind: 'relay', port: (await become({ kind: 'relay', port: server['api'] ?? 0 }))['port'] ?? 0 });
+  const services = [['kube-apiserver', apiServerPort], ['bare', server['api'] ?? 0], ...['flood', 'log', 'watch'].map((name) => [name, server[name] ?? 0] as const)] as readonly (readonly [string, number])[];
   await become({ kind: 'target', identity: await issue('target'), sourcePort: source['tunnel'] ?? 0, services });
-  return { server, connectPort: source['connect'] ?? 0, identity };
-}
-
-/** A connection to a service through both gateways. */
-function through({ connectPort }: World, service: string, lane: 'calls' | 'bulk'): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port: connectPort, method: 'CONNECT', path: `${service}.target:443`, agent: false, headers: { 'isthmus-lane': lane } });
-    asked.once('connect', (response, socket: Socket) => (response.statusCode === 200 ? resolve(socket) : reject(new Error(`CONNECT ${service}: ${response.statusCode} ${String(response.headers['isthmus-reason'])}`))));
-    asked.once('error', reject).end();
-  });
-}
-
-function direct(port: number | undefined): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTcp({ host: '127.0.0.1', port: port ?? 0, noDelay: true }, () => resolve(socket));
-    socket.once('error', reject);
-  });
-}
-
-// --- calls
-
-interface Calls {
-  readonly perSecond: number;
-  readonly p50: number;
-}
-
-async function callFor(ms: number, clients: number, dial: () => Promise<Socket>, { identity }: World): Promise<Calls> {
-  const secure = buildConnector({ ca: identity.authority, servername: gatewayName('server') });
-  const open = async (options: buildConnector.Options, callback: buildConnector.Callback) => secure({ ...options, httpSocket: await dial() }, callback);
-  const all = Array.from({ length: clients }, () => new Client('https://server', { connect: (options, callback) => void open(options, callback) }));
-  const times: number[] = [];
-  const one = async (client: Client) => {
-    await (await client.request({ method: 'GET', path: '/' })).body.dump();
-    const end = performance.now() + ms;
-    while (performance.now() < end) {
-      const since = performance.now();
-      await (await client.request({ method: 'GET', path: '/api/v1/namespaces/default/pods/p' })).body.dump();
-      times.push(performance.now() - since);
-    }
-  };
-  await Promise.all(all.map(one));
-  await Promise.all(all.map((client) => client.destroy()));
-  return { perSecond: (times.length / ms) * 1_000, p50: percentile(times, 0.5) };
-}
-
-async function gets(world: World, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
-  const tunnel = () => through(world, 'kube-apiserver', 'calls');
-  const straight = () => direct(world.server['api']);
-  const many: { ours: Calls; reference: Calls }[] = [];
-  const added: number[] = [];
-  for (let run = -1; run < runs; run += 1) {
-    signal.throwIfAborted();
-    const reference = await callFor(GETS_MS, CLIENTS, straight, world);
-    const ours = await callFor(GETS_MS, CLIENTS, tunnel, world);
-    const alone = { reference: await callFor(GETS_MS / 3, 1, straight, world), ours: await callFor(GETS_MS / 3, 1, tunnel, world) };
-    onProgress(`P11 calls, run ${run}: ${ours.perSecond.toFixed(0)}/s through the gateway, ${reference.perSecond.toFixed(0)}/s direct; one client p50 ${alone.ours.p50.toFixed(3)} and ${alone.reference.p50.toFixed(3)} ms`);
-    if (run < 0) continue; // it warms up
-    many.push({ ours, reference });
-    added.push(alone.ours.p50 - alone.reference.p50);
-  }
-  return [
-    {
-      variant: 'calls', title: `2 kB GETs over TLS by ${CLIENTS} clients, against direct`, unit: '1/s', goal: { figure: 'ratio', atLeast: 0.6 },
-      ours: spreadOf(many.map(({ ours }) => ours.perSecond)), reference: spreadOf(many.map(({ reference }) => reference.perSecond)),
-    },
-    { variant: 'added', title: 'p50 that the gateway adds to a GET of one client', unit: 'ms', goal: { figure: 'ours', atMost: 1 }, ours: spreadOf(added) },
-  ];
+  return { server: { ...server, relay: relays['port'] ?? 0 }, connectPort: source['connect'] ?? 0, identity };
 }
 
 // --- bulk
@@ -139,7 +68,7 @@ async function bytesPerSecond(open: () => Promise<Socket>, ms: number): Promise<
   return rate;
 }
 
-async function bulk(world: World, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+async function bulk(world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   const { certificate: cert, key, authority: ca } = world.identity;
   const plain = () =>
     new Promise<Socket>((resolve, reject) => {
@@ -162,7 +91,7 @@ async function bulk(world: World, { runs, onProgress }: BenchmarkContext, signal
 
 // --- watches
 
-async function watchP99(world: World): Promise<number> {
+async function watchP99(world: GatewayWorld): Promise<number> {
   const sockets = await Promise.all(Array.from({ length: WATCHERS }, () => through(world, 'watch', 'calls')));
   const delays: number[] = [];
   for (const socket of sockets) {
@@ -180,7 +109,7 @@ async function watchP99(world: World): Promise<number> {
   return percentile(delays, 0.99);
 }
 
-async function watches(world: World, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+async function watches(world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
   const sides: { ours: number; reference: number }[] = [];
   for (let run = -1; run < runs; run += 1) {
     signal.throwIfAborted();
