@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { CLUSTER_SOURCES, CONFIG_MAPS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION, PARENT_CLUSTER_LABEL } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';
@@ -23,6 +23,7 @@ import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { requestToken } from '../../kubernetes/service-account-token.ts';
 import { readClusterId } from '../../kubernetes/target-session.ts';
 import { Transport } from '../../kubernetes/transport.ts';
+import { brokerManifests, gatewayManifests } from '../../manifests/gateway.ts';
 import type { PolicyRule } from '../../model/rbac-objects.ts';
 import { installManifests } from '../../manifests/install.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME, webhookConfiguration } from '../../manifests/webhook-configuration.ts';
@@ -496,6 +497,39 @@ describe('what the API server stores', () => {
     const wrong = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'Not-A-Label' } };
     await assert.rejects(applyObjects(target.client, [wrong], 'test', quiet), (error) => error instanceof ApiError && error.status === 422);
   });
+});
+
+describe('the shipped gateway and broker, where the API server enforces the Pod Security Standard restricted', () => {
+  const namespace = 'restricted-gateway';
+  const restricted = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } };
+  const workloads: KubernetesObject[] = [restricted, ...gatewayManifests({ namespace, image: 'isthmus:test' }), ...brokerManifests({ namespace, image: 'isthmus:test' })].filter(({ kind }) => kind !== 'PodDisruptionBudget'); // it has no say in what is admitted
+  const templates = workloads.filter(({ kind }) => kind === 'Deployment').map((object) => (object as unknown as { readonly spec: { readonly template: Pod } }).spec.template);
+
+  it('get their pods', { timeout: 90_000 }, async () => {
+    const { client } = target;
+    await applyObjects(client, workloads, 'test', quiet);
+    assert.equal((await client.get(NAMESPACES, { name: namespace })).metadata.labels?.['pod-security.kubernetes.io/enforce'], 'restricted');
+    const wanted = { 'isthmus-gateway': 2, 'isthmus-broker': 1 };
+    for (const [name, count] of Object.entries(wanted)) {
+      const admitted = async () => ((await client.list(PODS, { namespace, labelSelector: `app.kubernetes.io/name=${name}` })).length === count ? true : undefined);
+      assert.ok(await lookFor(admitted, { forMs: 60_000, everyMs: 100 }, deadline), `${name} has not got its pods`);
+    }
+  });
+
+  const changes: Record<string, (pod: Pod) => object> = {
+    'a capability': ({ spec }) => ({ ...spec, containers: spec.containers.map((container) => ({ ...container, securityContext: { ...(container as { securityContext?: object }).securityContext, capabilities: { drop: ['ALL'], add: ['NET_ADMIN'] } } })) }),
+    'the right to run as root': ({ spec }) => ({ ...spec, securityContext: { seccompProfile: { type: 'RuntimeDefault' } } }),
+    'the network of its node': ({ spec }) => ({ ...spec, hostNetwork: true }),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    it(`would be refused with ${what}`, async () => {
+      await applyObjects(target.client, workloads, 'test', quiet);
+      for (const template of templates) {
+        const pod = { ...template, metadata: { ...template.metadata, name: 'changed', namespace }, spec: change(template) } as unknown as Pod;
+        await assert.rejects(target.client.create(PODS, pod), (error) => error instanceof ApiError && error.status === 403 && /violates PodSecurity "restricted/.test(error.message));
+      }
+    });
+  }
 });
 
 describe('the probes of a process', () => {

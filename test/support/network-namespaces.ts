@@ -87,8 +87,14 @@ export class Namespaces {
 
   /** From now on so many of a hundred packets are lost in the internet, and none is larger than the MTU. */
   worsen(lossPercent: number, mtu: number): void {
-    for (const chain of ['forward', 'input']) this.#rules('internet', [`add rule ip filter ${chain} numgen random mod 100 < ${lossPercent} drop`]);
+    for (const chain of ['forward', 'input']) this.#rules('internet', [`add rule ip filter ${chain} numgen random mod 100 < ${lossPercent} counter drop`]);
     for (const [place, link] of [['internet', 'to-router'], ['internet', 'to-source'], ['router', 'up0'], ['source', 'up0']] as const) this.run(place, 'ip', 'link', 'set', link, 'mtu', String(mtu));
+  }
+
+  /** Packets that were lost since {@link worsen}. */
+  lostPackets(): number {
+    const rules = execFileSync('ip', ['netns', 'exec', this.nameOf('internet'), 'nft', 'list', 'table', 'ip', 'filter'], { encoding: 'utf8' });
+    return [...rules.matchAll(/counter packets (\d+)/g)].reduce((sum, [, packets]) => sum + Number(packets), 0);
   }
 
   async remove(): Promise<void> {

@@ -11,10 +11,10 @@ import type { CertificateAuthority } from '../../../process/certificate-authorit
 import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../../support/gateway-world.ts';
 
 const AS_WRITTEN = process.argv.includes('--as-written');
-const RANDOM_STRINGS = AS_WRITTEN ? 5_000 : 80;
+const RANDOM_STRINGS = AS_WRITTEN ? 10_000 : 80;
 const HALF_OPEN = AS_WRITTEN ? 5_000 : 700;
 const NEVER = new AbortController().signal;
-const TIMEOUT = { timeout: AS_WRITTEN ? 300_000 : 60_000 };
+const TIMEOUT = { timeout: AS_WRITTEN ? 600_000 : 60_000 };
 
 /** Does `work` so often, a few at a time. */
 async function times(count: number, atOnce: number, work: (index: number) => Promise<void>): Promise<void> {
