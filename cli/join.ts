@@ -6,6 +6,7 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../api/resource-types.ts';
 import { ApiError, isNotFound, UnreachableError } from '../kubernetes/api-error.ts';
 import { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
@@ -18,6 +19,7 @@ import { untilStopped } from '../process/lifecycle.ts';
 import { createReceiver } from '../process/sealed-message.ts';
 import { unverifiedData } from '../process/signed-token.ts';
 import { applyObjects, lookFor, type Progress } from './apply-objects.ts';
+import { gatewayRoute, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
 import { requireLabel } from './object-names.ts';
 import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
 import { outcome } from './peer.ts';
@@ -27,7 +29,7 @@ import { untilTargetReady } from './target-readiness.ts';
 const ANSWER = { forMs: 60_000, everyMs: 200 };
 const APPROVAL = { forMs: 16 * 60_000, everyMs: 1_000 };
 
-interface JoinFlags {
+interface JoinFlags extends GatewayFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly name?: string;
@@ -36,7 +38,7 @@ interface JoinFlags {
 
 /** The command for commander. */
 export function joinCommand(): Command {
-  return new Command('join')
+  return withGatewayRoute(new Command('join'))
     .description('Become a source of the cluster that made the token ("isthmus invite"). Run it in the source.')
     .argument('<token>', 'what "isthmus invite" printed')
     .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
@@ -52,7 +54,7 @@ async function runJoin(token: string, flags: JoinFlags): Promise<void> {
   const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
   const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
   try {
-    const peering = await joinTarget({ client, token, ...flags }, progress);
+    const peering = await joinTarget({ client, token, ...flags, route: gatewayRoute(flags) }, progress);
     progress.tell('waiting for the target to become Ready');
     console.log(outcome(peering, await untilTargetReady(client, peering, progress.signal)));
   } finally {
@@ -69,6 +71,8 @@ export interface Joiner {
   readonly installNamespace: string;
   /** Name for the target; the invitation's when missing. */
   readonly name?: string | undefined;
+  /** The gateway of the source, when the target is not reached directly. */
+  readonly route?: GatewayRoute | undefined;
 }
 
 /**
@@ -84,8 +88,8 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   await requireInstalled(client, signal);
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
-  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace };
-  const granted = await askTarget(peering, { token, data }, progress);
+  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, gatewayCluster: joiner.route?.clusterId };
+  const granted = await askTarget(peering, { token, data, route: joiner.route }, progress);
   const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
   progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
   const objects = [...(data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
@@ -102,12 +106,14 @@ async function requireInstalled(client: ClusterClient, signal: AbortSignal): Pro
 interface OpenInvitation {
   readonly token: string;
   readonly data: InvitationData;
+  readonly route: GatewayRoute | undefined;
 }
 
-async function askTarget(peering: Peering, { token, data }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
+async function askTarget(peering: Peering, { token, data, route }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
   const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
   const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
-  const target = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'tenant' }), userAgent('join')));
+  const connection = { ...(await readKubeconfig({ text, author: 'tenant' })), ...(route !== undefined && { gateway: route }) };
+  const target = new ClusterClient(new Transport(connection, userAgent('join')));
   try {
     const receiver = await createReceiver();
     const invitation = String(unverifiedData(token)?.['jti']);

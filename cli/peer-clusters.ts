@@ -42,7 +42,7 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
  * something must be installed or created first; what API calls throw.
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
-  const { source, target, name, namespace, installNamespace } = request;
+  const { source, target, name, namespace, installNamespace, gatewayCluster } = request;
   const [sourceId, targetId] = await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
   if (sourceId === targetId) {
     throw new AppError(
@@ -50,7 +50,7 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
       'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
     );
   }
-  const peering: Peering = { name, namespace, installNamespace, sourceId };
+  const peering: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster };
   const access = await targetAccess(request, peering);
   await requireReadyForPeering(request, progress.signal);
   const maker = { client: target.client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied: (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`) };

@@ -1,16 +1,18 @@
 // `isthmus peer`: lets a source cluster run pods in a target cluster.
 import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import type { Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import type { Progress } from './apply-objects.ts';
+import { gatewayRoute, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
 import { requireLabel } from './object-names.ts';
 import { DEFAULT_TOKEN_SECONDS, MIN_TOKEN_SECONDS, peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
 import { untilTargetReady, type Readiness } from './target-readiness.ts';
 
-interface PeerFlags {
+interface PeerFlags extends GatewayFlags {
   readonly sourceKubeconfig: string;
   readonly sourceContext?: string;
   readonly targetKubeconfig: string;
@@ -24,7 +26,7 @@ interface PeerFlags {
 
 /** The command for commander. */
 export function peerCommand(): Command {
-  return new Command('peer')
+  return withGatewayRoute(new Command('peer'))
     .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first. Can be repeated.')
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
@@ -65,11 +67,12 @@ export function requireServer(flag: string, text: string): void {
 
 async function runPeer(flags: PeerFlags): Promise<void> {
   const options = peerOptions(flags);
+  const route = gatewayRoute(flags);
   const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
   const source = await openPeer('source cluster', flags.sourceKubeconfig, flags.sourceContext);
-  const target = await openPeer('target cluster', flags.targetKubeconfig, flags.targetContext);
+  const target = await openPeer('target cluster', flags.targetKubeconfig, flags.targetContext, route);
   try {
-    const peering = await peerClusters({ ...options, source, target }, progress);
+    const peering = await peerClusters({ ...options, source, target, gatewayCluster: route?.clusterId }, progress);
     progress.tell('waiting for the target to become Ready');
     console.log(outcome(peering, await untilTargetReady(source.client, peering, progress.signal)));
   } finally {
@@ -77,8 +80,8 @@ async function runPeer(flags: PeerFlags): Promise<void> {
   }
 }
 
-async function openPeer(role: string, kubeconfigPath: string, context: string | undefined): Promise<PeerCluster> {
-  const cluster = await openCluster({ kubeconfigPath, context, userAgent: userAgent('peer') });
+async function openPeer(role: string, kubeconfigPath: string, context: string | undefined, gateway?: GatewayRoute): Promise<PeerCluster> {
+  const cluster = await openCluster({ kubeconfigPath, context, gateway, userAgent: userAgent('peer') });
   return { ...cluster, label: `${role} (${kubeconfigPath})` };
 }
 

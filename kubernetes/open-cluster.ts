@@ -7,6 +7,7 @@ import { environment, type Environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { version } from '../process/version.ts';
 import { ClusterClient } from './cluster-client.ts';
+import type { GatewayRoute } from './gateway-dialer.ts';
 import { readInClusterConnection, readKubeconfig, withAbsolutePaths, type ClusterConnection, type ReadText } from './kubeconfig.ts';
 import { Transport } from './transport.ts';
 
@@ -18,6 +19,8 @@ export interface ClusterChoice {
   readonly context?: string | undefined;
   /** From {@link userAgent}. */
   readonly userAgent: string;
+  /** The gateway that carries all connections, when it is not reached directly. */
+  readonly gateway?: GatewayRoute | undefined;
 }
 
 /** A client and what it was made from. Close `client.transport` when done. */
@@ -36,12 +39,13 @@ export function userAgent(component: string): string {
  * @throws AppError `KubeconfigInvalid` that names the file.
  */
 export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
-  const connection = await connectionOf(choice, environment());
+  const direct = await connectionOf(choice, environment());
+  const connection = choice.gateway === undefined ? direct : { ...direct, gateway: choice.gateway };
   return { client: new ClusterClient(new Transport(connection, choice.userAgent)), connection };
 }
 
 /** The connection that a choice leads to under the given environment variables, kept to its files by `reread`. Throws as {@link openCluster}. */
-export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
+export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent' | 'gateway'>, env: Environment): Promise<ClusterConnection> {
   const files = new RememberedFiles();
   const connection = await readConnection(choice, env, (path) => files.read(path));
   const current: ClusterConnection = {
@@ -68,7 +72,7 @@ class RememberedFiles {
   }
 }
 
-async function readConnection(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
+async function readConnection(choice: Omit<ClusterChoice, 'userAgent' | 'gateway'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
   const read = (paths: readonly string[]) => readFiles(paths, choice.context, readText);
   if (choice.kubeconfigPath !== undefined) return read([choice.kubeconfigPath]);
   if (env.kubeconfigPaths.length > 0) return read(await existing(env.kubeconfigPaths));

@@ -21,6 +21,8 @@ export interface Peering {
   /** Of the source; of the target, too, unless it is said otherwise. */
   readonly installNamespace: string;
   readonly targetInstallNamespace?: string | undefined;
+  /** ID of the target in the clusterset, when it is reached through the gateway. */
+  readonly gatewayCluster?: string | undefined;
 }
 
 /** How the source reaches the target. */
@@ -66,20 +68,21 @@ export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
 
 /** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
-  const { name, namespace, installNamespace } = peering;
+  const { name, namespace, installNamespace, gatewayCluster } = peering;
+  const gateway = gatewayCluster === undefined ? {} : { gateway: { cluster: gatewayCluster } };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
   const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))];
   if (namespace === undefined) {
     const target: ClusterTarget = {
       apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
-      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace } },
+      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...gateway },
     };
     return [...common, target];
   }
   const target: Target = {
     apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
-    spec: { kubeconfigSecret: { name: secretName } },
+    spec: { kubeconfigSecret: { name: secretName }, ...gateway },
   };
   return [targetSecretReaderBinding(namespace, installNamespace), ...common, target];
 }

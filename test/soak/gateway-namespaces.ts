@@ -180,11 +180,12 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     start('target', 'isthmus-target', 'run', '--kubeconfig', target.inside, '--components', 'delegate-controller,peering');
     await isthmus('here', 'install', '--webhook-url', 'https://127.0.0.1:9443', '--kubeconfig', source.outside);
     start('source', 'isthmus-source', 'run', '--kubeconfig', source.inside, '--components', 'webhook,scheduler,delegate-controller,virtual-node,peering', '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', '9443', '--gateway', PIPE);
-    const peered = isthmus('here', 'peer', '--source-kubeconfig', source.outside, '--target-kubeconfig', target.outside, '--name', 'target', '--target-server', 'https://127.0.0.1:1').catch(() => undefined);
-    await until('the ClusterTarget', async () => (await source.client.patch(CLUSTER_TARGETS, { name: 'target' }, { patchType: 'merge', patch: { spec: { gateway: { cluster: 'target' } } } })).metadata.name === 'target');
-    const isReady = async () => (await source.client.get(CLUSTER_TARGETS, { name: 'target' })).status?.conditions?.some(({ type, status, observedGeneration }) => type === 'Ready' && status === 'True' && (observedGeneration ?? 0) > 1) === true;
+    // Joining goes through the tunnel as well: from here there is no other way to the target.
+    const invitation = await isthmus('target', 'invite', '--name', 'target', '--kubeconfig', target.inside);
+    const joined = isthmus('source', 'join', invitation, '--kubeconfig', source.inside, '--gateway', PIPE, '--gateway-cluster', 'target');
+    const isReady = async () => (await source.client.get(CLUSTER_TARGETS, { name: 'target' })).status?.conditions?.some(({ type, status, observedGeneration }) => type === 'Ready' && status === 'True' && (observedGeneration ?? 0) > 0) === true;
     figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready', isReady, 90));
-    await peered;
+    assert.match(await joined, /is Ready/);
     await source.client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, 'isthmus-soak');
     await target.client.apply(NAMESPACES, { metadata: { name: POD_NAMESPACE } }, 'isthmus-soak');
     await source.client.create(CONFIG_MAPS, { metadata: { name: 'settings', namespace: POD_NAMESPACE }, data: { setting: MARKER } } as KubernetesObject);

@@ -31,6 +31,14 @@ describe('the source side of a peering', () => {
     assert.deepEqual((objects[4] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig' } });
   });
 
+  it('says through which gateway the target is reached, when one is named', () => {
+    for (const peering of [whole, oneNamespace]) {
+      const specOf = (gatewayCluster: string | undefined) => (sourceSideManifests({ ...peering, gatewayCluster }, '').at(-1) as unknown as { readonly spec: { readonly gateway?: object } }).spec;
+      assert.deepEqual(specOf('eu-west').gateway, { cluster: 'eu-west' });
+      assert.equal('gateway' in specOf(undefined), false);
+    }
+  });
+
   it('lets our peering, and nobody else, renew the token in that one Secret', () => {
     const [role, binding] = sourceSideManifests(whole, 'text') as unknown as [RoleObject, BindingObject];
     assert.deepEqual(role.rules, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: ['c2-kubeconfig'] }]);

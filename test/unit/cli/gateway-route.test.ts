@@ -1,0 +1,15 @@
+// The two options by which peering goes through the gateway.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { gatewayRoute } from '../../../cli/gateway-route.ts';
+
+const ENDPOINTS = [new URL('http://127.0.0.1:8132')];
+
+describe('the way through the gateway', () => {
+  it('is none when none is asked for', () => assert.equal(gatewayRoute({}), undefined));
+  it('names the endpoints and the cluster', () => assert.deepEqual(gatewayRoute({ gateway: ENDPOINTS, gatewayCluster: 'eu-west' }), { clusterId: 'eu-west', endpoints: ENDPOINTS }));
+  for (const [what, flags] of Object.entries({ 'the endpoints alone': { gateway: ENDPOINTS }, 'the cluster alone': { gatewayCluster: 'eu-west' } })) {
+    it(`is refused with ${what}`, () => assert.throws(() => gatewayRoute(flags), /belong together/));
+  }
+  it('is refused for what is no cluster ID', () => assert.throws(() => gatewayRoute({ gateway: ENDPOINTS, gatewayCluster: 'EU West' }), /not "EU West"/));
+});
