@@ -142,6 +142,7 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
     await soak.moveBehindGateway();
     figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready through the gateway', () => soak.isReadyBehindGateway()));
     await load.create();
+    await until('a round trip in the ClusterTarget', async () => /^\d/.test((figures['rttOfTheTarget'] = (await soak.told('Ready')).rtt) as string), 90);
     figures['firstPodRunningAfterMs'] = Math.round(await until('the first pod', () => inNamespace(soak.source.pods.objects, POD_NAMESPACE).some(isRunning)));
     for (let count = 1; count < 20; count += 1) await load.create();
     await untilAllRun();
@@ -221,8 +222,9 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
     try {
       figures['partitionNoticedAfterMs'] = Math.round(await until('a connection that is not connected', async () => !(await soak.isConnected())));
       await load.create();
-      await until('a target that is not Ready', async () => (await soak.condition('Ready')) !== 'True', 90);
+      await until('a target that is not Ready', async () => (await soak.told('Ready')).status !== 'True', 90);
       figures['notReadyAfterMs'] = Math.round(performance.now() - from);
+      figures['saidMeanwhile'] = (await soak.told('Reachable')).message;
       assert.deepEqual(left(), before);
       assert.ok(inNamespace(soak.target.pods.objects, POD_NAMESPACE).every(isRunning));
     } finally {

@@ -181,10 +181,11 @@ export class GatewaySoak {
     return gateways.some(({ metadata, status }) => metadata.name === `gw-${index}` && status?.haStatus === 'active' && status.connections.some((connection) => connection.status === 'connected'));
   }
 
-  /** Status of a condition of the target, from its ClusterTarget. */
-  async condition(type: string): Promise<string | undefined> {
+  /** What the ClusterTarget says: status and words of a condition, and the round trip. */
+  async told(type: string): Promise<{ readonly status: string | undefined; readonly message: string; readonly rtt: string | undefined }> {
     const { status } = await this.source.client.get(CLUSTER_TARGETS, { name: this.target.cluster.name });
-    return status?.conditions?.find((condition) => condition.type === type)?.status;
+    const condition = status?.conditions?.find((one) => one.type === type);
+    return { status: condition?.status, message: condition?.message ?? '', rtt: status?.rtt };
   }
 
   /** Whether the target is Ready since it was moved. */

@@ -99,8 +99,12 @@ export class Namespaces {
 
   async remove(): Promise<void> {
     const ends = [...this.#children].map((child) => once(child, 'exit'));
-    for (const child of this.#children) child.kill('SIGTERM');
-    const timer = setTimeout(() => [...this.#children].forEach((child) => child.kill('SIGKILL')), 20_000);
+    // Agents stop what they have started before they end; the others are told to end.
+    for (const child of this.#children) {
+      if (child.connected) child.disconnect();
+      else child.kill('SIGTERM');
+    }
+    const timer = setTimeout(() => [...this.#children].forEach((child) => child.kill('SIGKILL')), 60_000);
     await Promise.all(ends);
     clearTimeout(timer);
     for (const place of ['source', 'internet', 'router', 'target'] as const) spawnSync('ip', ['netns', 'del', this.nameOf(place)]);
