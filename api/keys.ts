@@ -73,6 +73,10 @@ export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';
+/** Label on a Namespace, set by its owner (`isthmus offload namespace`), read by the webhook configuration: all its pods are elected, as its NamespaceElection says. */
+export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
+/** The value of {@link NAMESPACE_ELECT_LABEL} that elects. */
+export const NAMESPACE_ELECT_VALUE = 'all';
 /** Annotation on what is made in a target for a source's identity, set by peering, read by its controller: `namespace/name` of the Source, `name` of the ClusterSource. */
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */

@@ -4,6 +4,7 @@ import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
 import type { Invitation, JoinRequest } from './invitation.ts';
+import type { NamespaceElection } from './namespace-election.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
 import type { Cluster, Endpoint, Gateway } from './gateway.ts';
 import type { ResourceShare } from './resource-share.ts';
@@ -95,6 +96,7 @@ export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'Resourc
 export const CLUSTERS = isthmus<Cluster>('clusters', 'Cluster', true);
 export const ENDPOINTS = isthmus<Endpoint>('endpoints', 'Endpoint', true);
 export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);
+export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
 

@@ -17,7 +17,7 @@ import { isClusterId } from '../model/gateway-names.ts';
 import { createAuthority, loadAuthority, type CertificateRequest, type KeyPair } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
 import { startHealthServer } from '../process/health-server.ts';
-import { createTokenKey, MAX_TOKEN_SECONDS, signJoinToken } from '../process/join-token.ts';
+import { createTokenKey, MAX_JOIN_TOKEN_SECONDS, signJoinToken } from '../process/signed-token.ts';
 import { aborted } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { applyObjects } from './apply-objects.ts';
@@ -166,7 +166,7 @@ function tokenCommand(): Command {
 export async function makeToken(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string }, signal: AbortSignal): Promise<string> {
   if (clusterId !== undefined && !isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
-  return signJoinToken(tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) }, { now: new Date(), seconds: MAX_TOKEN_SECONDS });
+  return signJoinToken(tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) }, { now: new Date(), seconds: MAX_JOIN_TOKEN_SECONDS });
 }
 
 function revokeCommand(): Command {

@@ -11,7 +11,7 @@ import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { isClusterId } from '../model/gateway-names.ts';
 import { createSigningRequest } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
-import { readJoinToken } from '../process/join-token.ts';
+import { readJoinToken } from '../process/signed-token.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 
 interface ClusterFlags {

@@ -27,6 +27,7 @@ interface InstallFlags {
   readonly webhookUrl?: string;
   readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly dryRun?: boolean;
+  readonly liqoLabels?: boolean;
 }
 
 /** The command for commander. */
@@ -38,6 +39,7 @@ export function installCommand(): Command {
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .option('--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`)
     .addOption(new Option('--failure-policy <policy>', 'what becomes of elected pods while the webhook is away: refused, or run here like any other').choices(['Fail', 'Ignore']))
+    .option('--liqo-labels', 'elect the pods of namespaces with label liqo.io/enabled=true or liqo.io/scheduling-enabled=true')
     .option('--dry-run', 'print the objects as YAML and change nothing')
     .action(runInstall);
 }
@@ -55,9 +57,9 @@ async function runInstall(flags: InstallFlags): Promise<void> {
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore' }): InstallOptions {
+export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore'; readonly liqoLabels?: boolean }): InstallOptions {
   requireLabel('--namespace', flags.namespace);
-  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }) };
+  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }), ...(flags.liqoLabels === true && { acceptsLiqoLabels: true }) };
 }
 
 /** The URL for the API server; the webhook's path is added where none is given. Throws AppError `BadInput`. */

@@ -18,6 +18,7 @@ import { getCommand } from './get.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
 import { joinCommand } from './join.ts';
+import { offloadCommand, unoffloadCommand } from './offload.ts';
 import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
@@ -41,6 +42,8 @@ function program(): Command {
     .addCommand(cordonCommand())
     .addCommand(drainCommand())
     .addCommand(uncordonCommand())
+    .addCommand(offloadCommand())
+    .addCommand(unoffloadCommand())
     .addCommand(getCommand())
     .addCommand(explainCommand())
     .addCommand(planCommand())

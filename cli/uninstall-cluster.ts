@@ -43,7 +43,8 @@ const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERO
 const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
   [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
-const GONE = { forMs: 60_000, everyMs: 200 };
+/** API servers take down a definition with all its objects in steps of five seconds, more than once where objects come late. */
+const GONE = { forMs: 180_000, everyMs: 200 };
 
 /** What would be left in other clusters, each with what to do about it. */
 export function leftBehind({ targets, sources }: Joined): readonly string[] {

@@ -8,7 +8,7 @@ import type { Logger } from 'pino';
 import type { Cluster } from '../api/gateway.ts';
 import { gatewayName } from '../model/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../process/certificate-authority.ts';
-import { verifyJoinToken } from '../process/join-token.ts';
+import { verifyJoinToken } from '../process/signed-token.ts';
 import {
   CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseAddresses, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
 } from './broker-protocol.ts';

@@ -60,8 +60,8 @@ function webhookTemplates(): string {
 function withValues(text: string): string {
   return text
     .replaceAll(/clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (found) => `clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${/path: (\S+)/.exec(found)?.[1] ?? WEBHOOK_PATH}") | nindent 6 }}\n`)
-    .replace('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
-    .replace('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
+    .replaceAll('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
+    .replaceAll('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
     .replace('metadata:\n', 'metadata:\n  {{- include "isthmus.injectCertificateAuthority" . | nindent 2 }}\n');
 }
 

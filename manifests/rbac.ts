@@ -37,6 +37,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     ),
     rule('events.k8s.io', ['events'], ['create', 'patch']), // a certificate that cannot be used, elected pods that passed it by
     rule('', ['pods', 'namespaces'], ['list']), // elected pods that passed it by while it was away
+    rule(ISTHMUS_GROUP, ['namespaceelections'], READ),
+    rule(ADMIRALTY_GROUP, ['clustertargets'], ['list', 'watch']), // those that are this cluster
   ],
   'isthmus-scheduler': [
     ...USE_TARGETS,

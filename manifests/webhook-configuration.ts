@@ -2,7 +2,7 @@
 // expression, and nothing else.
 // The certificate authority is left out: the webhook process owns that field and writes it by itself.
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
+import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TRUE } from '../api/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 
@@ -12,6 +12,8 @@ export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
 /** Path that the webhook serves, as Admiralty 0.17's. */
 export const WEBHOOK_PATH = '/mutate--v1-pod';
+/** Path for pods of namespaces that elect all of theirs. */
+export const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -27,6 +29,8 @@ export interface WebhookAddress {
   readonly webhookUrl?: string | undefined;
   /** What becomes of elected pods while the webhook is away: refused (`Fail`, the default), or run in the source like any other (`Ignore`). */
   readonly failurePolicy?: 'Fail' | 'Ignore' | undefined;
+  /** Whether Liqo's labels of namespaces count as ours. */
+  readonly acceptsLiqoLabels?: boolean | undefined;
 }
 
 /** The CEL expression that is true for elected pods; most pods have no annotations at all. */
@@ -41,7 +45,7 @@ export function webhookConfiguration(address: WebhookAddress): MutatingWebhookCo
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
     metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
-    webhooks: [podWebhook(address)],
+    webhooks: [podWebhook(address), ...namespaceWebhooks(address)],
   };
 }
 
@@ -49,14 +53,38 @@ function podWebhook(address: WebhookAddress) {
   return {
     name: WEBHOOK_NAME,
     clientConfig: clientConfig(address),
+    ...ofPods(address, [NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE]),
+    matchConditions: [{ name: 'is-elected', expression: IS_ELECTED }],
+  };
+}
+
+/** Labels of namespaces all of whose pods are elected, by the name of their webhook. The last two are Liqo's. */
+const ELECTING_LABELS = {
+  namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
+  'liqo-enabled': ['liqo.io/enabled', TRUE],
+  'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
+} as const;
+
+/** After the one of annotated pods: a pod that one of these has elected is not asked about twice. */
+function namespaceWebhooks(address: WebhookAddress) {
+  const accepted = Object.entries(ELECTING_LABELS).filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
+  return accepted.map(([name, label]) => ({
+    name: `${name}.isthmus.multicluster.admiralty.io`,
+    clientConfig: clientConfig(address, NAMESPACE_WEBHOOK_PATH),
+    ...ofPods(address, label),
+    matchConditions: [{ name: 'is-not-elected', expression: `!(${IS_ELECTED})` }],
+  }));
+}
+
+function ofPods(address: WebhookAddress, [label, value]: readonly [label: string, value: string]) {
+  return {
     rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
     namespaceSelector: {
-      matchLabels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE },
+      matchLabels: { [label]: value },
       matchExpressions: [
         { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...new Set([address.installNamespace, 'kube-system'])] },
       ],
     },
-    matchConditions: [{ name: 'is-elected', expression: IS_ELECTED }],
     failurePolicy: address.failurePolicy ?? 'Fail',
     matchPolicy: 'Equivalent',
     reinvocationPolicy: 'IfNeeded', // after other webhooks have changed the pod, it is brought into a proxy's form again

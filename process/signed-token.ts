@@ -1,4 +1,6 @@
-// Signed tokens (JWT, RFC 7519) over jose: one algorithm, one key, and a named reason for each way in which a token can be wrong.
+// Signed tokens (JWT, RFC 7519) over jose: one algorithm for each sort of key, and a named reason for each way in which a token can be wrong.
+// Invitations of targets are made with a secret key (who verifies has signed), join tokens of brokers with an Ed25519 key.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 
 /** What a token says beside its registered claims. */
@@ -20,29 +22,47 @@ export type TokenProblem = 'TokenMalformed' | 'AlgorithmRefused' | 'SignatureInv
 /** A token's claims, or why it is refused. */
 export type VerifiedToken = { readonly kind: 'verified'; readonly claims: TokenClaims } | { readonly kind: 'refused'; readonly reason: TokenProblem; readonly message: string };
 
+/** A secret key for HMAC-SHA256, or an Ed25519 private key as PKCS #8 PEM. */
+export type TokenKey = Uint8Array | string;
+
 /** What a token is held to; `now` in ms since the epoch. */
 export interface Expectation {
-  readonly key: Uint8Array;
+  readonly key: TokenKey;
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;
+  /** Longest time from its first to its last moment that a token may have, in s; any when missing. */
+  readonly maxSeconds?: number;
 }
 
-const ALGORITHM = 'HS256';
-/** Bytes of a key (RFC 7518 §3.2 asks for at least those of the hash). */
+/** Longest life of a join token in s. */
+export const MAX_JOIN_TOKEN_SECONDS = 900;
+const JOIN_AUDIENCE = 'isthmus-join';
+/** Bytes of a secret key (RFC 7518 §3.2 asks for at least those of the hash). */
 export const TOKEN_KEY_BYTES = 32;
 
-/** Signs with HMAC-SHA256: who verifies is who has signed. */
-export async function signToken({ issuer, audience, id, notBefore, expiresAt, data }: TokenClaims, key: Uint8Array): Promise<string> {
-  const token = new SignJWT({ ...data }).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' });
-  return token.setIssuer(issuer).setAudience(audience).setJti(id).setNotBefore(notBefore).setExpirationTime(expiresAt).sign(key);
+/** A new Ed25519 key as PKCS #8 PEM. */
+export function createTokenKey(): string {
+  return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+/** Never taken from the token: the key alone says how it is to be used. */
+function algorithmOf(key: TokenKey): 'HS256' | 'EdDSA' {
+  return typeof key === 'string' ? 'EdDSA' : 'HS256';
+}
+
+/** Signs claims. */
+export async function signToken({ issuer, audience, id, notBefore, expiresAt, data }: TokenClaims, key: TokenKey): Promise<string> {
+  const token = new SignJWT({ ...data }).setProtectedHeader({ alg: algorithmOf(key), typ: 'JWT' });
+  return token.setIssuer(issuer).setAudience(audience).setJti(id).setNotBefore(notBefore).setExpirationTime(expiresAt).sign(typeof key === 'string' ? createPrivateKey(key) : key);
 }
 
 /** Verifies a token. Never throws for what a token may hold. */
-export async function verifyToken(token: string, { key, issuer, audience, now }: Expectation): Promise<VerifiedToken> {
+export async function verifyToken(token: string, { key, issuer, audience, now, maxSeconds = Infinity }: Expectation): Promise<VerifiedToken> {
   try {
-    const { payload } = await jwtVerify(token, key, { algorithms: [ALGORITHM], issuer, audience, currentDate: new Date(now), requiredClaims: ['jti', 'nbf', 'exp'] });
+    const { payload } = await jwtVerify(token, typeof key === 'string' ? createPublicKey(key) : key, { algorithms: [algorithmOf(key)], issuer, audience, currentDate: new Date(now), requiredClaims: ['jti', 'nbf', 'exp'] });
     const { iss: _iss, aud: _aud, jti = '', nbf = 0, exp = 0, ...data } = payload;
+    if (exp - nbf > maxSeconds) return refused('TokenExpired', `it holds for longer than ${maxSeconds} s`);
     return { kind: 'verified', claims: { issuer, audience, id: jti, notBefore: nbf, expiresAt: exp, data } };
   } catch (error) {
     return problemOf(error);
@@ -66,11 +86,52 @@ function problemOf(error: unknown): VerifiedToken {
   if (error instanceof errors.JWTClaimValidationFailed) {
     return refused(CLAIM_PROBLEMS[error.claim] ?? 'TokenMalformed', `its claim ${error.claim} is not what it must be`);
   }
-  if (error instanceof errors.JOSEAlgNotAllowed) return refused('AlgorithmRefused', `it is not signed with ${ALGORITHM}`);
+  if (error instanceof errors.JOSEAlgNotAllowed) return refused('AlgorithmRefused', 'it is not signed as such tokens are');
   if (error instanceof errors.JWSSignatureVerificationFailed) return refused('SignatureInvalid', 'it was changed, or signed with another key');
   return refused('TokenMalformed', 'it is no token of this kind; copy the whole of it');
 }
 
 function refused(reason: TokenProblem, message: string): VerifiedToken {
   return { kind: 'refused', reason, message };
+}
+
+/** What a join token of a broker says. */
+export interface JoinClaims {
+  /** https URL of the broker. */
+  readonly brokerUrl: string;
+  /** PEM of the clusterset's authority, from which the broker's certificate comes as well. */
+  readonly authority: string;
+  /** The only cluster ID that may be taken with it; any when missing. */
+  readonly clusterId?: string | undefined;
+}
+
+/** What is left of a join token that holds. */
+export interface VerifiedJoinToken {
+  /** Unique; a token counts once. */
+  readonly id: string;
+  readonly clusterId?: string | undefined;
+  /** In ms since the epoch. */
+  readonly expiresMs: number;
+}
+
+/** Makes a join token. `now` is its time of issue. */
+export function signJoinToken(key: string, { brokerUrl, authority, clusterId }: JoinClaims, { now, seconds = MAX_JOIN_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number }): Promise<string> {
+  const notBefore = Math.floor(now.getTime() / 1_000);
+  const expiresAt = notBefore + Math.min(seconds, MAX_JOIN_TOKEN_SECONDS);
+  return signToken({ issuer: brokerUrl, audience: JOIN_AUDIENCE, id: randomUUID(), notBefore, expiresAt, data: { ca: authority, ...(clusterId !== undefined && { sub: clusterId }) } }, key);
+}
+
+/** Checks a join token that came in. Undefined when it does not hold. */
+export async function verifyJoinToken(key: string, token: string, { brokerUrl, now }: { readonly brokerUrl: string; readonly now: Date }): Promise<VerifiedJoinToken | undefined> {
+  const verified = await verifyToken(token, { key, issuer: brokerUrl, audience: JOIN_AUDIENCE, now: now.getTime(), maxSeconds: MAX_JOIN_TOKEN_SECONDS });
+  if (verified.kind === 'refused') return undefined;
+  const { id, expiresAt, data } = verified.claims;
+  return { id, expiresMs: expiresAt * 1_000, ...(typeof data['sub'] === 'string' && { clusterId: data['sub'] }) };
+}
+
+/** What a join token says, unchecked: for the one who was given it by hand. Undefined when it is none. */
+export function readJoinToken(token: string): JoinClaims | undefined {
+  const { iss, ca, sub } = unverifiedData(token) ?? {};
+  if (typeof iss !== 'string' || typeof ca !== 'string' || !iss.startsWith('https://')) return undefined;
+  return { brokerUrl: iss, authority: ca, ...(typeof sub === 'string' && { clusterId: sub }) };
 }

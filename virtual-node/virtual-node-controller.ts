@@ -97,8 +97,8 @@ class VirtualNodes {
     const summary = summaryOf(target);
     if (summary === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
     const wanted = toVirtualNode(target.ref, summary);
-    if (node === undefined || !showsIdentity(node, wanted)) await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal);
-    if (node === undefined) await this.renewLease(name, signal);
+    const stored = node === undefined || !showsIdentity(node, wanted) ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
+    if (node === undefined) await this.#applyLease(stored, signal);
     const status = toVirtualNodeStatus(summary, this.#sourceId, node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
@@ -110,12 +110,17 @@ class VirtualNodes {
     await this.#source.delete(NODES, { name }, { preconditions: { uid } }, signal).catch(ignoreStale);
   }
 
-  /** Renews the Lease of a virtual node, as long as its target exists. */
+  /** Renews the Lease of a virtual node, as long as it and its target exist; a node that comes back asks for it again. */
   async renewLease(name: string, signal: AbortSignal): Promise<ReconcileResult> {
-    if (this.#targets.byNode(name) === undefined) return DONE;
-    const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
-    await this.#source.apply(LEASES, toNodeLease(name, renewTime), FIELD_MANAGER, signal);
+    const node = this.#nodes.get(name);
+    if (node === undefined || this.#targets.byNode(name) === undefined) return DONE;
+    await this.#applyLease(node, signal);
     return { kind: 'requeue-after', ms: LEASE_RENEWAL_MS };
+  }
+
+  async #applyLease({ metadata: { name = '', uid = '' } }: Node, signal: AbortSignal): Promise<void> {
+    const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
+    await this.#source.apply(LEASES, toNodeLease({ name, uid }, renewTime), FIELD_MANAGER, signal);
   }
 
   /** Writes the status of one target when it changed; figures alone are written less often. */

@@ -114,10 +114,10 @@ function sameQuantities(one: ResourceList | undefined, other: ResourceList): boo
   return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
 }
 
-/** The Lease that keeps a virtual node alive in the eyes of the node lifecycle controller. */
-export function toNodeLease(nodeName: string, renewTime: string): Lease {
+/** The Lease that keeps a virtual node alive in the eyes of the node lifecycle controller. The node owns it, as kubelets have it, and takes it along. */
+export function toNodeLease({ name, uid }: { readonly name: string; readonly uid: string }, renewTime: string): Lease {
   return {
-    metadata: { name: nodeName, namespace: NODE_LEASE_NAMESPACE },
-    spec: { holderIdentity: nodeName, leaseDurationSeconds: LEASE_SECONDS, renewTime },
+    metadata: { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
+    spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
   };
 }

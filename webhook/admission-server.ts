@@ -14,6 +14,8 @@ import type { Admission } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
 import { admitPod } from './admit-pod.ts';
+import type { ElectionOf } from './election-client.ts';
+import { admitPodOfNamespace } from './namespace-election.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
 import { tlsSettings } from './tls-server.ts';
@@ -22,6 +24,8 @@ import { validateTarget } from './validate-target.ts';
 
 /** Path of pods that the webhook configuration names (Admiralty's). */
 export const ADMISSION_PATH = '/mutate--v1-pod';
+/** Path of pods in namespaces that elect all of theirs. */
+export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
 /** Path of (Cluster)Targets. */
 export const TARGETS_PATH = '/validate--targets';
 /** Path of ResourceShares. */
@@ -44,6 +48,8 @@ export interface AdmissionServerOptions {
   /** The keys for source manifests as they are now; without them no review is taken. */
   readonly keys: () => SigningKeys | undefined;
   readonly metrics: AdmissionMetrics;
+  /** How a namespace elects its pods; where it is missing, none does. */
+  readonly elections?: ElectionOf | undefined;
   readonly logger: Logger;
   /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
   readonly drainMs?: number;
@@ -114,6 +120,7 @@ class Admissions implements AdmissionServer {
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
     }
+    this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
     this.#app.get('/readyz', (_request, reply) => this.#readiness(reply));
     this.#app.get('/metrics', (_request, reply) => this.#printMetrics(reply));
   }
@@ -192,6 +199,17 @@ class Admissions implements AdmissionServer {
     // With its answer, and not before: a connection that is closed while it is idle may have a request on its way.
     if (this.#outdated.has(request.raw.socket)) reply.header('connection', 'close');
     return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
+  }
+
+  /** The only review that may have to ask the API server first; one that cannot be answered for that reason is an error, and tried again. */
+  async #reviewOfNamespace(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
+    const namespace = parsed.kind === 'review' ? (parsed.request.namespace ?? '') : '';
+    const election = namespace === '' ? undefined : await this.#options.elections?.(namespace);
+    return this.#review(request, reply, ({ request: asked }, keys) => {
+      if (asked.operation !== 'CREATE' || election === undefined) return { kind: 'pass' };
+      return admitPodOfNamespace(asked.object as Pod, election, { namespace, user: asked.userInfo?.username ?? '', keys });
+    });
   }
 
   #answer(apiVersion: string, asked: Asked, decide: (asked: Asked) => Admission): AnsweredReview {

@@ -10,6 +10,7 @@ import type { EventRecord } from '../model/event-record.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { AdmissionMetrics } from './admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer } from './admission-server.ts';
+import { followElections } from './election-client.ts';
 import { followMissedPods } from './missed-pods-controller.ts';
 import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
 import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';
@@ -54,7 +55,7 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
   startCertificates(options, { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger }, signal);
   const { host, port, signingKeys, drainMs = 0 } = options;
   const server = await startAdmissionServer({
-    host, port, certificate: await first, keys: () => signingKeys.keys, metrics: new AdmissionMetrics(), logger, drainMs, ...(clientAuthority !== undefined && { clientAuthority }),
+    host, port, certificate: await first, keys: () => signingKeys.keys, metrics: new AdmissionMetrics(), logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
   void followMissedPods({ client: options.source, events, logger }, signal);

@@ -1,13 +1,20 @@
 // What elected pods need follows them into their targets, stays equal, and goes when nobody needs it: on real control planes.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/core.ts';
 import {
   CILIUM_GLOBAL_SERVICE_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/keys.ts';
 import {
-  CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, SECRETS, SERVICES, type ResourceType,
+  CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, SECRETS, SERVICES, type ResourceType,
 } from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
+import { found, secretsOf } from '../support/canaries.ts';
+import { isthmus } from '../support/command-line.ts';
+import { everyOutput } from '../support/every-output.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 
@@ -243,5 +250,60 @@ describe('a PersistentVolumeClaim', () => {
     const all = await world.source.pods.until('a reason', (pods) => JSON.stringify(one(pods, namespace, 'waiting')?.status?.conditions ?? []).includes('lost'), 60_000);
     const condition = one(all, namespace, 'waiting')?.status?.conditions?.find(({ type }) => type === 'PodScheduled');
     assert.match(condition?.message ?? '', /persistentvolumeclaim "lost" not found/);
+  });
+});
+
+describe('a namespace whose pods are all elected', () => {
+  const labels = { 'isthmus.dev/elect': 'all' };
+  const plain = (namespace: string, name: string): Pod => ({ metadata: { namespace, name }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+  /** ServiceAccounts come a moment after their namespace: kubectl apply fails until then, and users try again. */
+  const make = async (pod: Pod): Promise<Pod> => {
+    const created = await lookFor(() => world.source.client.create(PODS, pod).catch((error: unknown) => (/serviceaccount/.test(String(error)) ? undefined : Promise.reject(error as Error))), { forMs: 30_000, everyMs: 20 }, world.signal);
+    assert.ok(created);
+    return created;
+  };
+
+  it('misses none that is made in the same breath', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `elected-${index}`);
+    const pods = await Promise.all(names.map(async (namespace) => {
+      await world.source.client.create(NAMESPACES, { metadata: { name: namespace, labels } });
+      await world.source.client.create(NAMESPACE_ELECTIONS, { metadata: { namespace, name: 'election' }, spec: { selector: { matchLabels: { tier: namespace } } } } as KubernetesObject);
+      return make(plain(namespace, 'first'));
+    }));
+    for (const { metadata, spec } of pods) {
+      assert.equal(spec.schedulerName, 'admiralty-proxy', metadata.namespace);
+      assert.ok(JSON.stringify(spec.affinity).includes(String(metadata.namespace)), 'and its selector counts');
+    }
+    await Promise.all(names.map((name) => world.source.client.delete(NAMESPACES, { name })));
+  });
+
+  it('sends pods to a target without an annotation, until it does so no more', async () => {
+    const namespace = 'all-elected';
+    await Promise.all([world.source, ...world.targets].map(({ client }) => client.create(NAMESPACES, { metadata: { name: namespace } })));
+    const kubeconfig = world.source.cluster.kubeconfigPath;
+    const offloaded = await isthmus('offload', 'namespace', namespace, '--kubeconfig', kubeconfig);
+    assert.equal(offloaded.code, 0, offloaded.stderr);
+    const isLabelled = async () => ((await make({ ...plain(namespace, 'probe'), metadata: { namespace, generateName: 'probe-' } })).spec.schedulerName === 'admiralty-proxy' ? true : undefined);
+    assert.ok(await lookFor(isLabelled, { forMs: 30_000, everyMs: 100 }, world.signal), 'an API server sees a new label of an old namespace a moment later');
+    await run(plain(namespace, 'web'));
+    const back = await isthmus('unoffload', 'namespace', namespace, '--kubeconfig', kubeconfig);
+    assert.equal(back.code, 0, back.stderr);
+    const isPlain = async () => ((await make({ ...plain(namespace, 'probe'), metadata: { namespace, generateName: 'probe-' } })).spec.schedulerName === 'admiralty-proxy' ? undefined : true);
+    assert.ok(await lookFor(isPlain, { forMs: 30_000, everyMs: 100 }, world.signal));
+  });
+});
+
+describe('secrets', () => {
+  it('stand nowhere in what Isthmus says: logs, events, objects, metrics, commands, the support archive', async () => {
+    const canaries = (await Promise.all([world.source, ...world.targets].map(({ client, cluster }) => secretsOf(client, cluster.name)))).flat();
+    assert.ok(canaries.some(({ text }) => text === 'canary-1') && canaries.some(({ what }) => what.includes('isthmus-signing-keys')), 'what followed and what is ours are among them');
+    const work = await mkdtemp(join(tmpdir(), 'isthmus-canaries-'));
+    try {
+      const outputs = await everyOutput(world, work);
+      assert.ok(outputs.filter(({ name }) => name.endsWith('isthmus.log') || name.endsWith('.tar.gz') || name === 'metrics').every(({ text }) => text.length > 1_000));
+      assert.deepEqual(found(canaries, outputs), []);
+    } finally {
+      await rm(work, { recursive: true });
+    }
   });
 });

@@ -13,6 +13,8 @@ import { parse } from 'yaml';
 import { isAlive, type ProcessIdentity } from '../../sandbox/process-identity.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
+import { isthmus } from '../support/command-line.ts';
+import { firstPodByToken } from '../support/first-pod.ts';
 
 const run = promisify(execFile);
 const command = join(import.meta.dirname, '..', '..', 'cli', 'main.js');
@@ -136,7 +138,7 @@ async function living(identities: readonly ProcessIdentity[]): Promise<number> {
   return (await Promise.all(identities.map(isAlive))).filter(Boolean).length;
 }
 
-describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
+describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   let base = '';
   let dir = '';
   let output: { readonly source: string; readonly targets: readonly string[]; readonly dir: string; readonly auditLogs: Readonly<Record<string, string>> };
@@ -246,6 +248,32 @@ describe('isthmus sandbox up --bare --detach', { timeout: 180_000 }, () => {
     const event = JSON.parse(line ?? '{}') as Record<string, unknown>;
     assert.equal(event['userAgent'], 'sandbox-test');
     assert.equal(event['stage'], 'ResponseComplete');
+  });
+
+  it('gets its first remote pod by a token with four commands', { timeout: 150_000 }, async (t) => {
+    const first = await firstPodByToken({ source: output.source, target: output.targets[0]!, name: 'first-pod' }, AbortSignal.timeout(120_000));
+    try {
+      t.diagnostic(`${first.seconds.toFixed(1)} s`); // how long it may take is held by npm run test:joins, which does the same with both kubeconfigs
+      assert.equal(first.commands.length, 4, first.commands.join('\n'));
+    } finally {
+      await first.stop();
+    }
+  });
+
+  it('lets Isthmus be uninstalled when it is no longer used, or by force', async () => {
+    const { source } = output;
+    const refused = await isthmus('uninstall', '--kubeconfig', source);
+    assert.equal(refused.code, 1);
+    for (const pattern of [/isthmus unpeer first-target/, /default\/first-pod/]) assert.match(refused.stderr, pattern);
+    const { code, stdout, stderr } = await isthmus('uninstall', '--force', '--kubeconfig', source);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /let go of Pod default\/first-pod/);
+    const cluster = new Api(await readFile(source, 'utf8'));
+    const left = await Promise.all(['clusterroles', 'clusterrolebindings'].map(async (plural) => (await cluster.send('GET', `/apis/rbac.authorization.k8s.io/v1/${plural}?labelSelector=app.kubernetes.io/part-of=isthmus`)).body.items));
+    assert.deepEqual(left.flat(), []);
+    for (const path of ['/api/v1/nodes/admiralty-first-target', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/isthmus']) assert.equal((await cluster.send('GET', path)).status, 404, path);
+    assert.equal((await cluster.send('GET', '/apis/multicluster.admiralty.io/v1alpha1/clustertargets/first-target')).status, 200, 'the kinds and their objects stay');
+    await cluster.close();
   });
 
   it('ends on `sandbox down` without a process or a file', async () => {

@@ -56,6 +56,9 @@ try {
     minutes, tokenSeconds: TOKEN_SECONDS, renewals: renewals.count(), pods: latencies.length, slowestMs: Math.round(sorted.at(-1) ?? 0), medianMs: Math.round(sorted[sorted.length >> 1] ?? 0),
     answersOf401: refused.length, canaries: canaries.length, outputs: outputs.length, charactersSearched: outputs.reduce((sum, { text }) => sum + text.length, 0),
   }));
+} catch (error) {
+  for (const { name, directory } of world.sandbox.clusters) print(`${name}:\n${(await readFile(join(directory, 'isthmus.log'), 'utf8')).split('\n').slice(-60).join('\n')}`);
+  throw error;
 } finally {
   await world.stop();
   await rm(work, { recursive: true });
@@ -101,7 +104,7 @@ async function onePod(name: string): Promise<number> {
   const pod: Pod = { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
   const startedAt = performance.now();
   await source.client.create(PODS, pod, signal);
-  await source.pods.until(`${name} Running`, (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 20_000);
+  await source.pods.until(`${name} Running`, (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 60_000);
   const ms = performance.now() - startedAt;
   await source.client.delete(PODS, { namespace: NAMESPACE, name }, {}, signal);
   return ms;

@@ -9,7 +9,7 @@ import { askBroker, openBroker, type BrokerAccess } from '../../../gateway/broke
 import { startBroker, type Broker } from '../../../gateway/broker-server.ts';
 import type { TlsIdentity } from '../../../gateway/tls-identity-client.ts';
 import { createSigningRequest, type CertificateAuthority } from '../../../process/certificate-authority.ts';
-import { createTokenKey, readJoinToken, signJoinToken } from '../../../process/join-token.ts';
+import { createTokenKey, readJoinToken, signJoinToken, signToken } from '../../../process/signed-token.ts';
 import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
 import { MemoryMemberStore } from '../../support/memory-member-store.ts';
 
@@ -74,6 +74,7 @@ describe('the broker', () => {
 
   const badTokens: Record<string, () => Promise<string>> = {
     'that is too old': () => token({ now: new Date(Date.now() - 1_000_000) }),
+    'that holds for too long': () => signToken({ issuer: 'https://broker.test', audience: 'isthmus-join', id: 'x', notBefore: Math.floor(Date.now() / 1_000), expiresAt: Math.floor(Date.now() / 1_000) + 901, data: { ca: '' } }, tokenKey),
     'from the future': () => token({ now: new Date(Date.now() + 3_600_000) }),
     'for another broker': () => token({ url: 'https://elsewhere.test' }),
     'signed with another key': () => token({ key: createTokenKey() }),

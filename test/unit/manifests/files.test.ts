@@ -59,7 +59,7 @@ describe('the generated templates of the chart', () => {
 
   it('ask for the values where a configuration has defaults', () => {
     const text = chartTemplates().find(({ path }) => path.endsWith('webhook-configuration.yaml'))?.text ?? '';
-    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 3);
+    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 4);
     assert.equal(text.match(/include "isthmus\.injectCertificateAuthority"/g)?.length, 2);
     for (const value of ['failurePolicy', 'reinvocationPolicy']) assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
     assert.ok(!/service:\n/.test(text));

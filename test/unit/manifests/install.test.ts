@@ -44,13 +44,14 @@ describe('customResourceDefinitions', () => {
     ['placementpolicies', 'pp', 'Namespaced'],
     ['clusterplacementpolicies', 'cpp', 'Cluster'],
     ['resourceshares', 'share', 'Cluster'],
+    ['namespaceelections', 'nselect', 'Namespaced'],
     ['invitations', 'inv', 'Namespaced'],
     ['joinrequests', 'jreq', 'Namespaced'],
     ['clusters', 'icl', 'Namespaced'],
     ['endpoints', 'iep', 'Namespaced'],
     ['gateways', 'igw', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

@@ -31,6 +31,7 @@ const TABLE: readonly [string, readonly string[]][] = [
     [
       ...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch'),
       ...each('events', 'create', 'patch'), ...each('pods', 'list'), ...each('namespaces', 'list'),
+      ...each('namespaceelections', ...READ), ...each('clustertargets', 'list', 'watch'),
     ],
   ],
   [

@@ -32,15 +32,30 @@ const GOLDEN = {
   ],
 };
 
+/** The second webhook: pods of namespaces that elect all of theirs. */
+const ofNamespaces = (name: string, matchLabels: object) => ({
+  ...GOLDEN.webhooks[0],
+  name: `${name}.isthmus.multicluster.admiralty.io`,
+  clientConfig: { service: { ...GOLDEN.webhooks[0]!.clientConfig.service, path: '/mutate--v1-pod--namespace' } },
+  namespaceSelector: { ...GOLDEN.webhooks[0]!.namespaceSelector, matchLabels },
+  matchConditions: [{ name: 'is-not-elected', expression: `!(${GOLDEN.webhooks[0]!.matchConditions[0]!.expression})` }],
+});
+const NAMESPACES = ofNamespaces('namespaces', { 'isthmus.dev/elect': 'all' });
+
 describe('webhookConfiguration', () => {
   it('is this, through the Service of the install namespace', () => {
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), GOLDEN);
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), { ...GOLDEN, webhooks: [...GOLDEN.webhooks, NAMESPACES] });
   });
 
   it('with a URL has that address and no Service, and is the same otherwise', () => {
     const webhookUrl = 'https://webhook.example:9443/mutate--v1-pod';
     const [webhook] = GOLDEN.webhooks;
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }] });
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }, { ...NAMESPACES, clientConfig: { url: `${webhookUrl}--namespace` } }] });
+  });
+
+  it("takes Liqo's labels of namespaces where the installer says so", () => {
+    const { webhooks = [] } = webhookConfiguration({ installNamespace: 'ns', acceptsLiqoLabels: true });
+    assert.deepEqual(webhooks.slice(2), [ofNamespaces('liqo-enabled', { 'liqo.io/enabled': 'true' }), ofNamespaces('liqo-scheduling-enabled', { 'liqo.io/scheduling-enabled': 'true' })]);
   });
 
   it('lets the installer choose what becomes of elected pods while the webhook is away', () => {

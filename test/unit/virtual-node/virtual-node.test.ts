@@ -127,9 +127,10 @@ describe('toVirtualNodeStatus', () => {
 });
 
 describe('toNodeLease', () => {
-  it('is where the node lifecycle controller looks for it', () => {
-    assert.deepEqual(toNodeLease('admiralty-c2', NOW), {
-      metadata: { name: 'admiralty-c2', namespace: 'kube-node-lease' }, spec: { holderIdentity: 'admiralty-c2', leaseDurationSeconds: 40, renewTime: NOW },
+  it('is where the node lifecycle controller looks for it, and goes with its node', () => {
+    assert.deepEqual(toNodeLease({ name: 'admiralty-c2', uid: 'u' }, NOW), {
+      metadata: { name: 'admiralty-c2', namespace: 'kube-node-lease', ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'admiralty-c2', uid: 'u' }] },
+      spec: { holderIdentity: 'admiralty-c2', leaseDurationSeconds: 40, renewTime: NOW },
     });
   });
 });

@@ -1,0 +1,35 @@
+// Shell: what namespaces say about the election of their pods. From a cache where it has it; asked of the API server where it has not, for a
+// NamespaceElection may have been made in the same breath as the pod.
+import type { Logger } from 'pino';
+import type { ClusterTarget } from '../api/cluster-target.ts';
+import { NAMESPACE_ELECTION_NAME, type NamespaceElection, type NamespaceElectionSpec } from '../api/namespace-election.ts';
+import { CLUSTER_TARGETS, NAMESPACE_ELECTIONS } from '../api/resource-types.ts';
+import { isNotFound, unless } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { Informer } from '../kubernetes/informer.ts';
+import type { Election } from './namespace-election.ts';
+
+/** How long a pod's creation may wait for the answer, in ms: the API server gives the webhook five seconds. */
+const ASK_MS = 3_000;
+
+/** Gives the election of a namespace. Rejects when the API server cannot be asked. */
+export type ElectionOf = (namespace: string) => Promise<Election>;
+
+/** Starts to follow elections until the signal aborts. */
+export function followElections({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }, signal: AbortSignal): ElectionOf {
+  const elections = new Informer<NamespaceElection, NamespaceElectionSpec>({
+    client, logger, type: NAMESPACE_ELECTIONS, selection: { fieldSelector: `metadata.name=${NAMESPACE_ELECTION_NAME}` }, project: ({ spec }) => spec,
+  });
+  const selfTargets = new Informer<ClusterTarget, string>({
+    client, logger, type: CLUSTER_TARGETS, selection: {}, project: ({ metadata, spec }) => (spec.self === true ? metadata.name : undefined),
+  });
+  void elections.run(signal);
+  void selfTargets.run(signal);
+  const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
+    const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
+    if (known !== undefined) return known;
+    const found = await client.urgent(ASK_MS).get(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }, signal).catch(unless(isNotFound));
+    return found?.spec ?? {};
+  };
+  return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });
+}
