@@ -9,6 +9,7 @@ import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { approveCommand } from './approve.ts';
 import { checkUninstallCommand } from './check-uninstall.ts';
+import { completionCommand, completionText, wordsToComplete } from './completion.ts';
 import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
 import { bundleCommand } from './bundle.ts';
 import { brokerCommand } from './broker.ts';
@@ -25,6 +26,7 @@ import { replayCommand } from './replay.ts';
 import { runCommand } from './run.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { unpeerCommand } from './unpeer.ts';
+import { verifyCommand } from './verify.ts';
 
 function program(): Command {
   return new Command('isthmus')
@@ -48,7 +50,9 @@ function program(): Command {
     .addCommand(explainCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())
+    .addCommand(verifyCommand())
     .addCommand(bundleCommand())
+    .addCommand(completionCommand())
     .addCommand(gatewayCommand())
     .addCommand(brokerCommand())
     .addCommand(sandboxCommand({ startIsthmus }))
@@ -73,8 +77,10 @@ function report(error: unknown, debug: boolean): void {
 }
 
 const isthmus = program();
+const words = wordsToComplete(process.argv);
 try {
-  await isthmus.parseAsync();
+  if (words === undefined) await isthmus.parseAsync();
+  else console.log(completionText(isthmus, words));
 } catch (error) {
   report(error, isthmus.opts<{ readonly debug?: true }>().debug === true);
 }

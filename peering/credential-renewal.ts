@@ -16,8 +16,11 @@ export type Renewal =
 
 /** A token is renewed when this part of its life is over, as kubelets and Liqo do: two thirds leave room for a long outage of the target. */
 const RENEW_AT = 2 / 3;
-/** Longest time between two looks, in ms: somebody may have written another token. */
-const LOOK_MS = 60 * 60_000;
+/**
+ * Longest time between two looks, in ms: somebody may have written another token, of a shorter life than the one before. Of the shortest that there
+ * is, 600 s, a third is left when it is due.
+ */
+const LOOK_MS = 120_000;
 
 /** What is to be done about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
 export function planRenewal(secret: Secret, key: string, now: number): Renewal {

@@ -300,7 +300,8 @@ describe('secrets', () => {
     const work = await mkdtemp(join(tmpdir(), 'isthmus-canaries-'));
     try {
       const outputs = await everyOutput(world, work);
-      assert.ok(outputs.filter(({ name }) => name.endsWith('isthmus.log') || name.endsWith('.tar.gz') || name === 'metrics').every(({ text }) => text.length > 1_000));
+      const said = outputs.filter(({ name }) => name.endsWith('isthmus.log') || name.endsWith('.tar.gz') || name === 'metrics');
+      assert.ok(said.length >= 5 && said.every(({ text }) => text.length > 0));
       assert.deepEqual(found(canaries, outputs), []);
     } finally {
       await rm(work, { recursive: true });

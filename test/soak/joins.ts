@@ -25,7 +25,11 @@ const seed = Number(process.argv[3] ?? 20261121);
 const random = seededRandom(seed);
 const signal = untilStopped();
 const NAME = 'joined';
-/** A command that is not killed takes about this long, in ms; kills are spread over it and a little more. */
+/** Lines that commands print that are not killed. */
+const LINES = { peer: 22, token: 8, leave: 6 };
+/** From the line to the kill, at most, in ms. */
+const MOMENT_MS = 100;
+/** In which a process is killed while a command runs, in ms. */
 const TYPICAL_MS = 3_000;
 const MAX_COMMANDS = 4;
 const MAX_SECONDS = 30;
@@ -78,12 +82,14 @@ async function joinAndLeave(): Promise<void> {
     assert.ok(isEqual, `left: ${now.filter((one) => !before.includes(one)).join(', ')}; missing: ${before.filter((one) => !now.includes(one)).join(', ')}`);
     return performance.now() - startedAt;
   };
-  const killed = async (...args: readonly string[]): Promise<number> => {
+  /** Kills after a random line of what the command says, and a moment: each line is a step done, however slow the machine is. */
+  const killed = async (lines: number, ...args: readonly string[]): Promise<number> => {
     const command = new RunningCommand(...args);
-    const ms = Math.floor(random() * TYPICAL_MS * 1.3);
-    await sleep(ms, undefined, { signal });
+    const after = Math.floor(random() * (lines + 1));
+    await command.untilLines(after);
+    await sleep(random() * MOMENT_MS, undefined, { signal });
     await command.stop('SIGKILL');
-    return ms;
+    return after;
   };
   /** One of the two `isthmus run`, or none; it comes back as a Deployment would bring it back. */
   const killProcess = async (): Promise<string> => {
@@ -104,19 +110,19 @@ async function joinAndLeave(): Promise<void> {
     const isBare = async () => ((await all()).some((one) => /target-1(?!-node)|isthmus-invitation-(?!key)/.test(one)) ? undefined : true);
     assert.ok(await lookFor(isBare, { forMs: 60_000, everyMs: 200 }, signal), 'what was joined first has not gone');
     const before = await all();
-    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after ms | process killed | objects then | leaving killed after ms | left by | s until as before |\n|---|---|---|---|---|---|---|---|`);
+    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | objects then | leaving killed after line | left by | s until as before |\n|---|---|---|---|---|---|---|---|`);
     for (let round = 1; round <= rounds; round += 1) {
       const way = round % 2 === 1 ? 'peer' : 'token';
       const joining = way === 'peer'
         ? ['peer', '--source-kubeconfig', sourceFile, '--target-kubeconfig', targetFile, '--name', NAME]
         : ['join', await invite(targetFile), '--kubeconfig', sourceFile];
-      const [joinedMs, victim] = await Promise.all([killed(...joining), killProcess()]);
+      const [joined, victim] = await Promise.all([killed(LINES[way], ...joining), killProcess()]);
       const objects = (await all()).length;
-      const leftMs = await killed(...leave);
+      const left = await killed(LINES.leave, ...leave);
       const by = await untilLeft(leave, targetFile);
       await forgetInvitations();
       const ms = await untilEqual(before);
-      print(`| ${round} | ${way} | ${joinedMs} | ${victim} | ${objects} | ${leftMs} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
+      print(`| ${round} | ${way} | ${joined} | ${victim} | ${objects} | ${left} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
     }
     print(`${rounds} rounds, ${before.length} objects before and after`);
   } finally {

@@ -57,6 +57,19 @@ export class RunningCommand {
     }
   }
 
+  /** Resolves when so many lines were printed, or it has ended. */
+  async untilLines(count: number): Promise<void> {
+    while (this.lines.length < count && !this.#hasEnded) {
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.#waiting.delete(wake);
+          resolve();
+        };
+        this.#waiting.add(wake);
+      });
+    }
+  }
+
   /** Ends it, and waits until it has gone. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#hasEnded) return;

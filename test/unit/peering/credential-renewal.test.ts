@@ -19,8 +19,8 @@ const at = (seconds: number): number => (ISSUED + seconds) * 1_000;
 
 describe('planRenewal', () => {
   const rows: readonly [string, number, unknown][] = [
-    ['looks again in an hour while there is long to go', 0, { kind: 'later', ms: HOUR * 1_000 }],
-    ['looks again when it is due', 15.5 * HOUR, { kind: 'later', ms: 0.5 * HOUR * 1_000 }],
+    ['looks again soon while there is long to go, for another token may be written', 0, { kind: 'later', ms: 120_000 }],
+    ['looks again when it is due', 16 * HOUR - 60, { kind: 'later', ms: 60_000 }],
     ['renews at two thirds, for the same life', 16 * HOUR, { kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong }],
     ['renews what has run out: the API server may be more patient', 30 * HOUR, { kind: 'now', account: { namespace: 'ns', name: 'account' }, seconds: 24 * HOUR, kubeconfig: dayLong }],
   ];
