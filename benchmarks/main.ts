@@ -19,13 +19,14 @@ import { LATENCY } from './latency.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { MIRROR } from './mirror.ts';
+import { POD_PLANE } from './pod-plane.ts';
 import { REQUESTS } from './requests.ts';
 import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, LATENCY, FOOTPRINT, BY_TARGETS];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, POD_PLANE, LATENCY, FOOTPRINT, BY_TARGETS];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
