@@ -220,7 +220,16 @@ export interface Node extends KubernetesObject {
     readonly capacity?: ResourceList;
     readonly allocatable?: ResourceList;
     readonly conditions?: readonly Condition[];
+    readonly addresses?: readonly NodeAddress[];
+    readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } };
+    readonly nodeInfo?: StringMap;
   };
+}
+
+/** `core/v1` NodeAddress. */
+export interface NodeAddress {
+  readonly type: 'InternalIP' | 'ExternalIP' | 'Hostname' | 'InternalDNS' | 'ExternalDNS';
+  readonly address: string;
 }
 
 /** `core/v1` Secret; values are base64. */

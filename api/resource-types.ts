@@ -60,6 +60,14 @@ export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', versi
 export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };
 export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true };
 
+export const SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
+  group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false,
+};
+export const TOKEN_REVIEWS: ResourceType<TokenReview> = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
+export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
+  group: 'certificates.k8s.io', version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,
+};
+
 export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 
 export const ROLES = rbac('roles', 'Role', true);
@@ -113,6 +121,24 @@ export interface MutatingWebhookConfiguration extends KubernetesObject {
       readonly service?: { readonly namespace: string; readonly name: string; readonly path?: string; readonly port?: number };
     };
   }[];
+}
+
+/** `authorization.k8s.io/v1` SubjectAccessReview: whether a user may do something. */
+export interface SubjectAccessReview extends KubernetesObject {
+  readonly status?: { readonly allowed: boolean; readonly denied?: boolean };
+}
+
+/** `authentication.k8s.io/v1` TokenReview: whose token it is. */
+export interface TokenReview extends KubernetesObject {
+  readonly status?: {
+    readonly authenticated?: boolean;
+    readonly user?: { readonly username?: string; readonly uid?: string; readonly groups?: readonly string[]; readonly extra?: Readonly<Record<string, readonly string[]>> };
+  };
+}
+
+/** `certificates.k8s.io/v1` CertificateSigningRequest; `certificate` is base64 of PEM. */
+export interface CertificateSigningRequest extends KubernetesObject {
+  readonly status?: { readonly certificate?: string; readonly conditions?: readonly { readonly type: string; readonly reason?: string; readonly message?: string }[] };
 }
 
 /** A MutatingWebhookConfiguration or a ValidatingWebhookConfiguration: in address and CA they are the same. */

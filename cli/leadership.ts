@@ -34,13 +34,17 @@ export function leaseName(component: string): string {
   return `isthmus-${component}`;
 }
 
+/** Every replica runs it, leader or not. */
+const KUBELET_API = 'kubelet-api';
+
 /**
  * Peering needs no Lease of its own beside other components, which costs a target a request every six seconds: what it writes are server-side
  * applies and writes that name the version they were decided on, so that two of it do no harm.
  */
 export function leasedComponents(acting: readonly string[]): readonly string[] {
-  const others = acting.filter((component) => component !== 'peering');
-  return others.length === 0 ? acting : others;
+  const led = acting.filter((component) => component !== KUBELET_API);
+  const others = led.filter((component) => component !== 'peering');
+  return others.length === 0 ? led : others;
 }
 
 /**

@@ -23,6 +23,7 @@ import { offloadCommand, unoffloadCommand } from './offload.ts';
 import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
+import { execCommand, logsCommand, portForwardCommand } from './pod-streams.ts';
 import { runCommand } from './run.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { unpeerCommand } from './unpeer.ts';
@@ -48,6 +49,9 @@ function program(): Command {
     .addCommand(unoffloadCommand())
     .addCommand(getCommand())
     .addCommand(explainCommand())
+    .addCommand(logsCommand())
+    .addCommand(execCommand())
+    .addCommand(portForwardCommand())
     .addCommand(planCommand())
     .addCommand(replayCommand())
     .addCommand(verifyCommand())

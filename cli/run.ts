@@ -26,13 +26,14 @@ import { startScheduler } from '../scheduler/main.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
 import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
+import { announcedKubelet, serveKubeletApi, withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { installFirst, joinTargets } from './run-first.ts';
 import { parseGateways, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
 
-const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'peering'] as const;
+const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
 /** A part of Isthmus that can run in a process of its own. */
 export type Component = (typeof COMPONENTS)[number];
 
@@ -46,7 +47,7 @@ interface CertificateFlags {
   readonly webhookKeyFile?: string;
 }
 
-interface RunOptions extends CertificateFlags {
+interface RunOptions extends CertificateFlags, KubeletFlags {
   readonly webhookClientCaFile?: string;
   readonly webhookDrainSeconds: number;
   readonly kubeconfig?: string;
@@ -72,7 +73,7 @@ interface RunOptions extends CertificateFlags {
 
 /** The command `run`. */
 export function runCommand(): Command {
-  return new Command('run')
+  return withKubeletOptions(new Command('run'))
     .description('run the components of Isthmus for one cluster, as its source and as a target of others')
     .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
     .option('--context <name>', 'context within the kubeconfig')
@@ -147,7 +148,9 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
 
-  const leadership = options.leaderElect ? campaign({ client: unfenced, namespace: options.namespace, components: leasedComponents(acting), timings: leaseTimings(acting, options.target), logger, onLost: running.onLost }) : undefined;
+  const led = leasedComponents(acting);
+  const timings = leaseTimings(led, options.target);
+  const leadership = options.leaderElect && led.length > 0 ? campaign({ client: unfenced, namespace: options.namespace, components: led, timings, logger, onLost: running.onLost }) : undefined;
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
@@ -171,6 +174,8 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(targets.run(signal), proxies.run(signal), events.run(signal));
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
+  const kubelet = runs('kubelet-api') ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal) : undefined;
+  if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
   Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, proxies, signingKeys, events }, signal));
@@ -203,7 +208,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target };
   if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
   const checks = runs('delegate-controller') ? startDelegateController(shared, signal) : {};
-  if (runs('virtual-node')) startVirtualNode({ ...shared, source: client }, signal);
+  if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;
 }

@@ -1,10 +1,12 @@
 // The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
 // Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
+import type { Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute } from './gateway-dialer.ts';
 import type { ClusterConnection, ResolvedCredentials } from './kubeconfig.ts';
-import { openWatchSession, type OpenedSession, type SessionTimings, type TlsOptions } from './watch-session.ts';
+import { plainSocket, secureSocket, type TlsOptions } from './secure-socket.ts';
+import { openWatchSession, type OpenedSession, type SessionTimings } from './watch-session.ts';
 
 /** Times of a transport in ms; tests shorten them. */
 export interface TransportTimings extends SessionTimings {
@@ -50,6 +52,8 @@ export class ClusterAccess {
   readonly basePath: string;
   /** Aborted with {@link CredentialsChangedError} when another access has taken over, and when all connections were ended. */
   readonly retired = new AbortController();
+  /** Host and port of the server. */
+  readonly host: string;
   readonly #connection: ClusterConnection;
   readonly #tls: TlsOptions;
   readonly #timings: TransportTimings;
@@ -62,6 +66,7 @@ export class ClusterAccess {
     this.#timings = timings;
     this.#onRoundTrip = onRoundTrip;
     this.#tls = tlsOptions(connection, credentials);
+    this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
     this.authorization = authorizationOf(credentials);
     this.calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
@@ -85,6 +90,19 @@ export class ClusterAccess {
     const next = this.#session === before || this.#session === undefined ? this.#openSession() : this.#session;
     this.#session = next;
     return next;
+  }
+
+  /**
+   * A connection for one exchange of HTTP/1.1 that may last for hours, or take its connection with it. It outlives this access.
+   * @throws Error with why there is none.
+   */
+  async dial(): Promise<Socket> {
+    const { server, proxy, gateway } = this.#connection;
+    const { connectTimeoutMs } = this.#timings;
+    if (proxy !== undefined && gateway === undefined) throw new Error('streams do not go through the proxy of a kubeconfig');
+    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs);
+    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs);
+    return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, { timeoutMs: connectTimeoutMs, protocols: ['http/1.1'] });
   }
 
   async #openSession(): Promise<OpenedSession> {

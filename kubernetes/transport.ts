@@ -56,12 +56,14 @@ export class Transport {
   offersStreamingLists = true;
   /** Hears that {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
+  /** How this process calls itself towards the server. */
+  readonly userAgent: string;
+  /** What calls prove with who they are. */
+  readonly credentials: CredentialSource;
   readonly #roundTrip = new RoundTrip();
-  readonly #userAgent: string;
   readonly #timings: TransportTimings;
   readonly #limiter = new RateLimiter();
   readonly #gate = new CallGate();
-  readonly #credentials: CredentialSource;
   #connection: ClusterConnection;
   #access: ClusterAccess | undefined;
   #opening: Promise<ClusterAccess> | undefined;
@@ -70,9 +72,9 @@ export class Transport {
 
   constructor(connection: ClusterConnection, userAgent: string, timings: Partial<TransportTimings> = {}) {
     this.#connection = connection;
-    this.#userAgent = userAgent;
+    this.userAgent = userAgent;
     this.#timings = { ...TRANSPORT_TIMINGS, ...timings };
-    this.#credentials = new CredentialSource(connection, this.#timings.credentialsMaxAgeMs);
+    this.credentials = new CredentialSource(connection, this.#timings.credentialsMaxAgeMs);
   }
 
   /**
@@ -99,10 +101,10 @@ export class Transport {
     try {
       signal.throwIfAborted();
       await this.#limiter.admit(this.#timings.callTimeoutMs, signal);
-      let opened = await this.#openStream(await this.#current(), call, signal);
-      if (opened.status === 401 && (await this.#credentials.renew())) {
+      let opened = await this.#openStream(await this.access(), call, signal);
+      if (opened.status === 401 && (await this.credentials.renew())) {
         opened.body.destroy();
-        opened = await this.#openStream(await this.#current(), call, signal);
+        opened = await this.#openStream(await this.access(), call, signal);
       }
       if (opened.status < 300) return opened;
       throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await this.#errorBody(opened.body) });
@@ -114,7 +116,7 @@ export class Transport {
   /** Takes over another way to reach the same cluster. Calls in flight end as they began; watches end with {@link CredentialsChangedError}. */
   use(connection: ClusterConnection): void {
     this.#connection = connection;
-    this.#credentials.use(connection);
+    this.credentials.use(connection);
     void this.#look();
   }
 
@@ -145,16 +147,16 @@ export class Transport {
   async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
     const deadline = performance.now() + Math.min(call.timeoutMs ?? this.#timings.callTimeoutMs, call.fence?.msLeft() ?? Infinity);
     const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
-      if (call.method !== 'GET' || !isBrokenConnection(error) || this.#closed) throw error;
-      return this.#sendOnce(call, deadline, signal);
+      if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) return this.#sendOnce(call, deadline, signal);
+      throw error;
     });
     // Who is not known was not served: any call may be repeated.
-    if (answer.status !== 401 || !(await this.#credentials.renew())) return answer;
+    if (answer.status !== 401 || !(await this.credentials.renew())) return answer;
     return this.#sendOnce(call, deadline, signal);
   }
 
   async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
-    const access = await this.#current();
+    const access = await this.access();
     signal.throwIfAborted();
     if (call.fence?.holds() === false) throw new NotLeaderError();
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
@@ -203,11 +205,9 @@ export class Transport {
     return buffer(body).finally(() => clearTimeout(timer));
   }
 
-  // --- credentials
-
   /** The access of credentials that are fresh enough. */
-  async #current(): Promise<ClusterAccess> {
-    if (this.#access !== undefined && !this.#credentials.isDue) return this.#access;
+  async access(): Promise<ClusterAccess> {
+    if (this.#access !== undefined && !this.credentials.isDue) return this.#access;
     this.#opening ??= this.#renewAccess().finally(() => {
       this.#opening = undefined;
     });
@@ -215,7 +215,7 @@ export class Transport {
   }
 
   async #renewAccess(): Promise<ClusterAccess> {
-    const fresh = await this.#credentials.read();
+    const fresh = await this.credentials.read();
     const before = this.#access;
     if (before !== undefined && !fresh.changed) return before;
     if (this.#closed) throw new Error('the transport was closed');
@@ -224,13 +224,13 @@ export class Transport {
       if (this.#roundTrip.sample(ms)) this.onRoundTrip();
     });
     before?.retire();
-    this.#lookTimer ??= this.#credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
+    this.#lookTimer ??= this.credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
     return this.#access;
   }
 
   /** Also when nothing is called, watches must move to new credentials. */
   async #look(): Promise<void> {
-    if (this.#access !== undefined && !this.#closed) await this.#current().catch(() => undefined); // the next call says why
+    if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined); // the next call says why
   }
 
   // --- requests and answers
@@ -244,7 +244,7 @@ export class Transport {
       path: withQuery(access.basePath + call.path, call.query),
       headers: {
         accept: 'application/json',
-        'user-agent': this.#userAgent,
+        'user-agent': this.userAgent,
         ...(access.authorization !== undefined && { authorization: access.authorization }),
         ...(hasBody && { 'content-type': call.contentType ?? 'application/json' }),
       },
@@ -256,7 +256,7 @@ export class Transport {
     return {
       ':path': withQuery(access.basePath + call.path, call.query),
       accept: 'application/json',
-      'user-agent': this.#userAgent,
+      'user-agent': this.userAgent,
       ...(access.authorization !== undefined && { authorization: access.authorization }),
     };
   }

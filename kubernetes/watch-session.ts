@@ -1,19 +1,8 @@
 // One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute, without ending watches
 // that are only quiet (client-go does the same: 30 s and 15 s). Why not undici: its pings are not answered for (ADR 0004).
 import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
-import type { Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
-
-/** How to secure a connection; certificates and keys are PEM. */
-export interface TlsOptions {
-  readonly rejectUnauthorized: boolean;
-  readonly ca?: string;
-  readonly servername?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  /** An open connection to use; a new one is made when missing. */
-  readonly socket?: Socket;
-}
+import type { TLSSocket } from 'node:tls';
+import { secureSocket, type TlsOptions } from './secure-socket.ts';
 
 /** Times of a session in ms. */
 export interface SessionTimings {
@@ -33,7 +22,7 @@ export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSessio
 
 /** Connects and asks for HTTP/2. Throws what the connection threw, or a time-out. */
 export async function openWatchSession(server: URL, tls: TlsOptions, timings: SessionTimings): Promise<OpenedSession> {
-  const socket = await secureSocket(server, tls, timings.connectTimeoutMs);
+  const socket = await secureSocket(server, tls, { timeoutMs: timings.connectTimeoutMs, protocols: ['h2', 'http/1.1'] });
   if (socket.alpnProtocol === 'h2') return { kind: 'h2', session: new WatchSession(server, socket, timings) };
   socket.destroy();
   return { kind: 'h1' };
@@ -99,31 +88,6 @@ export class WatchSession {
     this.#pingSentAt = undefined;
     if (this.#socket.bytesRead === this.#bytesSeen) this.destroy(new Error('the connection is dead: a ping was not answered'));
   }
-}
-
-function secureSocket(server: URL, tls: TlsOptions, timeoutMs: number): Promise<TLSSocket> {
-  const host = server.hostname.replace(/^\[|\]$/g, '');
-  return new Promise((resolve, reject) => {
-    const port = server.port === '' ? 443 : Number(server.port);
-    const socket = connectTls({ servername: isAddress(host) ? '' : host, ...tls, host, port, ALPNProtocols: ['h2', 'http/1.1'] });
-    const timer = setTimeout(() => socket.destroy(new Error('the connection was not made in time')), timeoutMs);
-    socket.setKeepAlive(true, 30_000);
-    socket.setNoDelay(true);
-    socket.once('error', reject);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      reject(new Error('the connection was closed'));
-    });
-    socket.once('secureConnect', () => {
-      clearTimeout(timer);
-      socket.removeListener('error', reject);
-      resolve(socket);
-    });
-  });
-}
-
-function isAddress(host: string): boolean {
-  return host.includes(':') || /^[\d.]+$/.test(host);
 }
 
 /** Waits for the headers of a stream's answer. Throws what ended the stream before. */

@@ -28,6 +28,9 @@ const USE_TARGETS: readonly PolicyRule[] = [
   READ_CLUSTER_ID,
 ];
 
+/** What kubectl exec, attach and port-forward use. */
+const STREAMED = ['pods/exec', 'pods/attach', 'pods/portforward'];
+
 const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>> = {
   // Writes the certificate authority that it made for itself.
   'isthmus-webhook': [
@@ -74,6 +77,12 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule(ADMIRALTY_GROUP, ['targets/status', 'clustertargets/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['targets', 'clustertargets'], ['patch']), // the finalizer of one that is drained before it goes
     rule('', ['pods/eviction'], ['create']),
+    // The kubelet API: who may do what, its own serving certificate, which somebody else approves, and streams of a target that is this cluster.
+    rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
+    rule('authentication.k8s.io', ['tokenreviews'], ['create']),
+    rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get']),
+    rule('', ['pods/log'], ['get']),
+    rule('', STREAMED, ['create', 'get']),
   ],
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [
@@ -98,7 +107,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('', ['pods'], READ),
   rule('', ['pods/log'], ['get']),
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
-  rule('', ['pods/exec'], ['create', 'get']), // over a WebSocket an exec is a GET
+  rule('', STREAMED, ['create', 'get']), // over a WebSocket an exec is a GET
   // Copies of what elected pods need. Whoever may run pods in a namespace can read its Secrets anyway.
   rule('', ['configmaps', 'secrets', 'services'], [...READ, 'create', 'patch', 'delete']),
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'patch', 'delete']),
@@ -137,6 +146,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...invitationKeyManifests(installNamespace),
     ...leaderElectionManifests(installNamespace),
     ...nodeLeaseManifests(installNamespace),
+    clientAuthorityReader(installNamespace),
     ...schedulerSettingsManifests(installNamespace),
   ];
 }
@@ -182,6 +192,12 @@ function schedulerSettingsManifests(installNamespace: string): readonly Kubernet
     ]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
+}
+
+/** Whose client certificates to believe is published for servers like the kubelet API; Kubernetes itself has the Role to read it. */
+function clientAuthorityReader(installNamespace: string): KubernetesObject {
+  const name = { namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role', roleName: 'extension-apiserver-authentication-reader' } as const;
+  return roleBinding(name, componentHolders(['isthmus-virtual-node'], installNamespace));
 }
 
 function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject[] {

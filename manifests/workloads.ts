@@ -44,14 +44,18 @@ export interface ContainerPort {
 
 const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
 
+const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
+/** What runs under an account besides the component of its name. */
+const RUNS: Partial<Record<ComponentAccount, string>> = { 'isthmus-virtual-node': 'virtual-node,kubelet-api' };
+
 /** The arguments with which the image runs one component. */
 export function componentArguments(component: ComponentAccount, namespace: string, more: readonly string[] = []): readonly string[] {
-  return ['run', '--components', component.replace('isthmus-', ''), '--namespace', namespace, '--health-port', String(HEALTH_PORT), ...more];
+  return ['run', '--components', RUNS[component] ?? component.replace('isthmus-', ''), '--namespace', namespace, '--health-port', String(HEALTH_PORT), ...more];
 }
 
 /** Deployment and PodDisruptionBudget of a component other than the webhook. */
 export function componentManifests(component: ComponentAccount, { namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
-  const workload = { namespace, image, name: component, args: componentArguments(component, namespace), replicas: REPLICAS, ports: [HEALTH] };
+  const workload = { namespace, image, name: component, args: componentArguments(component, namespace), replicas: REPLICAS, ports: component in RUNS ? [KUBELET, HEALTH] : [HEALTH] };
   return [deployment(workload), disruptionBudget(workload)];
 }
 
@@ -72,6 +76,7 @@ export function deployment({ namespace, name, image, args, replicas, ports, read
   const probe = { httpGet: { path: '/healthz', port: HEALTH.name }, periodSeconds: 5, timeoutSeconds: 3 };
   const container = {
     name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args, ports,
+    env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // what virtual nodes announce
     startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has keys and a certificate
     livenessProbe: { ...probe, failureThreshold: 6 },
     readinessProbe: { ...probe, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },

@@ -61,22 +61,26 @@ function validity(days: number, now: Date): { readonly notBefore: Date; readonly
 }
 
 /** The subject as a list of relative names: no value is ever parsed out of a string, so none can forge another. */
-function subjectOf(request: CertificateRequest): x509.JsonName {
+function subjectOf(request: Pick<CertificateRequest, 'commonName' | 'organizations'>): x509.JsonName {
   const organizations = (request.organizations ?? []).map((organization) => ({ O: [organization] }));
   return [...organizations, { CN: [request.commonName] }];
 }
 
+function subjectNames({ dnsNames = [], ipAddresses = [] }: Pick<CertificateRequest, 'dnsNames' | 'ipAddresses'>): x509.Extension[] {
+  const names: x509.JsonGeneralName[] = [
+    ...dnsNames.map((value) => ({ type: 'dns' as const, value })),
+    ...ipAddresses.map((value) => ({ type: 'ip' as const, value })),
+  ];
+  return names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : [];
+}
+
 function extensionsOf(request: CertificateRequest): x509.Extension[] {
   const usages = request.usages ?? ['server', 'client'];
-  const names: x509.JsonGeneralName[] = [
-    ...(request.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
-    ...(request.ipAddresses ?? []).map((value) => ({ type: 'ip' as const, value })),
-  ];
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
     new x509.ExtendedKeyUsageExtension(usages.map((usage) => x509.ExtendedKeyUsage[`${usage}Auth`])),
-    ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
+    ...subjectNames(request),
   ];
 }
 
@@ -145,9 +149,20 @@ async function readSigningRequest(text: string): Promise<x509.PublicKey | undefi
 
 /** A new P-256 key and a signing request for it, both PEM: the key never leaves whoever made it. */
 export async function createSigningRequest(commonName: string): Promise<{ readonly request: string; readonly key: string }> {
+  return createServerRequest({ commonName });
+}
+
+/** As {@link createSigningRequest}, with organizations and the names a server is reached by. */
+export async function createServerRequest(request: Omit<CertificateRequest, 'days' | 'usages'>): Promise<{ readonly request: string; readonly key: string }> {
   const keys = await newKeys();
-  const request = await x509.Pkcs10CertificateRequestGenerator.create({ name: [{ CN: [commonName] }], keys, signingAlgorithm }, provider);
-  return { request: `${request.toString('pem')}\n`, key: await keyText(keys) };
+  const extensions = subjectNames(request);
+  return { request: `${(await x509.Pkcs10CertificateRequestGenerator.create({ name: subjectOf(request), keys, signingAlgorithm, extensions }, provider)).toString('pem')}\n`, key: await keyText(keys) };
+}
+
+/** From when until when a certificate holds, in ms since the epoch. Throws for a text that is none. */
+export function lifeOf(certificate: string): { readonly notBefore: number; readonly notAfter: number } {
+  const { notBefore, notAfter } = new x509.X509Certificate(certificate);
+  return { notBefore: notBefore.getTime(), notAfter: notAfter.getTime() };
 }
 
 /** Makes a new self-signed authority named `commonName`, valid from 70 minutes before `now` until `days` after it. */

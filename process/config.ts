@@ -13,6 +13,8 @@ export interface Environment {
   readonly kubeconfigPaths: readonly string[];
   /** Whether golden files are to be rewritten (`UPDATE_GOLDEN=1`). */
   readonly updateGolden: boolean;
+  /** The IP address of the pod that this process runs in (`POD_IP`, which its manifest takes from `status.podIP`). */
+  readonly podAddress?: string;
   /** Every variable, to be handed on to child processes that need the user's own environment (the Go compiler). */
   readonly inherited: Readonly<Record<string, string>>;
 }
@@ -35,6 +37,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
     cacheFolder: join(cacheHome(env), 'isthmus'),
     ...(assets ? { kubebuilderAssets: assets } : {}),
     kubeconfigPaths: Object.freeze((env['KUBECONFIG'] ?? '').split(':').filter((path) => path !== '')),
+    ...(env['POD_IP'] ? { podAddress: env['POD_IP'] } : {}),
     updateGolden: env['UPDATE_GOLDEN'] === '1',
     inherited: definedOnly(env),
   });

@@ -28,6 +28,7 @@ export interface IsthmusInSandbox extends ShutdownStep {
 
 /** On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end. */
 const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
+const LOCAL = '127.0.0.1';
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** Installs, starts and peers; resolves once every target is Ready. */
@@ -37,10 +38,11 @@ export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal): Promi
   try {
     const [source, ...targets] = opened;
     if (source === undefined) throw new AppError('NotFound', 'The sandbox has no source cluster.');
-    const [port = 0] = await freePorts(1);
-    await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? port : undefined, signal)));
+    const [webhookPort = 0, kubeletPort = 0] = await freePorts(2);
+    const ports = { webhook: webhookPort, kubelet: kubeletPort };
+    await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? webhookPort : undefined, signal)));
     await Promise.all(opened.map((cluster) => writeOwnKubeconfig(cluster, signal)));
-    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? port : undefined))));
+    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? ports : undefined))));
     await Promise.all(targets.map((target) => peer(source, target, signal)));
     return running;
   } catch (error) {
@@ -97,10 +99,12 @@ interface RunCommand {
 }
 
 /** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
-function commandFor(cluster: Cluster, webhookPort: number | undefined): RunCommand {
-  const components = webhookPort === undefined ? 'delegate-controller,peering' : 'webhook,scheduler,delegate-controller,virtual-node,peering';
-  const webhook = webhookPort === undefined ? [] : ['--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', String(webhookPort)];
-  return { cluster, args: ['run', '--kubeconfig', ownKubeconfig(cluster), '--components', components, ...webhook] };
+function commandFor(cluster: Cluster, ports: { readonly webhook: number; readonly kubelet: number } | undefined): RunCommand {
+  const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--components'];
+  if (ports === undefined) return { cluster, args: [...begin, 'delegate-controller,peering'] };
+  const webhook = ['--no-target', '--webhook-host', LOCAL, '--webhook-port', String(ports.webhook)];
+  const kubelet = ['--kubelet-host', LOCAL, '--kubelet-address', LOCAL, '--kubelet-port', String(ports.kubelet)];
+  return { cluster, args: [...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet] };
 }
 
 function logOf(cluster: Cluster): string {

@@ -12,7 +12,7 @@ import { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
-import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus } from './virtual-node.ts';
+import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
 /** What the controller works with. */
 export interface VirtualNodeOptions {
@@ -20,6 +20,8 @@ export interface VirtualNodeOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   readonly targets: TargetClusters;
+  /** What the nodes say of where their kubelet API is. */
+  readonly kubelet?: KubeletEndpoint | undefined;
   readonly logger: Logger;
 }
 
@@ -55,15 +57,15 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
 
 class VirtualNodes {
   readonly #source: ClusterClient;
-  readonly #sourceId: string;
+  readonly #context: NodeContext;
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
   /** When the free figures of a target were last written, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
-  constructor({ source, sourceId, targets }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
+  constructor({ source, sourceId, targets, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
-    this.#sourceId = sourceId;
+    this.#context = { sourceId, kubelet };
     this.#targets = targets;
     this.#nodes = nodes;
   }
@@ -95,11 +97,12 @@ class VirtualNodes {
       return DONE;
     }
     const summary = summaryOf(target);
-    if (summary === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
-    const wanted = toVirtualNode(target.ref, summary);
-    const stored = node === undefined || !showsIdentity(node, wanted) ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
+    if (summary === undefined && node === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
+    const wanted = toVirtualNode(target.ref, summary, this.#targets.object(target.ref)?.spec.excludedLabelsRegexp);
+    const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
+    const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
-    const status = toVirtualNodeStatus(summary, this.#sourceId, node, new Date().toISOString());
+    const status = toVirtualNodeStatus(summary, { ...this.#context, problem: problemOf(target) }, node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
     return DONE;
@@ -146,6 +149,10 @@ class VirtualNodes {
     const hasNode = this.#nodes.get(virtualNode) !== undefined;
     return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs };
   }
+}
+
+function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
+  return availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

@@ -1,10 +1,12 @@
 // The Node in the source that stands for a target (contract §3): what it is called, how it is labelled and tainted, what it has.
+import { isIP } from 'node:net';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
-import type { Condition, Lease, Node, ResourceList, StringMap } from '../api/core.ts';
+import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap } from '../api/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
 import { ANY_SOURCE } from '../api/resource-share.ts';
 import { formatResourceList, parseResourceList } from '../model/resources.ts';
 import { setCondition } from '../model/conditions.ts';
+import { compileLabelPattern } from '../model/label-pattern.ts';
 import { virtualNodeName } from '../model/names.ts';
 import type { TargetRef } from '../model/target-ref.ts';
 
@@ -31,10 +33,13 @@ const SHOWN_LABEL_KEYS: ReadonlySet<string> = new Set([
   'node.kubernetes.io/instance-type',
 ]);
 
-/** The Node object of a target, as it is applied. Labels and taints that users add stay theirs. */
-export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined): Node {
+/**
+ * The Node object of a target, as it is applied. Labels and taints that users add stay theirs. Labels that match `excluded`
+ * (`spec.excludedLabelsRegexp`) are not shown; where that cannot be read, none of the target's is.
+ */
+export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, excluded?: string): Node {
   return {
-    metadata: { name: virtualNodeName(target), labels: { ...shownLabels(summary?.metadata.labels ?? {}), ...BASE_LABELS, ...targetLabels(target) } },
+    metadata: { name: virtualNodeName(target), labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) } },
     spec: { taints: [{ key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' }] },
   };
 }
@@ -44,28 +49,66 @@ function targetLabels(target: TargetRef): StringMap {
   return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
 }
 
-function shownLabels(labels: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => SHOWN_LABEL_KEYS.has(key)));
+function shownLabels(labels: StringMap, excluded: string | undefined): StringMap {
+  const shown = Object.entries(labels).filter(([key]) => SHOWN_LABEL_KEYS.has(key));
+  if (excluded === undefined || excluded === '' || shown.length === 0) return Object.fromEntries(shown);
+  const pattern = compileLabelPattern(excluded);
+  return pattern.kind === 'invalid' ? {} : Object.fromEntries(shown.filter(([key, value]) => !pattern.matches(key, value)));
+}
+
+/** Condition of virtual nodes: whether the target takes pods now. */
+export const TARGET_READY = 'TargetReady';
+
+/** Where the source's API server reaches the kubelet API of virtual nodes. */
+export interface KubeletEndpoint {
+  /** An IP address, or a DNS name that API servers resolve. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What is known of a target besides its summary. */
+export interface NodeContext {
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Missing where none is served. */
+  readonly kubelet: KubeletEndpoint | undefined;
+  /** Why the target takes no new pods now. */
+  readonly problem?: { readonly reason: string; readonly message: string } | undefined;
 }
 
 /** The status that a virtual node should have. */
 export interface VirtualNodeStatus {
+  readonly addresses: readonly NodeAddress[];
+  readonly daemonEndpoints: { readonly kubeletEndpoint: { readonly Port: number } };
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
   readonly conditions: readonly Condition[];
 }
 
 /**
- * Status of a virtual node: totals of the target. Ready stays True while the target cannot be reached, for a node that is NotReady
- * has its pods deleted, and an unreachable target is not a mass deletion (design D14); the target's own conditions tell.
+ * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
+ * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary, sourceId: string, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
   const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
+  const { capacity = {}, allocatable = {} } = summary === undefined ? (before?.status ?? {}) : { capacity: summary.capacity, allocatable: lentTo(summary, sourceId) };
   return {
-    capacity: summary.capacity ?? {},
-    allocatable: lentTo(summary, sourceId),
-    conditions: setCondition(before?.status?.conditions, ready, now),
+    capacity,
+    allocatable,
+    conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>((conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? []),
+    addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
+    daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
   };
+}
+
+function toTargetReady(problem: NodeContext['problem']): Condition {
+  if (problem !== undefined) return { type: TARGET_READY, status: 'False', ...problem };
+  return { type: TARGET_READY, status: 'True', reason: 'Ready', message: 'the target takes pods' };
+}
+
+/** No Hostname, which API servers would try first and cannot resolve. */
+function toNodeAddress(address: string): NodeAddress {
+  return { type: isIP(address) === 0 ? 'InternalDNS' : 'InternalIP', address };
 }
 
 /** What the source may use: of each resource the lesser of what the target has and what its ResourceShare lends. A cordoned share lends no pods. */
@@ -78,11 +121,11 @@ function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: str
 }
 
 /** The merge patch after which the Node has this status: resources that the target has lost are taken away. */
-export function toStatusPatch(before: Node | undefined, { capacity, allocatable, conditions }: VirtualNodeStatus): object {
+export function toStatusPatch(before: Node | undefined, { capacity, allocatable, ...rest }: VirtualNodeStatus): object {
   return {
+    ...rest,
     capacity: withoutLost(before?.status?.capacity, capacity),
     allocatable: withoutLost(before?.status?.allocatable, allocatable),
-    conditions,
   };
 }
 
@@ -92,9 +135,20 @@ function withoutLost(before: ResourceList | undefined, now: ResourceList): Reado
 }
 
 /** Whether the stored Node says all that it should say. */
-export function showsStatus(node: Node, { capacity, allocatable, conditions }: VirtualNodeStatus): boolean {
+export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): boolean {
   return (
-    sameQuantities(node.status?.capacity, capacity) && sameQuantities(node.status?.allocatable, allocatable) && node.status?.conditions === conditions
+    sameQuantities(status.capacity, wanted.capacity) &&
+    sameQuantities(status.allocatable, wanted.allocatable) &&
+    status.conditions === wanted.conditions &&
+    showsEndpoint(status, wanted)
+  );
+}
+
+function showsEndpoint({ addresses = [], daemonEndpoints }: NonNullable<Node['status']>, wanted: VirtualNodeStatus): boolean {
+  return (
+    addresses.length === wanted.addresses.length &&
+    wanted.addresses.every(({ type, address }, index) => addresses[index]?.type === type && addresses[index]?.address === address) &&
+    (daemonEndpoints?.kubeletEndpoint?.Port ?? 0) === wanted.daemonEndpoints.kubeletEndpoint.Port
   );
 }
 

@@ -69,7 +69,7 @@ describe('the chart', () => {
     const objects = await tools.render(['deploy=AllInOne']);
     const [deployment, ...more] = objects.filter(isDeployment);
     assert.deepEqual([deployment?.metadata.name, deployment?.spec.template.spec.serviceAccountName, more], ['isthmus', 'isthmus', []]);
-    assert.deepEqual(argumentsOf(objects, 'isthmus').slice(0, 3), ['run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,peering']);
+    assert.deepEqual(argumentsOf(objects, 'isthmus').slice(0, 3), ['run', '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering']);
     assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus', 'isthmus-pre-delete']);
   });
 

@@ -8,6 +8,8 @@ describe('the components that hold a Lease', () => {
   const rows: readonly (readonly [acting: readonly Component[], leased: readonly Component[]])[] = [
     [['scheduler', 'delegate-controller', 'virtual-node', 'peering'], ['scheduler', 'delegate-controller', 'virtual-node']],
     [['delegate-controller', 'peering'], ['delegate-controller']],
+    [['virtual-node', 'kubelet-api', 'peering'], ['virtual-node']],
+    [['kubelet-api'], []],
     [['peering'], ['peering']],
     [['scheduler'], ['scheduler']],
     [[], []],

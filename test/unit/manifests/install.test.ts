@@ -26,9 +26,9 @@ describe('installManifests', () => {
     for (const { kind, metadata } of objects) assert.equal(metadata.labels?.['app.kubernetes.io/part-of'], 'isthmus', `${kind} ${metadata.name}`);
   });
 
-  it('puts namespaced objects into no other namespaces than the install namespace and that of node leases', () => {
+  it('puts namespaced objects into no other namespaces than the install namespace, that of node leases and, to read whose certificates hold, kube-system', () => {
     const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace));
-    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'kube-node-lease']));
+    assert.deepEqual(namespaces, new Set([undefined, 'ns', 'kube-system', 'kube-node-lease']));
   });
 });
 

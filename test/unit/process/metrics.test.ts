@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import '../../../gateway/tunnel-metrics-client.ts'; // registers the metrics of the gateway
+import '../../../virtual-node/kubelet-metrics-server.ts'; // and those of the kubelet API
 import { informerMetrics, METRICS, observeApiCall, queueMetrics } from '../../../process/metrics.ts';
 
 /** Compiled tests are one folder deeper than their sources. */

@@ -9,6 +9,7 @@ import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, 
 import { afterMergePatch, aNode, frozen, labelled, tainted, withReady } from '../../support/builders.ts';
 
 const C2: TargetRef = { kind: 'ClusterTarget', name: 'c2' };
+const AT = { sourceId: 'source', kubelet: { address: '10.0.0.7', port: 10_250 } };
 const THEN = '2026-01-01T00:00:00Z';
 const NOW = '2026-01-02T00:00:00Z';
 
@@ -39,6 +40,15 @@ describe('toVirtualNode', () => {
     const labels = { 'topology.kubernetes.io/zone': 'z', 'topology.kubernetes.io/region': 'r', 'kubernetes.io/arch': 'arm64', 'kubernetes.io/os': 'linux', 'node.kubernetes.io/instance-type': 'm' };
     const shown = toVirtualNode(C2, aSummary({}, labels)).metadata.labels;
     for (const [key, value] of Object.entries(labels)) assert.equal(shown?.[key], value, key);
+  });
+
+  it('does not show what spec.excludedLabelsRegexp matches, and nothing where that is no expression', () => {
+    const labels = { 'topology.kubernetes.io/zone': 'z', 'kubernetes.io/arch': 'arm64', 'kubernetes.io/os': 'linux' };
+    const shown = (excluded: string) => Object.keys(toVirtualNode(C2, aSummary({}, labels), excluded).metadata.labels ?? {}).filter((key) => key in labels).toSorted();
+    assert.deepEqual(shown('^kubernetes\\.io/(arch|os)='), ['topology.kubernetes.io/zone']);
+    assert.deepEqual(shown('=linux$'), ['kubernetes.io/arch', 'topology.kubernetes.io/zone']);
+    assert.deepEqual(shown(''), Object.keys(labels).toSorted());
+    assert.deepEqual(shown('('), []);
   });
 
   it('lets a target say nothing else, least of all who it is', () => {
@@ -73,8 +83,30 @@ describe('showsIdentity', () => {
 });
 
 describe('toVirtualNodeStatus', () => {
+  it('says where the kubelet API is: an address, or a name that API servers resolve, and never a host name of its own', () => {
+    const { addresses, daemonEndpoints } = toVirtualNodeStatus(aSummary(), AT, undefined, NOW);
+    assert.deepEqual([addresses, daemonEndpoints], [[{ type: 'InternalIP', address: '10.0.0.7' }], { kubeletEndpoint: { Port: 10_250 } }]);
+    const named = toVirtualNodeStatus(aSummary(), { ...AT, kubelet: { address: 'kubelet.example', port: 1 } }, undefined, NOW);
+    assert.deepEqual(named.addresses, [{ type: 'InternalDNS', address: 'kubelet.example' }]);
+    assert.deepEqual(toVirtualNodeStatus(aSummary(), { ...AT, kubelet: undefined }, undefined, NOW).addresses, []);
+  });
+
+  it('tells by TargetReady that the target cannot be used, while Ready stays True', () => {
+    const problem = { reason: 'Unreachable', message: 'no answer' };
+    const conditions = (context: Parameters<typeof toVirtualNodeStatus>[1], before?: Node) =>
+      toVirtualNodeStatus(undefined, context, before, NOW).conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+    assert.deepEqual(conditions({ ...AT, problem }), ['Ready=True TargetServed', 'TargetReady=False Unreachable']);
+    assert.deepEqual(conditions(AT), ['Ready=True TargetServed', 'TargetReady=True Ready']);
+  });
+
+  it('keeps what it showed while the totals are not known', () => {
+    const before: Node = { metadata: {}, status: { capacity: { cpu: '4' }, allocatable: { cpu: '3' } } };
+    const { capacity, allocatable } = toVirtualNodeStatus(undefined, AT, frozen(before), NOW);
+    assert.deepEqual([capacity, allocatable], [{ cpu: '4' }, { cpu: '3' }]);
+  });
+
   it('shows the totals of the target', () => {
-    const { capacity, allocatable } = toVirtualNodeStatus(frozen({ metadata: {}, capacity: { cpu: '9' }, allocatable: { cpu: '8' } }), 'source', undefined, NOW);
+    const { capacity, allocatable } = toVirtualNodeStatus(frozen({ metadata: {}, capacity: { cpu: '9' }, allocatable: { cpu: '8' } }), AT, undefined, NOW);
     assert.deepEqual([capacity, allocatable], [{ cpu: '9' }, { cpu: '8' }]);
   });
 
@@ -87,21 +119,21 @@ describe('toVirtualNodeStatus', () => {
   for (const [source, allocatable] of Object.entries(lent)) {
     it(`shows to ${source} what is lent to it, and no resource that the target lacks`, () => {
       const summary = { metadata: {}, allocatable: { cpu: '8', memory: '8Gi', pods: '9' }, shares };
-      assert.deepEqual(toVirtualNodeStatus(frozen(summary), source, undefined, NOW).allocatable, allocatable);
+      assert.deepEqual(toVirtualNodeStatus(frozen(summary), { ...AT, sourceId: source }, undefined, NOW).allocatable, allocatable);
     });
   }
 
-  it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, 'source', undefined, NOW).capacity, {}));
+  it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, AT, undefined, NOW).capacity, {}));
 
   it('is ready: a node that is not has its pods deleted', () => {
-    const [ready] = toVirtualNodeStatus(aSummary(), 'source', undefined, NOW).conditions;
+    const [ready] = toVirtualNodeStatus(aSummary(), AT, undefined, NOW).conditions;
     assert.deepEqual([ready?.type, ready?.status, ready?.lastTransitionTime], ['Ready', 'True', NOW]);
-    assert.equal(toVirtualNodeStatus(aSummary(), 'source', aNode(withReady('Unknown')), NOW).conditions[0]?.status, 'True');
+    assert.equal(toVirtualNodeStatus(aSummary(), AT, aNode(withReady('Unknown')), NOW).conditions[0]?.status, 'True');
   });
 
   it('keeps since when it is ready, and the conditions of others', () => {
     const before = { ...aNode(), status: { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: THEN }, { type: 'DiskPressure', status: 'False' }] } } as Node;
-    const { conditions } = toVirtualNodeStatus(aSummary(), 'source', frozen(before), NOW);
+    const { conditions } = toVirtualNodeStatus(aSummary(), AT, frozen(before), NOW);
     assert.equal(conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime, THEN);
     assert.ok(conditions.some(({ type }) => type === 'DiskPressure'));
   });
@@ -111,17 +143,17 @@ describe('toVirtualNodeStatus', () => {
     fc.assert(
       fc.property(room, room, (before, now) => {
         const stored: Node = { ...aNode(), status: { capacity: before, allocatable: before } };
-        const wanted = toVirtualNodeStatus(aSummary(now), 'source', stored, NOW);
+        const wanted = toVirtualNodeStatus(aSummary(now), AT, stored, NOW);
         const after = { ...stored, status: afterMergePatch(stored.status, toStatusPatch(frozen(stored), wanted)) } as Node;
-        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), 'source', after, '2026-01-03T00:00:00Z')), true);
+        assert.equal(showsStatus(after, toVirtualNodeStatus(aSummary(now), AT, after, '2026-01-03T00:00:00Z')), true);
       }),
     );
   });
 
   it('is not shown by a node that says something else', () => {
-    const stored: Node = { ...aNode(), status: toVirtualNodeStatus(aSummary({ cpu: '8', memory: '1Gi' }), 'source', undefined, THEN) };
+    const stored: Node = { ...aNode(), status: toVirtualNodeStatus(aSummary({ cpu: '8', memory: '1Gi' }), AT, undefined, THEN) };
     for (const capacity of [{ cpu: '8' }, { cpu: '8', memory: '2Gi' }, { cpu: '8', memory: '1Gi', pods: '1' }, { cpu: '8', pods: '1Gi' }]) {
-      assert.equal(showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), 'source', stored, NOW)), false, JSON.stringify(capacity));
+      assert.equal(showsStatus(stored, toVirtualNodeStatus(aSummary(capacity), AT, stored, NOW)), false, JSON.stringify(capacity));
     }
   });
 });

@@ -168,9 +168,9 @@ spec:
           args:
             {{- .arguments | trim | nindent 12 }}
             {{- with $settings.extraArgs }}{{ toYaml . | nindent 12 }}{{ end }}
-          {{- with $settings.extraEnv }}
-          env: {{- toYaml . | nindent 12 }}
-          {{- end }}
+          env:
+            - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+            {{- with $settings.extraEnv }}{{ toYaml . | nindent 12 }}{{ end }}
           ports: {{- toYaml .ports | nindent 12 }}
           startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 60}
           livenessProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 6}
