@@ -10,6 +10,7 @@ import { readClusterId } from '../kubernetes/target-session.ts';
 import { installNamespaceManifest } from '../manifests/install.ts';
 import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
 import { establishIdentity } from '../peering/identity-client.ts';
+import { bareTargetManifests } from '../peering/bare-target.ts';
 import { peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { applyObjects, objectName, type Progress } from './apply-objects.ts';
@@ -50,11 +51,10 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
       'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
     );
   }
-  const peering: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster };
+  const peering: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation: request.delegation };
   const access = await targetAccess(request, peering);
   await requireReadyForPeering(request, progress.signal);
-  const maker = { client: target.client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied: (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`) };
-  await establishIdentity(maker, peeringIdentity(peering), progress.signal);
+  await makeIdentity(target, peering, progress);
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
   progress.tell(`target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`);
@@ -62,6 +62,18 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
   const sourceSide = [...(namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
   await applyObjects(source.client, sourceSide, PEER_FIELD_MANAGER, toldWith(progress, 'source'));
   return peering;
+}
+
+/** In a target with nothing of ours the identity is plain objects; in others a (Cluster)Source stands for it. */
+async function makeIdentity({ client }: PeerCluster, peering: Peering, progress: Progress): Promise<void> {
+  const { installNamespace, delegation } = peering;
+  if (delegation === 'Pod') {
+    const objects = [installNamespaceManifest(installNamespace), ...bareTargetManifests(peering)];
+    await applyObjects(client, objects, PEER_FIELD_MANAGER, toldWith(progress, 'target'));
+    return;
+  }
+  const applied = (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`);
+  await establishIdentity({ client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied }, peeringIdentity(peering), progress.signal);
 }
 
 function toldWith(progress: Progress, role: string): Progress {
@@ -77,8 +89,9 @@ async function clusterId({ client, label }: PeerCluster, signal: AbortSignal): P
   }
 }
 
-async function requireReadyForPeering({ source, target, namespace, installNamespace }: PeeringRequest, signal: AbortSignal): Promise<void> {
+async function requireReadyForPeering({ source, target, namespace, installNamespace, delegation }: PeeringRequest, signal: AbortSignal): Promise<void> {
   await requireInstalled(source, { kind: CLUSTER_TARGETS, role: TARGET_SECRET_READER_ROLE }, signal);
+  if (delegation === 'Pod') return;
   await requireInstalled(target, { kind: CLUSTER_SOURCES, role: SOURCE_ROLE }, signal);
   if (namespace !== undefined) {
     for (const cluster of [source, target]) await requireNamespace(cluster, namespace, 'create it first', signal);

@@ -1,5 +1,6 @@
 // `isthmus peer`: lets a source cluster run pods in a target cluster.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { DelegationMode } from '../api/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
@@ -22,12 +23,13 @@ interface PeerFlags extends GatewayFlags {
   readonly installNamespace: string;
   readonly targetServer?: string;
   readonly tokenSeconds: number;
+  readonly delegation?: DelegationMode;
 }
 
 /** The command for commander. */
 export function peerCommand(): Command {
   return withGatewayRoute(new Command('peer'))
-    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first. Can be repeated.')
+    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first, the target not with --delegation Pod. Can be repeated.')
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
     .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')
@@ -37,17 +39,21 @@ export function peerCommand(): Command {
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in, in both clusters', DEFAULT_INSTALL_NAMESPACE)
     .option('--target-server <url>', "https URL of the target's API server as the source reaches it; the kubeconfig's when left out")
     .option('--token-seconds <number>', `life of the token, which the source renews in time; at least ${MIN_TOKEN_SECONDS}`, parseTokenSeconds, DEFAULT_TOKEN_SECONDS)
+    .addOption(new Option('--delegation <mode>', 'Pod: the target needs nothing of Isthmus, the source writes pods there itself; found out when left out').choices(['PodChaperon', 'Pod']))
     .action(runPeer);
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds'>): Omit<PeeringRequest, 'source' | 'target'> {
+export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds' | 'delegation'>): Omit<PeeringRequest, 'source' | 'target'> {
   requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
   if (flags.targetServer !== undefined) requireServer('--target-server', flags.targetServer);
-  const { name, namespace, installNamespace, targetServer, tokenSeconds } = flags;
-  return { name, namespace, installNamespace, targetServer, tokenSeconds };
+  const { name, namespace, installNamespace, targetServer, tokenSeconds, delegation } = flags;
+  if (namespace !== undefined && delegation === 'Pod') {
+    throw new AppError('BadInput', '--delegation Pod is for whole clusters: the source must see the nodes of the target. Leave out --namespace, or install Isthmus in the target.');
+  }
+  return { name, namespace, installNamespace, targetServer, tokenSeconds, delegation };
 }
 
 /** A life that API servers grant. Throws AppError `BadInput`. */

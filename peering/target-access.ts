@@ -1,6 +1,6 @@
 // What a source keeps of a target: the (Cluster)Target, the Secret with the kubeconfig, and the right to renew its token.
 import { parse, stringify } from 'yaml';
-import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type Target } from '../api/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target } from '../api/cluster-target.ts';
 import type { KubernetesObject, Secret } from '../api/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
@@ -23,6 +23,8 @@ export interface Peering {
   readonly targetInstallNamespace?: string | undefined;
   /** ID of the target in the clusterset, when it is reached through the gateway. */
   readonly gatewayCluster?: string | undefined;
+  /** How pods are delegated, where that is not to be found out. */
+  readonly delegation?: DelegationMode | undefined;
 }
 
 /** How the source reaches the target. */
@@ -68,21 +70,21 @@ export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
 
 /** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
-  const { name, namespace, installNamespace, gatewayCluster } = peering;
-  const gateway = gatewayCluster === undefined ? {} : { gateway: { cluster: gatewayCluster } };
+  const { name, namespace, installNamespace, gatewayCluster, delegation } = peering;
+  const further = { ...(gatewayCluster !== undefined && { gateway: { cluster: gatewayCluster } }), ...(delegation !== undefined && { delegation }) };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
   const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))];
   if (namespace === undefined) {
     const target: ClusterTarget = {
       apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
-      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...gateway },
+      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...further },
     };
     return [...common, target];
   }
   const target: Target = {
     apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
-    spec: { kubeconfigSecret: { name: secretName }, ...gateway },
+    spec: { kubeconfigSecret: { name: secretName }, ...further },
   };
   return [targetSecretReaderBinding(namespace, installNamespace), ...common, target];
 }

@@ -9,7 +9,12 @@ const good = { name: 'cluster-eu-west', installNamespace: 'isthmus-system', toke
 describe('peerOptions', () => {
   it('takes over what is right', () => {
     const flags = { ...good, namespace: 'team-a', targetServer: 'https://b.example:6443' };
-    assert.deepEqual(peerOptions(flags), flags);
+    assert.deepEqual(peerOptions(flags), { ...flags, delegation: undefined });
+    assert.equal(peerOptions({ ...good, delegation: 'Pod' }).delegation, 'Pod');
+  });
+
+  it('refuses Pod mode for one namespace, and says what to do instead', () => {
+    assert.throws(() => peerOptions({ ...good, namespace: 'team-a', delegation: 'Pod' }), /--delegation Pod is for whole clusters.*Leave out --namespace/);
   });
 
   const refused: readonly [string, Record<string, string>, string][] = [
