@@ -19,6 +19,7 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { RecentPlans } from '../kubernetes/recent-plans.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
@@ -54,6 +55,8 @@ class Feedback {
   readonly #seenIn = new Map<string, Set<string>>();
   /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
   readonly #mirrored = new Map<string, Mirrored>();
+
+  readonly #recent = new RecentPlans();
 
   constructor(options: FeedbackOptions) {
     this.#options = options;
@@ -123,13 +126,12 @@ class Feedback {
       case 'mirror':
         return this.#mirror(proxy, step, signal);
       case 'withdraw':
-        return this.#write(client, step.plan, signal);
+        return this.#writeOnce(client, step.plan, signal);
       case 'carry':
         return this.#carry(proxy, step, client, signal);
       case 'confirm-gone':
       case 'confirm-lost':
-        if (await isConfirmed(step.kind, client, proxy, signal)) return this.#write(this.#options.source, step.plan, signal);
-        return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+        return this.#writeConfirmed(step, client, proxy, signal);
     }
   }
 
@@ -137,6 +139,25 @@ class Feedback {
   async #write(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     if (client !== undefined) await executePlan(client, plan, signal).catch(ignoreStale);
     return DONE;
+  }
+
+  /** A write of a moment ago that the cache has not brought yet is not repeated. */
+  async #writeOnce(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    const ms = this.#recent.msToRest(plan);
+    if (client === undefined || ms > 0) return client === undefined ? DONE : { kind: 'requeue-after', ms };
+    try {
+      await executePlan(client, plan, signal);
+      this.#recent.done(plan);
+    } catch (error) {
+      ignoreStale(error);
+    }
+    return DONE;
+  }
+
+  async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: ClusterClient | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
+    const { source } = this.#options;
+    if (this.#recent.msToRest(plan) > 0 || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
+    return { kind: 'requeue-after', ms: CACHE_LAG_MS };
   }
 
   async #mirror({ uid }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {

@@ -31,10 +31,14 @@ export function toDirectDelegate(chaperon: PodChaperon): Pod {
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: chaperon.spec };
 }
 
-/** Takes what was made for a pod out of its target; `graceSeconds` is how long a pod's containers get, where not their own time. */
+/**
+ * Takes what was made for a pod out of its target; `graceSeconds` is how long a pod's containers get, where not their own time. A chaperon
+ * stays until its delegate is gone, by the finalizer that it is made with: foreground deletion would add no more than the requests of the
+ * target's garbage collector, seven for each.
+ */
 export function planWithdrawal({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
   const command = { kind: 'delete', at: { namespace, name }, preconditions: { uid } } as const;
-  if (mode === 'PodChaperon') return [{ ...command, type: POD_CHAPERONS, propagation: 'Foreground' }];
+  if (mode === 'PodChaperon') return [{ ...command, type: POD_CHAPERONS, propagation: 'Background' }];
   const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };
   return [{ ...command, type: PODS, propagation: 'Background', ...grace }];
 }

@@ -91,7 +91,7 @@ describe('planFeedback', () => {
 
   it('takes this very chaperon back, and its delegate first', () => {
     assert.deepEqual(planWithdrawal(aChaperonRecord()), [
-      { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Foreground' },
+      { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' },
     ]);
   });
 

@@ -52,7 +52,7 @@ describe('a delegation', () => {
 describe('planWithdrawal', () => {
   it('takes a chaperon with all that follows from it', () => {
     const [command] = planWithdrawal(aChaperonRecord());
-    assert.deepEqual(command, { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Foreground' });
+    assert.deepEqual(command, { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' });
   });
 
   it('takes a pod within the time that was asked for, or its own', () => {

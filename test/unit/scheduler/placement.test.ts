@@ -107,7 +107,7 @@ describe('planPlacement', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('full')] })]), NOW);
     assert.deepEqual(step, {
       kind: 'withdraw', target: 'a', refusal: { reason: 'Unschedulable', message: 'full' },
-      plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-in-a' }, propagation: 'Foreground' }],
+      plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-in-a' }, propagation: 'Background' }],
     });
   });
 
