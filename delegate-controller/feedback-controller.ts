@@ -114,10 +114,11 @@ class Feedback {
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
     const target = this.#options.targets.byNode(proxy.nodeName);
     const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
-    return this.#act(proxy, step, target?.session?.client, signal);
+    return this.#act(proxy, step, target?.session, signal);
   }
 
-  async #act(proxy: ProxyPod, step: FeedbackStep, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+  async #act(proxy: ProxyPod, step: FeedbackStep, session: TargetSession | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+    const client = session?.client;
     switch (step.kind) {
       case 'settled':
         return DONE;
@@ -131,7 +132,7 @@ class Feedback {
         return this.#carry(proxy, step, client, signal);
       case 'confirm-gone':
       case 'confirm-lost':
-        return this.#writeConfirmed(step, client, proxy, signal);
+        return this.#writeConfirmed(step, session, proxy, signal);
     }
   }
 
@@ -154,7 +155,7 @@ class Feedback {
     return DONE;
   }
 
-  async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: ClusterClient | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
+  async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
     const { source } = this.#options;
     if (this.#recent.msToRest(plan) > 0 || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
     return { kind: 'requeue-after', ms: CACHE_LAG_MS };
@@ -250,10 +251,11 @@ function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
 
 /** Whether the target itself says what its cache said. */
 async function isConfirmed(
-  claim: 'confirm-gone' | 'confirm-lost', target: ClusterClient | undefined, proxy: ProxyPod, signal: AbortSignal,
+  claim: 'confirm-gone' | 'confirm-lost', session: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal,
 ): Promise<boolean> {
-  if (target === undefined) return false;
-  const chaperon = await readChaperon(target, proxy, signal);
+  if (session === undefined) return false;
+  const target = session.client;
+  const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
   if (claim === 'confirm-lost' && chaperon !== undefined) return isLost(chaperon);
   const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
   return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;

@@ -115,9 +115,13 @@ export class TargetSession {
     return this.mode === 'Pod' ? this.delegates.resourceVersion : this.chaperons.resourceVersion;
   }
 
-  /** With the kind, all chaperons have gone from the target. */
+  /** Whether chaperons can be there at all: with the kind, all have gone; and a source that may not look at them does without. */
+  get mayHoldChaperons(): boolean {
+    return this.mode !== 'Pod' || !this.#lacks(this.chaperons);
+  }
+
   #chaperonsOf(key: string): Chaperon[] {
-    return this.mode === 'Pod' && this.#lacks(this.chaperons) ? [] : this.chaperons.indexed(key);
+    return this.mayHoldChaperons ? this.chaperons.indexed(key) : [];
   }
 
   #look(): void {
