@@ -26,6 +26,8 @@ export interface CableEnvironment {
 /** How long a stream waits for a session of its own lane before it takes the other's, in ms: a re-dial usually takes less. */
 const OTHER_LANE_MS = 300;
 
+const MINUTE_MS = 60_000;
+
 /** One purpose that is dialled. */
 interface Link {
   readonly purpose: Purpose;
@@ -45,6 +47,8 @@ export class PeerCable {
   #roundTrips: RoundTrips = NO_ROUND_TRIPS;
   #endedBytes = { rx: 0, tx: 0 };
   #failure: Failure | undefined;
+  /** When sessions ended that the peer had dialled and that had never been open. Node 20 never frees such a one (about 30 kB): it waits for the answer to its settings. */
+  #brokenAt: readonly number[] = [];
 
   constructor(peer: Peer, environment: CableEnvironment) {
     this.#peer = peer;
@@ -68,8 +72,14 @@ export class PeerCable {
 
   /** Takes a session that the peer dialled. */
   accept(parts: Omit<SessionParts, 'limits' | 'serve' | 'isDialer'>): Failure | undefined {
-    if (this.#sessions.size >= this.#environment.limits.sessionsPerPeer) return { cause: 'limit', message: 'too many sessions of this cluster' };
-    this.#adopt(new TunnelSession({ ...parts, isDialer: false, limits: this.#environment.limits, serve: this.#environment.serve }));
+    const { sessionsPerPeer, brokenPerMinute } = this.#environment.limits;
+    if (this.#sessions.size >= sessionsPerPeer) return { cause: 'limit', message: 'too many sessions of this cluster' };
+    this.#brokenAt = this.#brokenAt.filter((at) => performance.now() - at < MINUTE_MS);
+    if (this.#brokenAt.length >= brokenPerMinute) return { cause: 'limit', message: 'too many sessions of this cluster broke before they were open; wait a minute' };
+    const session = new TunnelSession({ ...parts, isDialer: false, limits: this.#environment.limits, serve: this.#environment.serve });
+    let wasOpen = false;
+    session.listen({ opened: () => (wasOpen = true), ended: () => wasOpen || this.#noteBroken() });
+    this.#adopt(session);
     return undefined;
   }
 
@@ -135,6 +145,10 @@ export class PeerCable {
     if (usable.length > 0) return { status: 'connected', statusMessage: `${usable.length} sessions` };
     if (this.#failure !== undefined) return { status: 'error', statusMessage: this.#failure.message, cause: this.#failure.cause };
     return { status: 'connecting', statusMessage: addresses.length === 0 ? 'waiting for the peer to dial: it has announced no address' : `dialling ${addresses.join(', ')}` };
+  }
+
+  #noteBroken(): void {
+    this.#brokenAt = [...this.#brokenAt, performance.now()];
   }
 
   // --- sessions

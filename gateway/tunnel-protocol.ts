@@ -55,6 +55,8 @@ export interface TunnelLimits {
   /** Streams of one peer whose service has not answered yet. */
   readonly pendingStreamsPerPeer: number;
   readonly sessionsPerPeer: number;
+  /** Sessions of one peer that end before they are open; beyond it the peer is refused for the rest of the minute. */
+  readonly brokenPerMinute: number;
   readonly handshakes: number;
   readonly handshakesPerAddress: number;
   readonly connections: number;
@@ -74,6 +76,7 @@ export const TUNNEL_LIMITS: TunnelLimits = {
   streamsPerSession: 1_000,
   pendingStreamsPerPeer: 256,
   sessionsPerPeer: 16,
+  brokenPerMinute: 32,
   handshakes: 256,
   handshakesPerAddress: 64,
   connections: 4_096,

@@ -100,7 +100,7 @@ export class ClusterAccess {
     const { server, proxy, gateway } = this.#connection;
     const { connectTimeoutMs } = this.#timings;
     if (proxy !== undefined && gateway === undefined) throw new Error('streams do not go through the proxy of a kubeconfig');
-    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs);
+    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs, 'bulk');
     if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs);
     return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, { timeoutMs: connectTimeoutMs, protocols: ['http/1.1'] });
   }

@@ -9,6 +9,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect as connectTcp, createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -18,8 +19,10 @@ import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NA
 import { CLUSTER_TARGETS, CONFIG_MAPS, GATEWAYS, NAMESPACES, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { openExchange } from '../../kubernetes/stream-exchange.ts';
 import { beginnings, readCapture } from '../support/captured-packets.ts';
 import { until } from '../support/gateway-soak.ts';
+import { openPodStream } from '../support/pod-stream.ts';
 import { isRunning } from '../support/isthmus-world.ts';
 import { BROKER_ADDRESS, makeNamespaces, RELAY_PORT, ROUTER_ADDRESS, SOURCE_ADDRESS, TARGET_ADDRESS, type NamespaceAgent, type Namespaces, type Place } from '../support/network-namespaces.ts';
 
@@ -28,6 +31,8 @@ const MARKER = 'plaintext-marker';
 const PLAIN_TEXT = [MARKER, 'kube-apiserver', 'Bearer', '/api/v1', 'CONNECT', '"kind"'];
 const POD_NAMESPACE = 'behind-nat';
 const TLS_HANDSHAKE = 0x16;
+/** Where the virtual nodes say that the API server finds their logs and exec. */
+const KUBELET = ['--kubelet-host', '127.0.0.1', '--kubelet-address', '127.0.0.1', '--kubelet-port', '10250'];
 const PIPE = 'http://127.0.0.1:8132';
 /** Fault 54: a killed gateway, lost packets and small frames; flows are back after so long. */
 const MAX_RESUME_MS = 10_000;
@@ -179,7 +184,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
   step('runs elected pods of the source, with what follows them, through the gateway alone', async () => {
     start('target', 'isthmus-target', 'run', '--kubeconfig', target.inside, '--components', 'delegate-controller,peering');
     await isthmus('here', 'install', '--webhook-url', 'https://127.0.0.1:9443', '--kubeconfig', source.outside);
-    start('source', 'isthmus-source', 'run', '--kubeconfig', source.inside, '--components', 'webhook,scheduler,delegate-controller,virtual-node,peering', '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', '9443', '--gateway', PIPE);
+    start('source', 'isthmus-source', 'run', '--kubeconfig', source.inside, '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', '9443', '--gateway', PIPE, ...KUBELET);
     // Joining goes through the tunnel as well: from here there is no other way to the target.
     const invitation = await isthmus('target', 'invite', '--name', 'target', '--kubeconfig', target.inside);
     const joined = isthmus('source', 'join', invitation, '--kubeconfig', source.inside, '--gateway', PIPE, '--gateway-cluster', 'target');
@@ -198,6 +203,26 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     await source.client.delete(PODS, { namespace: POD_NAMESPACE, name: 'pod-0' }, { gracePeriodSeconds: 1 });
     count -= 1;
     await until('its delegate to go as well', async () => (await podsOf(source)).length === count && (await podsOf(target)).length === count);
+  });
+
+  step('serves logs and exec of those pods, asked of the API server of the source', async () => {
+    const { transport } = source.client;
+    const signal = AbortSignal.timeout(60_000);
+    const path = (operation: string) => `/api/v1/namespaces/${POD_NAMESPACE}/pods/pod-1/${operation}`;
+    let log = '';
+    await until('the log', async () => {
+      const { response } = await openExchange(transport, { method: 'GET', path: path('log'), query: [] }, signal);
+      log = await text(response);
+      return response.statusCode === 200;
+    });
+    assert.match(log, /log of a simulated container in cluster target-1/);
+    const stream = await openPodStream(transport, { path: path('exec'), query: [['container', 'main'], ['stdout', 'true'], ['stderr', 'true'], ...['sh', '-c', `echo ${MARKER}`].map((word) => ['command', word] as const)] }, signal);
+    const { stdout, status } = await stream.ended();
+    assert.equal(stdout, `${MARKER}\n`);
+    assert.equal((JSON.parse(status) as { readonly status: string }).status, 'Success');
+    const audited = (await readFile(join(dir, 'gateway-target.log'), 'utf8')).split('\n').filter((line) => line.includes('"lane":"bulk"') && line.includes('"direction":"in"'));
+    figures['streamsInTheLaneOfBulk'] = audited.length;
+    assert.ok(audited.length >= 2, 'logs and exec did not take the lane of bulk');
   });
 
   step('gets its session back after each flipped bit, and accepts no record twice', async () => {

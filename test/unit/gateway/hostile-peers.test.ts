@@ -113,6 +113,8 @@ describe('a gateway among hostile peers', () => {
     const before = await memory();
     await round();
     await assertGrew({ atMost: 48 << 20, since: before });
+    // Who sends nothing but noise is refused before anything of it is read.
+    assert.ok(hub.refused.some(({ message }) => message.includes('broke before they were open')));
     await isWell();
   });
 
