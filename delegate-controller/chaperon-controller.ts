@@ -135,14 +135,13 @@ class ChaperonControl {
     return DONE;
   }
 
-  async #create(chaperon: PodChaperon, { pod, thenClear }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
+  async #create(chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
     const key = objectKey(chaperon.metadata);
     const share = this.#shares.admit(key, chaperon);
     if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
     try {
       await this.#client.create(PODS, pod, signal);
-      await executePlan(this.#client, thenClear, signal);
       return DONE;
     } catch (error) {
       if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // one that was made all the same is counted when it is seen

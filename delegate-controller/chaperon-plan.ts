@@ -24,7 +24,7 @@ export interface ChaperonState {
 export type ChaperonStep =
   | { readonly kind: 'settled' }
   | { readonly kind: 'wait'; readonly ms: number }
-  | { readonly kind: 'create'; readonly pod: Pod; readonly thenClear: Plan }
+  | { readonly kind: 'create'; readonly pod: Pod }
   /** Write, once a live read has confirmed that the delegate is gone. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan; readonly thenWait?: number }
   | { readonly kind: 'write'; readonly plan: Plan }
@@ -53,6 +53,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
   if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
+  if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
   const text = chaperon.metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
   if (text !== undefined && text !== delegate.carried && !delegate.terminating && !isTerminal(delegate.phase)) return { kind: 'carry', text };
   return planStatus(state, delegate, now);
@@ -68,7 +69,7 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
   const { finalizers = [] } = metadata;
   const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER && finalizer !== CHAPERON_FINALIZER);
   if (rest.length === finalizers.length) return { kind: 'settled' };
-  return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest }, metadata.resourceVersion)] };
+  return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest, ...versionOf(chaperon) })] };
 }
 
 /** Asks for less time than before is another delete, as `kubectl delete --force` on a pod that is going already. */
@@ -99,10 +100,10 @@ function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   return [end, ...planLettingGo(pod)];
 }
 
-function planLettingGo({ key, uid, held }: TargetPod): Plan {
+function planLettingGo({ key, held }: TargetPod): Plan {
   if (held === undefined) return [];
   const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { uid, resourceVersion: held.resourceVersion, finalizers } };
+  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
   return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
 }
 
@@ -115,14 +116,13 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon } = state;
   const since = missingSince(chaperon);
   if (since === undefined) {
-    if (!wasThere(state)) return { kind: 'create', pod: toHeldDelegate(chaperon), thenClear: [] };
+    if (!wasThere(state)) return { kind: 'create', pod: toHeldDelegate(chaperon) };
     return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
   }
   if (runsOnce(chaperon)) return { kind: 'settled' };
   const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
-  const clear = patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null } });
-  return { kind: 'create', pod: toDelegatePod(chaperon), thenClear: [clear] };
+  return { kind: 'create', pod: toDelegatePod(chaperon) };
 }
 
 function runsOnce({ spec }: PodChaperon): boolean {
@@ -136,7 +136,15 @@ function toHeldDelegate(chaperon: PodChaperon): Pod {
 }
 
 function markMissing(chaperon: PodChaperon, now: number): Plan[number] {
-  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() } });
+  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+}
+
+function wasMadeAgain(chaperon: PodChaperon, { terminating }: TargetPod): boolean {
+  return missingSince(chaperon) !== undefined && !terminating;
+}
+
+function markFound(chaperon: PodChaperon): Plan[number] {
+  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null }, ...versionOf(chaperon) });
 }
 
 function missingSince({ metadata }: PodChaperon): string | undefined {
@@ -168,14 +176,17 @@ export function reportRejection(chaperon: PodChaperon, message: string, now: num
 function patchStatus(chaperon: PodChaperon, status: object): Plan[number] {
   return {
     kind: 'patch', type: POD_CHAPERONS, at: { ...at(chaperon), subresource: 'status' }, patchType: 'merge',
-    patch: { metadata: { uid: chaperon.metadata.uid }, status },
+    patch: { metadata: versionOf(chaperon), status },
   };
 }
 
-function patchMetadata(chaperon: PodChaperon, metadata: object, resourceVersion?: string): Plan[number] {
-  const { uid } = chaperon.metadata;
-  const precondition = resourceVersion === undefined ? { uid } : { uid, resourceVersion };
-  return { kind: 'patch', type: POD_CHAPERONS, at: at(chaperon), patchType: 'merge', patch: { metadata: { ...precondition, ...metadata } } };
+function patchMetadata(chaperon: PodChaperon, metadata: object): Plan[number] {
+  return { kind: 'patch', type: POD_CHAPERONS, at: at(chaperon), patchType: 'merge', patch: { metadata } };
+}
+
+/** The write happens only to this very version: one that comes late must not take back an end, or what was said since. */
+function versionOf({ metadata: { resourceVersion } }: PodChaperon): { readonly resourceVersion: string | undefined } {
+  return { resourceVersion };
 }
 
 function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly namespace: string | undefined; readonly name: string } {

@@ -130,7 +130,7 @@ interface MirrorContext {
 }
 
 function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext): FeedbackStep {
-  const { namespace, name, uid, containers = [], ownConditions = [] } = proxy;
+  const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
   const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), ownConditions);
   if (saysNothingYet(status)) return { kind: 'settled' };
   const digest = digestOf(status);
@@ -138,8 +138,8 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
   if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'settled' };
   // Conditions are written as a list, and an annotation over what was not there: what the source has set meanwhile must not be lost.
-  const version = ownConditions.length > 0 || merged !== undefined ? { resourceVersion: proxy.resourceVersion } : {};
-  const patch = { metadata: { uid, ...version, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
+  // And a write that comes late must not take back an end.
+  const patch = { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
   return { kind: 'mirror', digest, plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
 }
 

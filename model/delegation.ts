@@ -49,10 +49,10 @@ export function isHeldAfterStop({ mode, terminating, graceSeconds, held }: Chape
 }
 
 /** Lets a pod go that was held until its end was known. */
-export function planLettingGo({ namespace, name, uid, held }: Chaperon): Plan {
+export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
   if (held === undefined) return [];
   const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
-  const patch = { metadata: { uid, resourceVersion: held.resourceVersion, finalizers } };
+  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
 }
 

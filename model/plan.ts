@@ -21,7 +21,7 @@ export interface ObjectRef {
 /** `merge` replaces lists (RFC 7386); `strategic` merges conditions by their type, for built-in kinds only. */
 export type PatchType = 'merge' | 'strategic';
 
-/** One write. Patches carry `metadata.uid`, which the API server checks. */
+/** One write. Patches carry `metadata.resourceVersion` or, where any version will do, `metadata.uid`: API servers check both. */
 export type Command =
   | { readonly kind: 'create'; readonly type: ResourceType; readonly object: KubernetesObject }
   | { readonly kind: 'bind'; readonly binding: Binding }

@@ -171,7 +171,7 @@ export function holdsFinalizer(proxy: ProxyPod): boolean {
 
 /** Takes our finalizer away from this very version of the pod. */
 export function planFinalizerRemoval(proxy: ProxyPod): Plan {
-  return [removeFinalizer(proxy, { uid: proxy.uid, resourceVersion: proxy.resourceVersion })];
+  return [removeFinalizer(proxy, { resourceVersion: proxy.resourceVersion })];
 }
 
 /** Ends the grace period that no kubelet will end here, then takes our finalizer away. */
@@ -183,7 +183,7 @@ export function planReleaseAtOnce(proxy: ProxyPod): Plan {
   ];
 }
 
-function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Preconditions): Command {
+function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Partial<Preconditions>): Command {
   const rest = finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
   return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { ...preconditions, finalizers: rest } } };
 }

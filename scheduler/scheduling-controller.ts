@@ -116,6 +116,7 @@ class Scheduling {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
     const memory = this.state.memoryOf(proxy.uid);
+    if (memory.bindSent) return DONE; // it is bound, and the watch is behind: whatever its candidate does is the feedback controller's now
     const now = performance.now();
     const candidates = this.state.gatherCandidates(proxy, memory, now);
     await this.#settlePendingCreate(proxy, memory, signal);
@@ -202,7 +203,6 @@ class Scheduling {
   }
 
   async #bind(proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
-    if (memory.bindSent) return DONE;
     memory.bindSent = true;
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);

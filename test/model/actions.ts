@@ -3,11 +3,11 @@ import type { Pod } from '../../api/core.ts';
 import { PARENT_UID_LABEL } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod.ts';
-import { breach, sendNext } from './requests.ts';
+import { arriveLate, breach, canBeLate, sendNext } from './requests.ts';
 import { forgetChaperon, seePod, tell, tellSource } from './telling.ts';
 import { chaperone, feedBack, memoryOf, schedule, type Intent, type Plans } from './processes.ts';
-import { change, collectGarbage, FOREIGN_FINALIZER, goes, intern, nodeNameOf, objectIn, stopContainers, valueOf, type Collection, type Ref, type Watch } from './servers.ts';
-import { makeProxy, newLink, newWatch, type Operation, type World } from './world.ts';
+import { change, collectGarbage, FOREIGN_FINALIZER, GATE_CONDITION, goes, intern, nodeNameOf, objectIn, stopContainers, uidOf, valueOf, type Collection, type Ref, type Watch } from './servers.ts';
+import { makeProxy, newLink, newWatch, nodeOf, type Operation, type Request, type World } from './world.ts';
 
 /** One thing that can happen. `act` changes the world that it is given. */
 export interface Action {
@@ -18,14 +18,14 @@ export interface Action {
 
 /** All that can happen in this world; the world itself is not changed. */
 export function actionsOf(world: World, plans: Plans): Action[] {
-  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...faults(world)];
+  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...othersInTheSource(world), ...forcedAway(world), ...lateArrivals(world), ...faults(world)];
 }
 
 const progress = (name: string, act: (world: World) => void): Action => ({ name, kind: 'progress', act });
 const optional = (name: string, act: (world: World) => void): Action => ({ name, kind: 'optional', act });
 
 /** Copies a world. By hand: a general copy takes most of the time of a run. */
-export function copyOf({ proxies, targets, source, left, bound, ran, ...rest }: World): World {
+export function copyOf({ proxies, targets, source, left, bound, ran, late, forced, ...rest }: World): World {
   return {
     ...rest,
     proxies: { ...proxies },
@@ -46,6 +46,8 @@ export function copyOf({ proxies, targets, source, left, bound, ran, ...rest }: 
     left: { ...left },
     bound: { ...bound },
     ran: [...ran],
+    late: [...late],
+    forced: [...forced],
   };
 }
 
@@ -150,14 +152,14 @@ interface ControllerSite {
 
 function controllerActions(by: string, world: World, { ref, intend, hold }: ControllerSite): Action[] {
   const inHand = valueOf(ref);
-  if (inHand !== null) return sendActions(by, world, (draft) => sendNext(draft, by, inHand, hold));
+  if (inHand !== null) return sendActions(by, world, { request: inHand.requests[0], act: (draft) => sendNext(draft, by, inHand, hold) });
   const early = intend(copyOf(world), false);
   if (early.kind === 'nothing') return [];
   const begin = (index: number, isLate: boolean) => (draft: World) => {
     const intent = intend(draft, isLate);
     if (intent.kind === 'operations') sendNext(draft, by, intent.operations[index]!, hold);
   };
-  if (early.kind === 'operations') return early.operations.flatMap((_operation, index) => sendActions(`${by} (${index})`, world, begin(index, false)));
+  if (early.kind === 'operations') return early.operations.flatMap(({ requests: [request] }, index) => sendActions(`${by} (${index})`, world, { request, act: begin(index, false) }));
   if (world.left.impatience === 0) return [];
   return [optional(`${by} has waited long enough`, (draft) => {
     draft.left.impatience -= 1;
@@ -165,17 +167,30 @@ function controllerActions(by: string, world: World, { ref, intend, hold }: Cont
   })];
 }
 
-/** A request that arrives; or is lost, or its answer is, while there are faults left. */
-function sendActions(name: string, { left }: World, act: (world: World) => void): Action[] {
-  const sent = progress(`${name} sends`, act);
-  if (left.loss === 0) return [sent];
-  const lossy = (fate: 'request' | 'answer') => optional(`${name} sends, ${fate} lost`, (world) => {
-    world.left.loss -= 1;
+/** The next request of a controller, and what sends it. */
+interface Sending {
+  readonly request: Request | undefined;
+  readonly act: (world: World) => void;
+}
+
+/** A request that arrives; or is lost, or its answer is, or it comes late, while there are faults left. */
+function sendActions(name: string, { left }: World, { request, act }: Sending): Action[] {
+  const faulty = (fate: NonNullable<World['lost']>, budget: 'loss' | 'late') => optional(`${name} sends, ${fate} ${fate === 'late' ? '' : 'lost'}`, (world) => {
+    world.left[budget] -= 1;
     world.lost = fate;
     act(world);
     delete world.lost;
   });
-  return [sent, lossy('request'), lossy('answer')];
+  return [
+    progress(`${name} sends`, act),
+    ...(left.loss > 0 ? [faulty('request', 'loss'), faulty('answer', 'loss')] : []),
+    ...(left.late > 0 && canBeLate(request) ? [faulty('late', 'late')] : []),
+  ];
+}
+
+/** Writes that were given up and reach their servers after all. */
+function lateArrivals({ late }: World): Action[] {
+  return late.map((_request, index) => optional('a late write arrives', (world) => arriveLate(world, index)));
 }
 
 // --- schedulers, kubelets and garbage collection of the targets
@@ -236,6 +251,13 @@ function userActs(world: World): Action[] {
       tellSource(now, () => change(now.proxies, (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 } })));
     }));
   }
+  if (left.strip > 0 && proxy !== null) {
+    actions.push(optional('user takes the pod away by force', (now) => {
+      now.left.strip -= 1;
+      now.forced.push(uidOf(proxy));
+      tellSource(now, () => change(now.proxies, (pod) => ({ ...pod, metadata: { ...pod.metadata, deletionTimestamp: 'T', deletionGracePeriodSeconds: 0, finalizers: [] } })));
+    }));
+  }
   if (left.successor > 0 && proxy === null) {
     actions.push(optional('a successor of the same name', (now) => {
       now.left.successor -= 1;
@@ -255,6 +277,38 @@ function userActs(world: World): Action[] {
     }));
   });
   return [...actions, ...foreignFinalizers(world)];
+}
+
+/** Other controllers of the source: one sets a condition on the bound proxy, one ends a proxy that has no node. */
+function othersInTheSource({ left, proxies }: World): Action[] {
+  const proxy = objectIn(proxies);
+  if (proxy === null || proxy.metadata.deletionTimestamp !== undefined || isTerminal(proxy.status?.phase)) return [];
+  const set = (budget: 'gate' | 'ending', status: Pod['status']) => (now: World) => {
+    now.left[budget] -= 1;
+    tellSource(now, () => change(now.proxies, (pod) => ({ ...pod, status: { ...pod.status, ...status } })));
+  };
+  const conditions = [...(proxy.status?.conditions ?? []), { type: GATE_CONDITION, status: 'True' as const }];
+  return [
+    ...(left.gate > 0 && nodeNameOf(proxy) !== '' ? [optional('a condition is set on the proxy', set('gate', { conditions }))] : []),
+    ...(left.ending > 0 && nodeNameOf(proxy) === '' ? [optional('somebody ends the proxy', set('ending', { phase: 'Failed' }))] : []),
+  ];
+}
+
+/**
+ * A chaperon that a proxy is bound to is taken away by force: its delegate stays until somebody sees that it has lost its owner. Not that of a
+ * candidate: its absence is told by caches, which holds as long as finalizers are left alone.
+ */
+function forcedAway({ left, targets, bound }: World): Action[] {
+  if (left.force === 0) return [];
+  return targets.flatMap(({ chaperons, pods }, index) => {
+    const uid = uidOf(objectIn(chaperons));
+    const delegate = objectIn(pods);
+    if (uid === '' || delegate?.metadata.ownerReferences?.[0]?.uid !== uid || bound[delegate.metadata.labels?.[PARENT_UID_LABEL] ?? ''] !== nodeOf(index)) return [];
+    return [optional(`the chaperon in ${index} is taken away by force`, (now) => {
+      now.left.force -= 1;
+      tell(now, index, () => change(now.targets[index]!.chaperons, (it) => ({ ...it, metadata: { ...it.metadata, deletionTimestamp: 'T', finalizers: [] } })));
+    })];
+  });
 }
 
 function takeName(pods: Collection<Pod>): void {

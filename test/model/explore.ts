@@ -5,7 +5,7 @@ import type { Pod } from '../../api/core.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { actionsOf, copyOf, type Action } from './actions.ts';
 import type { Plans } from './processes.ts';
-import { nodeNameOf, objectIn, uidOf } from './servers.ts';
+import { nodeNameOf, objectIn, parentOf, uidOf } from './servers.ts';
 import { newWorld, nodeOf, type Scenario, type World } from './world.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
@@ -102,10 +102,8 @@ function breachIn(world: World): string | undefined {
     const uid = object.metadata.labels?.[PARENT_UID_LABEL] ?? '';
     if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) return `two delegates of ${uid} at a time`;
   }
-  for (const { metadata } of [...chaperons, ...delegates.map(({ object }) => object)]) {
-    const uid = metadata.labels?.[PARENT_UID_LABEL];
-    if (uid !== held) return `${uid} was let go while ${metadata.uid} was there`;
-  }
+  const orphan = [...chaperons, ...delegates.map(({ object }) => object)].find((object) => parentOf(object) !== held && !world.forced.includes(parentOf(object) ?? ''));
+  if (orphan !== undefined) return `${parentOf(orphan)} was let go while ${orphan.metadata.uid} was there`;
   const stray = living.find(({ object, target }) => {
     const node = world.bound[object.metadata.labels?.[PARENT_UID_LABEL] ?? ''];
     return node !== undefined && node !== nodeOf(target);

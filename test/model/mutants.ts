@@ -1,18 +1,108 @@
 // The plans with one precondition, live read or finalizer taken away. The model must find each of them out, or it proves nothing.
 import type { Pod } from '../../api/core.ts';
-import type { Plan } from '../../model/plan.ts';
+import type { Command, Plan } from '../../model/plan.ts';
+import { walk } from './explore.ts';
 import { PLANS, type Plans } from './processes.ts';
+import { walkScenario } from './scenarios.ts';
 
-/** Plans that are wrong in one way, by what is missing. */
+/** A plan among those under test, by name. */
+type PlanName = keyof Omit<Plans, 'chaperonFinalizers'>;
+
+/** One precondition that a plan puts into one sort of writes. */
+interface Check {
+  readonly plan: PlanName;
+  /** What is written, see {@link sortOf}. */
+  readonly sort: string;
+  readonly field: 'uid' | 'resourceVersion';
+}
+
+/** How many walks show which preconditions there are; each sort of writes is common. */
+const SEEDS_TO_SEE_ALL = 400;
+
+/**
+ * One mutant for each precondition that any plan is seen to send, so that a new one needs no entry here: the name says the plan, what it
+ * writes, and what is left out.
+ */
+export function preconditionMutants(seeds = SEEDS_TO_SEE_ALL): Record<string, Plans> {
+  return Object.fromEntries([...checksInUse(seeds)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([name, check]) => [name, withoutCheck(check)]));
+}
+
+function checksInUse(seeds: number): ReadonlyMap<string, Check> {
+  const checks = new Map<string, Check>();
+  const watched = PLAN_NAMES.reduce<Plans>((plans, plan) => changing(plans, plan, (command) => {
+    for (const field of fieldsOf(command)) checks.set(`${plan}: the ${field} in a ${sortOf(command)}`, { plan, sort: sortOf(command), field });
+    return command;
+  }), PLANS);
+  for (let seed = 0; seed < seeds; seed += 1) walk(seed, walkScenario(seed), watched);
+  return checks;
+}
+
+function withoutCheck({ plan, sort, field }: Check): Plans {
+  return changing(PLANS, plan, (command) => (sortOf(command) === sort ? without(command, field) : command));
+}
+
+const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planWithdrawal'] as const satisfies readonly PlanName[];
+
+function sortOf(command: Command): string {
+  switch (command.kind) {
+    case 'delete':
+      return `delete of ${command.type.kind}`;
+    case 'patch':
+      return `patch of ${partOf(command)} of ${command.type.kind}`;
+    case 'create':
+    case 'bind':
+    case 'apply':
+      return command.kind;
+  }
+}
+
+function partOf({ at: { subresource }, patch }: Extract<Command, { kind: 'patch' }>): string {
+  return subresource ?? ((patch as Partial<Pod>).metadata?.finalizers === undefined ? 'annotations' : 'finalizers');
+}
+
+function metadataOf(command: Command): object {
+  if (command.kind === 'delete') return command.preconditions;
+  if (command.kind === 'bind') return command.binding.metadata;
+  return command.kind === 'patch' ? ((command.patch as Partial<Pod>).metadata ?? {}) : {};
+}
+
+function fieldsOf(command: Command): Check['field'][] {
+  return (['uid', 'resourceVersion'] as const).filter((field) => Object.hasOwn(metadataOf(command), field));
+}
+
+function without(command: Command, field: Check['field']): Command {
+  const { [field]: _taken, ...kept } = metadataOf(command) as Partial<Record<Check['field'], string>>;
+  if (command.kind === 'delete') return { ...command, preconditions: kept as never };
+  if (command.kind === 'bind') return { ...command, binding: { ...command.binding, metadata: kept } };
+  return command.kind === 'patch' ? { ...command, patch: { ...command.patch, metadata: kept } } : command;
+}
+
+/** The plans, with every command of one of them changed. */
+function changing(plans: Plans, name: PlanName, change: (command: Command) => Command): Plans {
+  const inResult = (result: object): object => (Array.isArray(result) ? (result as Plan).map(change) : inStep(result));
+  const inStep = (step: Step): object => ({ ...step, ...(step.plan && { plan: step.plan.map(change) }) });
+  return { ...plans, [name]: (...args: never[]) => inResult((plans[name] as (...all: never[]) => object)(...args)) };
+}
+
+/** What any step may hold. */
+interface Step {
+  readonly plan?: Plan;
+}
+
+/** Plans that lack a live read, a finalizer, or what they must remember; by what is missing. */
 export const MUTANTS: Readonly<Record<string, Plans>> = {
-  ...forEachPlan('the UID of what it deletes', withoutDeleteUid, ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planWithdrawal']),
-  ...forEachPlan('the UID of what it patches', (plan) => withoutMetadata(plan, 'uid'), ['planFeedback']),
-  ...forEachPlan('the version of what it patches', (plan) => withoutMetadata(plan, 'resourceVersion'), ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate']),
-  'planFeedback: the live read before it lets a proxy go or deletes it': {
+  'planFeedback: the live read before it lets a proxy go': unconfirmed('confirm-gone'),
+  'planFeedback: the live read before it deletes a proxy': unconfirmed('confirm-lost'),
+  'planFeedback: that a proxy is let go only when it was deleted': {
     ...PLANS,
-    planFeedback: (...args) => {
-      const step = PLANS.planFeedback(...args);
-      return step.kind === 'confirm-gone' || step.kind === 'confirm-lost' ? { kind: 'write', plan: step.plan } : step;
+    planFeedback: (proxy, ...rest) => PLANS.planFeedback(proxy.nodeName === undefined ? proxy : { ...proxy, terminating: true }, ...rest),
+  },
+  'planFeedback: that an end is final': { ...PLANS, planFeedback: (proxy, ...rest) => PLANS.planFeedback({ ...proxy, phase: 'Running' }, ...rest) },
+  'planChaperon: the live read before a chaperon is let go or marked': {
+    ...PLANS,
+    planChaperon: (...args) => {
+      const step = PLANS.planChaperon(...args);
+      return step.kind === 'confirm-gone' ? { kind: 'write', plan: step.plan } : step;
     },
   },
   'planFeedback: that nothing is known of a target that is away': {
@@ -38,26 +128,14 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'the finalizer that holds a chaperon': { ...PLANS, chaperonFinalizers: [] },
 };
 
-function forEachPlan(what: string, change: (plan: Plan) => Plan, names: readonly (keyof Omit<Plans, 'chaperonFinalizers'>)[]): Record<string, Plans> {
-  return Object.fromEntries(names.map((name) => [`${name}: ${what}`, { ...PLANS, [name]: (...args: never[]) => changed((PLANS[name] as (...all: never[]) => object)(...args), change) }]));
-}
-
-function changed(result: object, change: (plan: Plan) => Plan): object {
-  if (Array.isArray(result)) return change(result as Plan);
-  return 'plan' in result ? { ...result, plan: change(result.plan as Plan) } : result;
-}
-
-function withoutDeleteUid(plan: Plan): Plan {
-  return plan.map((command) => (command.kind === 'delete' ? { ...command, preconditions: {} as never } : command));
-}
-
-function withoutMetadata(plan: Plan, field: 'uid' | 'resourceVersion'): Plan {
-  return plan.map((command) => {
-    if (command.kind !== 'patch') return command;
-    const { metadata = {}, ...rest } = command.patch as Partial<Pod>;
-    const { [field]: _taken, ...kept } = metadata;
-    return { ...command, patch: { ...rest, metadata: kept } };
-  });
+function unconfirmed(kind: 'confirm-gone' | 'confirm-lost'): Plans {
+  return {
+    ...PLANS,
+    planFeedback: (...args) => {
+      const step = PLANS.planFeedback(...args);
+      return step.kind === kind ? { kind: 'write', plan: step.plan } : step;
+    },
+  };
 }
 
 function withoutFinalizers({ metadata: { finalizers: _finalizers, ...metadata }, ...pod }: Pod): Pod {

@@ -63,6 +63,7 @@ export function schedule(world: World, plans: Plans, isLate: boolean): Intent {
 
 function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; readonly proxy: ProxyPod }, isLate: boolean): Intent {
   const memory = memoryOf(world, proxy.uid);
+  if (memory.bindSent) return NOTHING;
   const candidates = gather(world, proxy, memory);
   settlePending(world, memory);
   if (memory.pending?.kind === 'unconfirmed') return one(creation(pod, memory.pending.target, plans));
@@ -76,13 +77,18 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
     case 'choose-target':
       return choose(world, pod, memory, plans);
     case 'bind':
-      return memory.bindSent ? NOTHING : one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
+      return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
     case 'withdraw':
-      if (step.refusal !== undefined) memory.refused.push(Number(step.target));
+      if (step.refusal !== undefined) noteRefusal(memory, Number(step.target));
       return one({ requests: writes(Number(step.target), step.plan, uidIn(candidates, step.target)) });
     case 'release':
       return one({ requests: writes('source', step.plan, proxy.uid) });
   }
+}
+
+/** Once: else a controller that is behind would make a new state each time that it looks. */
+function noteRefusal({ refused }: Memory, target: number): void {
+  if (!refused.includes(target)) refused.push(target);
 }
 
 function waitFor(ms: number | undefined): Intent {
@@ -217,7 +223,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
     case 'confirm-gone':
       return one({ requests: [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }, ...written(step.plan)] });
     case 'create':
-      return one({ requests: [...writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null), ...written(step.thenClear)] });
+      return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null) });
   }
 }
 

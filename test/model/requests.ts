@@ -6,8 +6,10 @@ import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
-import { execute, FOREIGN_FINALIZER, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, type Answer, type Collection } from './servers.ts';
-import type { Expectation, Operation, Place, Request, World } from './world.ts';
+import { isLost } from '../../model/delegation.ts';
+import { toChaperonRecord } from '../../model/delegate-pod.ts';
+import { execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, type Answer, type Collection } from './servers.ts';
+import { nodeOf, type Expectation, type Operation, type Place, type Request, type World } from './world.ts';
 
 /** Notes what must never be; the first one counts. */
 export function breach(world: World, what: string): void {
@@ -19,14 +21,45 @@ export function sendNext(world: World, by: string, operation: Operation, hold: (
   const [request, ...requests] = operation.requests;
   if (request === undefined) return hold(world, null);
   if (operation.noted === 'created') noteSending(world, operation);
-  const { place } = request;
-  const isCut = /^(scheduler|feedback)/.test(by) && place !== 'source' && world.targets[place]!.isCut;
-  const isReached = world.lost !== 'request' && !isCut;
-  const answer = isReached ? serve(world, request) : undefined;
+  const wasLost = operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world));
+  const answer = reaches(world, by, request) ? serve(world, request, wasLost) : undefined;
   const heard = world.lost === 'answer' ? undefined : answer;
   const goesOn = heard !== undefined && allows(request, heard);
   note(world, operation, heard);
-  hold(world, goesOn && requests.length > 0 ? { ...operation, requests } : null);
+  hold(world, goesOn && requests.length > 0 ? { ...operation, requests, wasLost } : null);
+}
+
+/** Whether a request gets to its server now. One that comes late is put aside. */
+function reaches({ lost, late, targets }: World, by: string, request: Request): boolean {
+  if (lost === 'late' && request.kind === 'write') late.push(request);
+  const isCut = /^(scheduler|feedback)/.test(by) && request.place !== 'source' && targets[request.place]!.isCut;
+  return lost !== 'request' && lost !== 'late' && !isCut;
+}
+
+/**
+ * Whether a write can come late and must do no harm then. Not a create or a bind: only a lease in the target could keep those away, and what a
+ * bind to a target does that has lost the pod is undone by feedback.
+ */
+export function canBeLate(request: Request | undefined): boolean {
+  return request?.kind === 'write' && (request.command.kind === 'delete' || request.command.kind === 'patch');
+}
+
+/** A write arrives that nobody waits for any more. */
+export function arriveLate(world: World, index: number): void {
+  const [request] = world.late.splice(index, 1);
+  if (request !== undefined) serve(world, request, true);
+}
+
+function isDeletionOfProxy(request: Request): boolean {
+  return request.kind === 'write' && request.place === 'source' && request.command.kind === 'delete';
+}
+
+/** Whether the bound proxy has lost what it stands for, in truth. */
+function hasLostAll({ proxies, targets }: World): boolean {
+  const proxy = objectIn(proxies);
+  const target = targets.find((_target, index) => nodeOf(index) === nodeNameOf(proxy));
+  const chaperon = target && objectIn(target.chaperons);
+  return !chaperon || parentOf(chaperon) !== uidOf(proxy) || isLost(toChaperonRecord(chaperon));
 }
 
 function noteSending(world: World, { requests, target = 0 }: Operation): void {
@@ -79,6 +112,10 @@ function isExpected(expect: Expectation, object: Pod | PodChaperon | null): bool
   }
 }
 
+function hasGate(object: Pod | PodChaperon): boolean {
+  return object.status?.conditions?.some(({ type }) => type === GATE_CONDITION) === true;
+}
+
 function isMissing(object: Pod | PodChaperon | null): boolean {
   return object?.metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
 }
@@ -88,7 +125,7 @@ function collectionOf(world: World, place: Place, what: Request['what']): Collec
   return collection;
 }
 
-function serve(world: World, request: Request): Answer {
+function serve(world: World, request: Request, wasLost: boolean): Answer {
   const collection = collectionOf(world, request.place, request.what);
   if (request.kind === 'read') return collection.held === 0 ? { kind: 'not-found' } : { kind: 'ok', object: objectIn(collection) };
   const before = objectIn(collection);
@@ -98,6 +135,9 @@ function serve(world: World, request: Request): Answer {
   };
   if (request.place === 'source') tellSource(world, write);
   else tell(world, request.place, write);
+  if (!wasLost && isDeletionOfProxy(request) && before?.metadata.deletionTimestamp === undefined && goes(objectIn(collection)) && !hasLostAll(world)) {
+    breach(world, `${uidOf(before)} was deleted though nothing of it was lost`);
+  }
   if ((answer as Answer).kind === 'ok') inspect(world, request, before, objectIn(collection));
   return answer;
 }
@@ -109,6 +149,7 @@ function inspect(world: World, request: Extract<Request, { kind: 'write' }>, bef
   if (meant !== null && meant !== uid) breach(world, `a ${command.kind} that was meant for ${meant} hit ${uid}`);
   if (uid === 'foreign') breach(world, `a ${command.kind} hit a foreign pod`);
   if (finalizersOf(before).includes(FOREIGN_FINALIZER) && !finalizersOf(after).includes(FOREIGN_FINALIZER)) breach(world, `a ${command.kind} took a foreign finalizer from ${uid}`);
+  if (hasGate(before) && after !== null && !hasGate(after)) breach(world, `a ${command.kind} took a condition of the source's own from ${uid}`);
   inspectEnd(world, before, after);
   if (command.kind === 'bind') world.bound[uid] = command.binding.target.name;
 }

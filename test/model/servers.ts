@@ -54,10 +54,12 @@ export interface Watch<T> {
 }
 
 /** What an API server answers. */
-export type Answer = { readonly kind: 'ok'; readonly object: Pod | PodChaperon | null } | { readonly kind: 'not-found' | 'conflict' | 'exists' };
+export type Answer = { readonly kind: 'ok'; readonly object: Pod | PodChaperon | null } | { readonly kind: 'not-found' | 'conflict' | 'exists' | 'invalid' };
 
 /** Somebody else's finalizer: it must survive whatever we do. */
 export const FOREIGN_FINALIZER = 'example.com/foreign';
+/** A condition that a controller of the source sets on a proxy: it must stay. */
+export const GATE_CONDITION = 'example.com/gate';
 const FOREGROUND = 'foregroundDeletion';
 const DELETED = 'T';
 /** Of a pod that has a node; one without is gone at once. */
@@ -136,6 +138,8 @@ function patch<T extends Stored>(collection: Collection<T>, change: { metadata?:
   if (object === null) return { kind: 'not-found' };
   if (!holds(object, change.metadata)) return { kind: 'conflict' };
   const patched = afterMergePatch(object, isStatus ? { status: (change as { status?: unknown }).status } : change) as T;
+  // `ValidateNoNewFinalizers` of API servers.
+  if (goes(object) && finalizersOf(patched).some((finalizer) => !finalizersOf(object).includes(finalizer))) return { kind: 'invalid' };
   return JSON.stringify(patched) === JSON.stringify(object) ? { kind: 'ok', object } : store(collection, patched);
 }
 

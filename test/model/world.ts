@@ -34,6 +34,8 @@ export type Expectation =
 /** What a controller has in hand: requests that are sent one after the other. */
 export interface Operation {
   readonly requests: readonly Request[];
+  /** What the bound proxy had lost when the operation began; see `requests.ts`. */
+  readonly wasLost?: boolean;
   /** What the scheduler notes of the answer. */
   readonly noted?: 'created' | 'bound';
   readonly target?: number;
@@ -78,13 +80,17 @@ export interface World {
   left: Budget;
   /** Which virtual node each proxy was bound to; kept for the invariants. */
   bound: Record<string, string>;
+  /** Proxies that their user took away by force: nobody can wait for their delegates. */
+  forced: string[];
   /** Proxies of which a delegate has run. */
   ran: string[];
   readonly restartPolicy: string;
   readonly watches: Scenario['watches'];
   readonly prompt?: 'targets';
-  /** What is lost on the way of the request that is being sent. */
-  lost?: 'request' | 'answer';
+  /** Writes of a process that has given them up, or has ended; each may still reach its server. */
+  late: Extract<Request, { readonly kind: 'write' }>[];
+  /** What is lost on the way of the request that is being sent; a late one arrives when nobody waits for it any more. */
+  lost?: 'request' | 'answer' | 'late';
   /** The first thing that must never be. */
   breach?: string;
 }
@@ -95,6 +101,8 @@ export interface Budget {
   cut: number;
   /** A request or its answer is lost without anybody noticing a cut. */
   loss: number;
+  /** A write with preconditions arrives after its sender has given it up: a black hole that heals, or a leader that was stopped and resumes. */
+  late: number;
   userDelete: number;
   /** Another proxy of the same name is made once the first has gone. */
   successor: number;
@@ -106,6 +114,14 @@ export interface Budget {
   impatience: number;
   /** Somebody else's finalizer, or pod of the delegate's name, appears. */
   foreign: number;
+  /** A controller of the source sets a condition on the bound proxy. */
+  gate: number;
+  /** Somebody in the source ends a pod that has no node yet. */
+  ending: number;
+  /** Its user takes the pod away by force, finalizers and all. */
+  strip: number;
+  /** Somebody in a target takes a chaperon away by force, finalizers and all, and leaves its delegate. */
+  force: number;
   /** Steps of garbage collection: it does what our controllers do as well, at its own pace. */
   collection: number;
 }
@@ -124,7 +140,7 @@ export interface Scenario {
   readonly budget: Partial<Budget>;
 }
 
-const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0 };
+const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0 };
 
 /** A new world: the user has just created the pod. */
 export function newWorld({ targets, restartPolicy, watches, prompt, budget }: Scenario): World {
@@ -140,6 +156,8 @@ export function newWorld({ targets, restartPolicy, watches, prompt, budget }: Sc
     left: { ...NOTHING_MORE, ...budget },
     bound: {},
     ran: [],
+    late: [],
+    forced: [],
     restartPolicy,
     watches,
     ...(prompt && { prompt }),

@@ -87,15 +87,15 @@ describe('planChaperon', () => {
   }
 
   it('marks when the delegate was found gone, on this very chaperon, and comes back when patience ends', () => {
-    const patch = { metadata: { uid: 'chaperon-uid', annotations: { [POD_MISSING_SINCE_ANNOTATION]: '2026-01-02T00:00:00.000Z' } } };
+    const patch = { metadata: { annotations: { [POD_MISSING_SINCE_ANNOTATION]: '2026-01-02T00:00:00.000Z' }, resourceVersion: '10' } };
     assert.deepEqual(planChaperon(state(aChaperon(), undefined, { podSeen: true }), NOW), {
       kind: 'confirm-gone', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }], thenWait: MISSING_PATIENCE_MS,
     });
   });
 
-  it('clears that mark with a new delegate', () => {
-    const step = planChaperon(state(aChaperon(missingFor(MISSING_PATIENCE_MS))), NOW);
-    const [clear] = step.kind === 'create' ? step.thenClear : [];
+  it('clears that mark when there is a new delegate, whoever made it', () => {
+    const step = planChaperon(state(aChaperon(missingFor(MISSING_PATIENCE_MS)), delegate()), NOW);
+    const [clear] = step.kind === 'write' ? step.plan : [];
     const cleared = afterMergePatch(aChaperon(missingFor(MISSING_PATIENCE_MS)), clear?.kind === 'patch' && clear.patch) as PodChaperon;
     assert.equal(toChaperonRecord(cleared)?.podMissing, false);
   });
@@ -107,7 +107,7 @@ describe('planChaperon', () => {
 
   it('takes only its own finalizer and that of foreground deletion away, from this very version', () => {
     const step = planChaperon(state(aChaperon(terminating(), withFinalizers('a.io/x', CHAPERON_FINALIZER, 'foregroundDeletion'))), NOW);
-    const patch = { metadata: { uid: 'chaperon-uid', resourceVersion: '10', finalizers: ['a.io/x'] } };
+    const patch = { metadata: { resourceVersion: '10', finalizers: ['a.io/x'] } };
     assert.deepEqual(step, { kind: 'confirm-gone', plan: [{ kind: 'patch', type: POD_CHAPERONS, at: AT, patchType: 'merge', patch }] });
   });
 
@@ -134,7 +134,7 @@ describe('a delegate that must not run again', () => {
     return step.kind === 'write' ? step.plan : [];
   };
   const letGo = {
-    kind: 'patch', type: PODS, at: AT, patchType: 'merge', patch: { metadata: { uid: 'delegate-uid', resourceVersion: '1', finalizers: ['a.io/x'] } },
+    kind: 'patch', type: PODS, at: AT, patchType: 'merge', patch: { metadata: { resourceVersion: '1', finalizers: ['a.io/x'] } },
   };
 
   it('is held by a finalizer from the start, and one that may run again is not', () => {
@@ -230,7 +230,8 @@ describe('laws of the chaperon', () => {
   it('writes to this very chaperon and this very delegate', () => {
     law((_state, step) => {
       const patches = 'plan' in step ? step.plan.filter((command) => command.kind === 'patch') : [];
-      assert.ok(patches.every((command) => command.kind === 'patch' && (command.patch as PodChaperon).metadata.uid === (command.type === PODS ? 'delegate-uid' : 'chaperon-uid')));
+      const isBoundTo = ({ uid, resourceVersion }: PodChaperon['metadata'], [theUid, itsVersion]: readonly [string, string]) => (resourceVersion === undefined ? uid === theUid : resourceVersion === itsVersion);
+      assert.ok(patches.every((command) => command.kind === 'patch' && isBoundTo((command.patch as PodChaperon).metadata, command.type === PODS ? ['delegate-uid', '1'] : ['chaperon-uid', '10'])));
     });
   });
 

@@ -66,7 +66,7 @@ describe('planLettingGo', () => {
   it("takes our finalizer away, from this version, and leaves others'", () => {
     const [command] = planLettingGo(aDirect(held));
     assert.ok(command?.kind === 'patch');
-    assert.deepEqual(command.patch, { metadata: { uid: 'delegate-uid', resourceVersion: '1', finalizers: ['example.com/other'] } });
+    assert.deepEqual(command.patch, { metadata: { resourceVersion: '1', finalizers: ['example.com/other'] } });
   });
 
   it('does nothing to one that is not held', () => assert.deepEqual(planLettingGo(aDirect()), []));

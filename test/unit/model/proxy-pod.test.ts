@@ -77,7 +77,7 @@ describe('the finalizer', () => {
     assert.deepEqual(planFinalizerRemoval(aProxyRecord()), [
       {
         kind: 'patch', type: PODS, at: { namespace: 'team-a', name: 'web' }, patchType: 'merge',
-        patch: { metadata: { uid: 'proxy-uid', resourceVersion: '1', finalizers: [] } },
+        patch: { metadata: { resourceVersion: '1', finalizers: [] } },
       },
     ]);
   });

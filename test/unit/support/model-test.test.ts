@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exploreAll, walk } from '../../model/explore.ts';
-import { MUTANTS } from '../../model/mutants.ts';
+import { MUTANTS, preconditionMutants } from '../../model/mutants.ts';
 import { PLANS } from '../../model/processes.ts';
 import { QUICK, walkScenario } from '../../model/scenarios.ts';
 
@@ -34,17 +34,23 @@ describe('the plans of scheduler and delegate controller together', () => {
 });
 
 describe('the model finds out plans that forget', () => {
+  const all = { ...MUTANTS, ...preconditionMutants(20) };
   const found: Record<string, number> = {
-    'planPlacement: that a create is under way': 4,
+    'planPlacement: that a create is under way': 7,
     'planPlacement: that a target was not heard yet': 1,
     'planPlacement: that a candidate that goes is still there': 0,
-    'planChaperon: the version of what it patches': 79,
-    'planChaperon: the UID of what it deletes': 284,
-    'planChaperon: the finalizer that holds what must not run again': 489,
+    'planPlacement: the uid in a delete of PodChaperon': 23,
+    'planPlacement: the resourceVersion in a patch of finalizers of Pod': 10,
+    'planChaperon: the resourceVersion in a patch of status of PodChaperon': 53,
+    'planChaperon: the uid in a delete of Pod': 5,
+    'planChaperon: the finalizer that holds what must not run again': 589,
+    'planFeedback: the resourceVersion in a patch of status of Pod': 34,
+    'planFeedback: that a proxy is let go only when it was deleted': 4,
     'planFeedback: that nothing is known of a target that is away': 271,
+    'planWithdrawal: the uid in a delete of PodChaperon': 173,
     'the finalizer that holds a chaperon': 175,
   };
   for (const [what, seed] of Object.entries(found)) {
-    it(what, () => assert.notEqual(walk(seed, walkScenario(seed), MUTANTS[what]!).breach, undefined));
+    it(what, () => assert.notEqual(walk(seed, walkScenario(seed), all[what]!).breach, undefined));
   }
 });
