@@ -63,7 +63,8 @@ try {
   typed.child.stdin?.write('typed\n');
   await until('the answer to what was typed', () => typed.said().includes('got typed'));
   const attached = begin('attach', 'web', '-c', 'main');
-  await until('what attach shows', () => attached.said().includes('It is ready.'));
+  const saying = setInterval(() => writeLine('said while attached'), 200);
+  await until('what attach shows', () => attached.said().includes('said while attached')).finally(() => clearInterval(saying));
   const forwarded = begin('port-forward', 'pod/web', ':80');
   await until('the forwarded port', () => /127\.0\.0\.1:(\d+)/.test(forwarded.said()));
   const socket = connect(Number(/127\.0\.0\.1:(\d+)/.exec(forwarded.said())?.[1]), '127.0.0.1');
