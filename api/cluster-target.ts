@@ -59,7 +59,7 @@ export interface TargetStatus {
   /** Node in the source that stands for this target. */
   readonly virtualNode?: string;
   /** Free capacity as text, for the columns. */
-  readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string };
+  readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string; readonly pods?: string };
   /** Round trip to the target's API server as text, `12ms`. */
   readonly rtt?: string;
 }
@@ -84,6 +84,7 @@ const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Free CPU', type: 'string', jsonPath: '.status.free.cpu' },
   { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
   { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
+  { name: 'Pods', type: 'string', jsonPath: '.status.free.pods' },
   { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
   { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
   { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },
@@ -178,6 +179,7 @@ const STATUS: Schema = {
         cpu: { type: 'string', description: 'Free CPU.' },
         memory: { type: 'string', description: 'Free memory.' },
         gpu: { type: 'string', description: 'Free GPUs.' },
+        pods: { type: 'string', description: 'How many more pods its nodes take.' },
       },
     },
   },

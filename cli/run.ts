@@ -137,7 +137,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const { client: unfenced, connection } = cluster;
   const runs = (component: Component) => options.components.includes(component);
   const signingKeys = new SigningKeyStore({ client: unfenced, installNamespace: options.namespace, logger });
-  const following = [signingKeys.run(signal)];
+  const following = usesKeys(options.components) ? [signingKeys.run(signal)] : []; // the others may not read them
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (runs('webhook')) {
     const server = await startWebhook({ source: unfenced, signingKeys, logger, ...webhookOptions(options) }, signal);
@@ -193,12 +193,15 @@ interface Acting extends Running {
 
 /** What a process of these components waits for before it is ready: of what it does not follow yet, nothing is known. */
 export function checksAtStart(components: readonly Component[], signingKeys: { readonly hasSynced: boolean }): Record<string, () => boolean> {
-  const usesKeys = components.includes('webhook') || components.includes('scheduler');
   const unknown = () => false;
   return {
-    ...(usesKeys && { 'signing-keys': () => signingKeys.hasSynced }),
+    ...(usesKeys(components) && { 'signing-keys': () => signingKeys.hasSynced }),
     ...(components.some((component) => component !== 'webhook') && { targets: unknown, proxies: unknown }),
   };
+}
+
+function usesKeys(components: readonly Component[]): boolean {
+  return components.includes('webhook') || components.includes('scheduler');
 }
 
 /** Starts the components that only the leader runs; gives which of their caches are complete. */

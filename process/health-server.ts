@@ -2,7 +2,7 @@
 // the caches have been filled. A standby is ready: it is up to date and waits.
 import Fastify from 'fastify';
 import type { AddressInfo } from 'node:net';
-import { METRICS } from './metrics.ts';
+import { METRICS, metricsText } from './metrics.ts';
 
 /** What must hold before this process counts as ready, by name. */
 export type ReadyChecks = Readonly<Record<string, () => boolean>>;
@@ -23,7 +23,7 @@ export async function startHealthServer(options: { readonly host: string; readon
     const lines = results.map(([name, holds]) => `[${holds ? '+' : '-'}] ${name} ${holds ? 'ok' : 'not ready'}\n`).join('');
     return reply.code(isReady ? 200 : 503).type('text/plain').send(`${lines}${isReady ? 'ready' : 'not ready'}\n`);
   });
-  server.get('/metrics', async (_request, reply) => reply.type(METRICS.contentType).send(await METRICS.metrics()));
+  server.get('/metrics', async (_request, reply) => reply.type(METRICS.contentType).send(await metricsText()));
   await server.listen({ host: options.host, port: options.port });
   return { port: (server.server.address() as AddressInfo).port, close: () => server.close() };
 }

@@ -5,6 +5,18 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 /** Where all metrics of this process are registered. */
 export const METRICS = new Registry();
 
+const others: Registry[] = [];
+
+/** Serves another registry with this one: that of a server that keeps its own. */
+export function serveAlso(registry: Registry): void {
+  others.push(registry);
+}
+
+/** Everything as text, for a scrape. */
+export function metricsText(): Promise<string> {
+  return Registry.merge([METRICS, ...others]).metrics();
+}
+
 /** Adds what Node knows of itself (memory, CPU, event loop). Call once, where metrics are served. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: METRICS });

@@ -16,6 +16,7 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { observeBound, observeDecision, observeRefusal } from '../process/placement-metrics.ts';
 import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
@@ -131,7 +132,10 @@ class Scheduling {
       case 'bind':
         return this.#bind(proxy, memory, step, signal);
       case 'withdraw':
-        if (step.refusal !== undefined) memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
+        if (step.refusal !== undefined) {
+          memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
+          observeRefusal(step.target);
+        }
         await this.#withdraw(step, signal);
         return DONE;
       case 'release':
@@ -166,7 +170,9 @@ class Scheduling {
     const { reserved } = memory;
     memory.reserved = undefined;
     if (reserved !== undefined) return this.#sendCandidate(memory, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    const began = performance.now();
     const answer = this.#chooser.choose(proxy, memory);
+    observeDecision(answer.kind, performance.now() - began);
     switch (answer.kind) {
       case 'chosen':
         this.#chooser.hold(proxy, answer);
@@ -197,6 +203,7 @@ class Scheduling {
     } else {
       memory.pendingCreate = undefined;
       memory.refuse(target.key, answer.refusal, performance.now() + REFUSAL_MS.rejected);
+      observeRefusal(target.key);
       this.state.left(memory, target.key);
     }
     return { kind: 'requeue-after', ms: 0 };
@@ -206,6 +213,7 @@ class Scheduling {
     memory.bindSent = true;
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
+      observeBound(Date.now() - proxy.createdAt);
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;

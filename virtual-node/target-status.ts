@@ -72,12 +72,13 @@ function toAuthorized({ problem }: ObservedTarget): Condition {
 /** A figure that was shown and is not known of any more is 0: the status is merged, so leaving it out would keep the old one. */
 function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free']): TargetStatus['free'] {
   if (summary?.free === undefined) return undefined;
-  const { cpu, memory } = summary.free;
+  const { cpu, memory, pods } = summary.free;
   const gpus = [...parseResourceList(summary.free).amounts].filter(([resource]) => resource.endsWith('/gpu'));
   return {
     ...(before && Object.fromEntries(Object.keys(before).map((field) => [field, '0']))),
     ...(cpu !== undefined && { cpu: String(cpu) }),
     ...(memory !== undefined && { memory: String(memory) }),
+    ...(pods !== undefined && { pods: String(pods) }),
     ...(gpus.length > 0 && { gpu: formatAmount(gpus.reduce((sum, [, count]) => sum + count, 0) as Amount) }),
   };
 }
@@ -88,7 +89,7 @@ export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boole
 }
 
 // One by one: a custom resource comes back with its fields sorted.
-const FREE_FIELDS = ['cpu', 'memory', 'gpu'] as const;
+const FREE_FIELDS = ['cpu', 'memory', 'gpu', 'pods'] as const;
 
 function isSame(one: TargetStatus, other: TargetStatus): boolean {
   const sameFigures = (one.free === undefined) === (other.free === undefined) && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);

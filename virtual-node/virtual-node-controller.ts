@@ -11,6 +11,8 @@ import { DONE, startController, type Controller, type ReconcileResult } from '..
 import { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters.ts';
+import { parseResourceList } from '../model/resources.ts';
+import { forgetTarget, showTarget, type TargetFigures } from '../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
@@ -84,7 +86,10 @@ class VirtualNodes {
     this.#targets.listen({
       sessionOpened: (target, session) => session.onSummary(() => changed(target)),
       changed,
-      removed: (target) => controllers.node.enqueue(target.nodeName),
+      removed: (target) => {
+        forgetTarget(target.key);
+        controllers.node.enqueue(target.nodeName);
+      },
     });
   }
 
@@ -131,6 +136,7 @@ class VirtualNodes {
     const target = this.#targets.get(key);
     const object = target && this.#targets.object(target.ref);
     if (target === undefined || object === undefined) return DONE;
+    showTarget(key, figuresOf(target));
     const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
     if (status === object.status) return DONE;
     const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
@@ -153,6 +159,14 @@ class VirtualNodes {
 
 function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
   return availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+}
+
+function figuresOf({ availability, session }: TargetCluster): TargetFigures {
+  const { amounts } = parseResourceList(session?.summary?.free ?? {});
+  const gpu = [...amounts].filter(([resource]) => resource.endsWith('/gpu')).reduce((sum, [, count]) => sum + count, 0);
+  // Amounts of CPU are in thousandths of a core.
+  const free = { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
+  return { isReady: availability.kind === 'ready', rttMs: session?.client.transport.rttMs, free };
 }
 
 function summaryOf(target: TargetCluster): ClusterSummary | undefined {

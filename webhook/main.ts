@@ -8,6 +8,7 @@ import { EventRecorder, type EventSink } from '../kubernetes/event-recorder.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { EventRecord } from '../model/event-record.ts';
 import { AppError, messageOf } from '../process/errors.ts';
+import { serveAlso } from '../process/metrics.ts';
 import { AdmissionMetrics } from './admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer } from './admission-server.ts';
 import { followElections } from './election-client.ts';
@@ -54,8 +55,10 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
   const first = served.first(signal);
   startCertificates(options, { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger }, signal);
   const { host, port, signingKeys, drainMs = 0 } = options;
+  const metrics = new AdmissionMetrics();
+  serveAlso(metrics.registry);
   const server = await startAdmissionServer({
-    host, port, certificate: await first, keys: () => signingKeys.keys, metrics: new AdmissionMetrics(), logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
+    host, port, certificate: await first, keys: () => signingKeys.keys, metrics, logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
   void followMissedPods({ client: options.source, events, logger }, signal);

@@ -1,15 +1,20 @@
-// The Helm chart and the Kustomize files: what they render, that API servers take it without a word, and that applying it again changes nothing.
+// The Helm chart, the Kustomize files and the image: what they render, that API servers take it without a word, that applying it again changes
+// nothing, and that the image's command line runs on its file set.
 import assert from 'node:assert/strict';
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/core.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
 import { DEFAULT_IMAGE } from '../../manifests/workloads.ts';
+import { version } from '../../process/version.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import { makeImageFiles } from '../support/image-files.ts';
 import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
 
 const deadline = AbortSignal.timeout(300_000);
@@ -176,13 +181,37 @@ describe('on a real API server', () => {
   });
 
   it('explains every kind, and shows its columns', async () => {
-    for (const { spec: { names, versions: [version] } } of customResourceDefinitions()) {
+    for (const { spec: { names } } of customResourceDefinitions()) {
       const { stdout } = await succeeded(kubectl(['explain', names.plural]));
       assert.match(stdout, /DESCRIPTION:\n\s+\S/, names.plural);
       assert.doesNotMatch(stdout, /<empty>|<no description>/, names.plural);
       const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
       assert.equal(JSON.parse(table).kind, 'List');
-      assert.ok((version?.additionalPrinterColumns.length ?? 0) >= 2, names.plural);
     }
+  });
+});
+
+describe('the file set of the image', () => {
+  let folder: string;
+  let command: Awaited<ReturnType<typeof makeImageFiles>>;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'isthmus-image-'));
+    command = await makeImageFiles(folder);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('has the packages that run and no others', async () => {
+    const packages = await readdir(join(folder, 'node_modules'));
+    const { dependencies, devDependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+    const top = (names: Record<string, string>): string[] => Object.keys(names).map((name) => name.split('/')[0] ?? name);
+    assert.deepEqual(top(dependencies).filter((name) => !packages.includes(name)), []);
+    assert.deepEqual(top(devDependencies).filter((name) => packages.includes(name) && name !== '@types'), []);
+    assert.deepEqual((await readdir(join(folder, 'build'))).filter((name) => name === 'test' || name === 'benchmarks'), []);
+  });
+
+  it('prints the version with the command line of the image', async () => {
+    const [program, ...args] = command(['version']);
+    const { stdout } = await promisify(execFile)(program, args, { cwd: '/', env: { NODE_ENV: 'production' } });
+    assert.equal(stdout.trim(), version());
   });
 });

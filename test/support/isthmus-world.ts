@@ -32,13 +32,16 @@ export interface IsthmusWorld {
   stop(): Promise<void>;
 }
 
+/** Starts what is ours in a sandbox. */
+export type StartIn = (sandbox: Sandbox, signal: AbortSignal) => Promise<IsthmusInSandbox>;
+
 /** Starts two targets, or as many as `options` say, and peers them as ClusterTargets `target-1`, `target-2` and so on. */
-export async function startWorld(options: Partial<SandboxOptions> = {}): Promise<IsthmusWorld> {
+export async function startWorld(options: Partial<SandboxOptions> = {}, start: StartIn = startIsthmus): Promise<IsthmusWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
   const sandbox = await startSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
   try {
-    const isthmus = await startIsthmus(sandbox, stopped.signal);
+    const isthmus = await start(sandbox, stopped.signal);
     const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
     if (source === undefined || first === undefined || second === undefined) throw new Error('the sandbox lacks a cluster');
     const stop = async () => {

@@ -3,21 +3,52 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import '../../../gateway/tunnel-metrics-client.ts'; // registers the metrics of the gateway
 import '../../../virtual-node/kubelet-metrics-server.ts'; // and those of the kubelet API
-import { informerMetrics, METRICS, observeApiCall, queueMetrics } from '../../../process/metrics.ts';
+import type { Registry } from 'prom-client';
+import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
+import { forgetTarget, observeBound, observeDecision, observeRefusal, showTarget } from '../../../process/placement-metrics.ts';
+import { AdmissionMetrics } from '../../../webhook/admission-metrics-server.ts';
 
 /** Compiled tests are one folder deeper than their sources. */
 const root = new URL('../../../../', import.meta.url);
 const line = async (start: string) => (await METRICS.metrics()).split('\n').find((each) => each.startsWith(start));
 
+/** Name, type and labels of every metric of ours. */
+async function registered(): Promise<readonly string[]> {
+  const described = async (registry: Registry): Promise<readonly string[]> => {
+    const types = new Map((await registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]));
+    return registry.getMetricsAsArray().map((metric) => {
+      const { name, labelNames } = metric as unknown as { readonly name: string; readonly labelNames: readonly string[] };
+      return `${name} ${types.get(name)} ${labelNames.join(', ')}`.trim();
+    });
+  };
+  return [...(await described(METRICS)), ...(await described(new AdmissionMetrics().registry))];
+}
+
 describe('metrics', () => {
   it('are all explained in docs/metrics.md with their type and labels, and no others', async () => {
     const text = await readFile(new URL('docs/metrics.md', root), 'utf8');
-    const documented = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]+) \|/gm)].map(([, name, type, labels]) => `${name} ${type} ${labels}`);
-    const registered = METRICS.getMetricsAsArray().map((metric) => {
-      const { name, type, labelNames } = metric as unknown as { readonly name: string; readonly type: string; readonly labelNames: readonly string[] };
-      return `${name} ${/_(seconds)$/.test(name) ? 'histogram' : type ?? (name.endsWith('_total') ? 'counter' : 'gauge')} ${labelNames.join(', ')}`;
-    });
-    assert.deepEqual(documented, registered.toSorted());
+    const documented = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|/gm)].map(([, name, type, labels]) => `${name} ${type} ${labels}`.trim());
+    assert.deepEqual(documented, (await registered()).toSorted());
+  });
+
+  it('are served with those of a server that has its own', async () => {
+    const own = new AdmissionMetrics();
+    serveAlso(own.registry);
+    own.turnedAway('overload');
+    const text = await metricsText();
+    assert.ok(text.includes('isthmus_webhook_turned_away_total{cause="overload"} 1') && text.includes('# TYPE isthmus_workqueue_adds_total counter'));
+  });
+
+  it('tell of decisions and targets in base units, and forget a target that is gone', async () => {
+    observeDecision('of-test', 5);
+    observeBound(-3);
+    observeRefusal('ClusterTarget/test');
+    showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
+    assert.equal(await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'), 'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005');
+    assert.equal(await line('isthmus_target_round_trip_seconds'), 'isthmus_target_round_trip_seconds{target="ClusterTarget/test"} 0.004');
+    assert.equal(await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'), 'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5');
+    forgetTarget('ClusterTarget/test');
+    for (const name of ['isthmus_target_ready{', 'isthmus_target_free{', 'isthmus_target_round_trip_seconds{']) assert.equal(await line(name), undefined);
   });
 
   it('take the time of calls in seconds', async () => {

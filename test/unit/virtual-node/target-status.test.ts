@@ -104,14 +104,14 @@ describe('toTargetStatus', () => {
 
   it('is another one when a figure changed', () => {
     const before = toTargetStatus({}, observed(), THEN);
-    const after = toTargetStatus(before, observed({ summary: { metadata: {}, free: { cpu: '1', memory: '12Gi' } } }), NOW);
-    assert.deepEqual(after, { ...before, free: { cpu: '1', memory: '12Gi' } });
+    const after = toTargetStatus(before, observed({ summary: { metadata: {}, free: { cpu: '1', memory: '12Gi', pods: '90' } } }), NOW);
+    assert.deepEqual(after, { ...before, free: { cpu: '1', memory: '12Gi', pods: '90' } });
   });
 });
 
 describe('free figures', () => {
   const cases: Record<string, readonly [free: ResourceList, shown: TargetStatus['free']]> = {
-    'are CPU and memory as the summary has them': [{ cpu: '1500m', memory: '3Gi', pods: '7' }, { cpu: '1500m', memory: '3Gi' }],
+    'are CPU, memory and pods as the summary has them': [{ cpu: '1500m', memory: '3Gi', pods: '7' }, { cpu: '1500m', memory: '3Gi', pods: '7' }],
     'are texts, also where the summary has numbers': [{ cpu: 2 }, { cpu: '2' }],
     'add up the GPUs of all makers': [{ 'nvidia.com/gpu': '3', 'amd.com/gpu': '2' }, { gpu: '5' }],
     'read GPUs in any notation': [{ 'nvidia.com/gpu': '2k' }, { gpu: '2k' }],
