@@ -137,7 +137,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const { client: unfenced, connection } = cluster;
   const runs = (component: Component) => options.components.includes(component);
   const signingKeys = new SigningKeyStore({ client: unfenced, installNamespace: options.namespace, logger });
-  const following = usesKeys(options.components) ? [signingKeys.run(signal)] : []; // the others may not read them
+  const following = followKeys(options.components, signingKeys, signal);
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (runs('webhook')) {
     const server = await startWebhook({ source: unfenced, signingKeys, logger, ...webhookOptions(options) }, signal);
@@ -198,6 +198,11 @@ export function checksAtStart(components: readonly Component[], signingKeys: { r
     ...(usesKeys(components) && { 'signing-keys': () => signingKeys.hasSynced }),
     ...(components.some((component) => component !== 'webhook') && { targets: unknown, proxies: unknown }),
   };
+}
+
+/** Components that use no signing keys may not read them either. */
+function followKeys(components: readonly Component[], signingKeys: SigningKeyStore, signal: AbortSignal): Promise<void>[] {
+  return usesKeys(components) ? [signingKeys.run(signal)] : [];
 }
 
 function usesKeys(components: readonly Component[]): boolean {
