@@ -35,22 +35,26 @@ describe('the plans of scheduler and delegate controller together', () => {
 
 describe('the model finds out plans that forget', () => {
   const all = { ...MUTANTS, ...preconditionMutants(20) };
+  // The seed that found it when this was written. Another change of the plans makes other walks: then the next seeds are tried.
   const found: Record<string, number> = {
-    'planPlacement: that a create is under way': 7,
+    'planPlacement: that a create is under way': 6,
     'planPlacement: that a target was not heard yet': 1,
-    'planPlacement: that a candidate that goes is still there': 0,
-    'planPlacement: the uid in a delete of PodChaperon': 23,
-    'planPlacement: the resourceVersion in a patch of finalizers of Pod': 10,
-    'planChaperon: the resourceVersion in a patch of status of PodChaperon': 53,
-    'planChaperon: the uid in a delete of Pod': 5,
-    'planChaperon: the finalizer that holds what must not run again': 589,
+    'planPlacement: that a candidate that goes is still there': 2,
+    'planPlacement: the uid in a delete of PodChaperon': 58,
+    'planPlacement: the resourceVersion in a patch of finalizers of Pod': 3,
+    'planChaperon: the resourceVersion in a patch of status of PodChaperon': 22,
+    'planChaperon: the uid in a delete of Pod': 33,
+    'planChaperon: the finalizer that holds what must not run again': 281,
     'planFeedback: the resourceVersion in a patch of status of Pod': 34,
     'planFeedback: that a proxy is let go only when it was deleted': 4,
     'planFeedback: that nothing is known of a target that is away': 271,
-    'planWithdrawal: the uid in a delete of PodChaperon': 173,
-    'the finalizer that holds a chaperon': 175,
+    'planWithdrawal: the uid in a delete of PodChaperon': 149,
+    'the finalizer that holds a chaperon': 3,
   };
   for (const [what, seed] of Object.entries(found)) {
-    it(what, () => assert.notEqual(walk(seed, walkScenario(seed), all[what]!).breach, undefined));
+    it(what, () => {
+      const seeds = [seed, ...Array.from({ length: 600 }, (_value, index) => index)];
+      assert.ok(seeds.some((one) => walk(one, walkScenario(one), all[what]!).breach !== undefined));
+    });
   }
 });
