@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/core.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
@@ -127,6 +128,8 @@ describe('the chart', () => {
   });
 });
 
+const NEVER = new AbortController().signal;
+
 describe('on a real API server', () => {
   let sandbox: Sandbox;
   let kubeconfig: string;
@@ -182,7 +185,8 @@ describe('on a real API server', () => {
 
   it('explains every kind, and shows its columns', async () => {
     for (const { spec: { names } } of customResourceDefinitions()) {
-      const { stdout } = await succeeded(kubectl(['explain', names.plural]));
+      // An API server publishes the schema of a new kind in its own time.
+      const { stdout } = await lookFor(async () => (({ code, ...end }) => (code === 0 ? end : undefined))(await kubectl(['explain', names.plural])), { forMs: 60_000, everyMs: 200 }, NEVER) ?? { stdout: '' };
       assert.match(stdout, /DESCRIPTION:\n\s+\S/, names.plural);
       assert.doesNotMatch(stdout, /<empty>|<no description>/, names.plural);
       const { stdout: table } = await succeeded(kubectl(['get', names.plural, '-A', '-o', 'json']));
