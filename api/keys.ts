@@ -55,6 +55,13 @@ export const CHAPERON_FINALIZER = `${OWN_PREFIX}chaperon`;
  * pod cannot vanish before it is written down how it ended, also while that controller is away.
  */
 export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
+/**
+ * Annotation on PodChaperons, set by the scheduler, read by the chaperon controller, and on bound proxy pods, set by the Binding, read by the
+ * failover controller: the target stops the delegate when it has lost the source (ADR 0016). Seconds that its containers may take to stop.
+ */
+export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
+/** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) there is to be no delegate, for the source was lost. */
+export const FENCED_AT_ANNOTATION = `${OWN_PREFIX}fenced-at`;
 /** Annotation on PodChaperons, set by the chaperon controller for tools that show it: the delegate has its node. Value {@link TRUE}. */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
 /** Annotation on PodChaperons, set by the scheduler for tools that show it: the target's scheduler may bind. Value {@link TRUE}. */

@@ -66,7 +66,12 @@ export interface PlacementPolicySpec {
   readonly overrides?: readonly PolicyOverride[];
   /** Whether pods leave a target that is lost, once it has been fenced. */
   readonly failover?: 'Never' | 'Fenced';
+  /** Whether pods that were placed while a target was lost go back to it once it is there again. */
+  readonly failback?: Failback;
 }
+
+/** `Manual`, the default, by `isthmus failback`; `WhenStable` by themselves, too, once the target has been ready for five minutes. */
+export type Failback = 'Never' | 'Manual' | 'WhenStable';
 
 /** Status of both kinds. */
 export interface PlacementPolicyStatus {
@@ -240,7 +245,8 @@ function specSchema(selectors: Readonly<Record<string, Schema>>): Schema {
       spread: SPREAD,
       weights: WEIGHTS,
       overrides: OVERRIDES,
-      failover: { type: 'string', description: 'Fenced lets pods leave a target that is lost once it has been fenced; Never, the default, waits for it.', enum: ['Never', 'Fenced'] },
+      failover: { type: 'string', description: 'Fenced lets pods leave a target that is lost once it has stopped them; Never, the default, waits for it.', enum: ['Never', 'Fenced'] },
+      failback: { type: 'string', description: 'Whether pods that were placed while a target was lost go back to it: Manual, the default, by isthmus failback; WhenStable by themselves once it has been ready for five minutes; Never not at all.', enum: ['Never', 'Manual', 'WhenStable'] },
     },
     'x-kubernetes-validations': [
       {

@@ -14,6 +14,10 @@ export class TcpRelay {
   readonly #upstreamPort: number;
   readonly #pairs = new Set<Pair>();
   #swallows = false;
+  #refuses = false;
+  /** Connections so far. */
+  joined = 0;
+  readonly #waiting = new Set<() => void>();
 
   private constructor(listener: Server, upstreamPort: number) {
     this.#listener = listener;
@@ -34,6 +38,11 @@ export class TcpRelay {
     return (this.#listener.address() as AddressInfo).port;
   }
 
+  /** Resolves when there have been so many connections. */
+  async untilJoined(count: number): Promise<void> {
+    while (this.joined < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  }
+
   /** From now on bytes go nowhere, on connections that are open and on new ones. */
   blackHole(): void {
     this.#swallows = true;
@@ -43,9 +52,16 @@ export class TcpRelay {
     }
   }
 
+  /** From now on connections are ended, those that are open and new ones. */
+  refuse(): void {
+    this.#refuses = true;
+    this.#cut();
+  }
+
   /** All is well again; connections of before are broken, for bytes of theirs are lost. */
   heal(): void {
     this.#swallows = false;
+    this.#refuses = false;
     this.#cut();
   }
 
@@ -58,9 +74,16 @@ export class TcpRelay {
   }
 
   #join(front: Socket): void {
+    if (this.#refuses) {
+      front.destroy();
+      return;
+    }
     const back = connect(this.#upstreamPort, '127.0.0.1');
     const pair = { front, back };
     this.#pairs.add(pair);
+    this.joined += 1;
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
     for (const [one, other] of [[front, back], [back, front]] as const) {
       one.setNoDelay(true);
       one.on('error', () => other.destroy());

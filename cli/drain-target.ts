@@ -62,7 +62,8 @@ export function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSi
   return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
 }
 
-async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
+/** Evicts a pod; asks again for as long as a budget forbids it. */
+export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata;
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
   const attempt = async (): Promise<true | undefined> => {

@@ -14,6 +14,7 @@ import { explainPod } from '../scheduler/explain.ts';
 import { toPodToSchedule } from '../scheduler/placement-wishes.ts';
 import type { PodToSchedule } from '../scheduler/snapshot.ts';
 import { explanationText } from './explanation-text.ts';
+import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld, type LiveWorld } from './live-world.ts';
 
 interface ExplainFlags {
@@ -41,8 +42,8 @@ async function explain(argument: string, flags: ExplainFlags, signal: AbortSigna
   const name = podName(argument);
   await withLiveWorld(flags, async (live) => {
     const pod = await readPod(live, { namespace: flags.namespace, name }, signal);
-    const explanation = explainPod(toQuestion(pod, live), live.targets);
-    console.log(flags.output === 'json' ? JSON.stringify({ ...stateOf(pod), ...explanation }, undefined, 2) : [...stateLines(pod), explanationText(explanation, flags.output === 'wide')].join('\n'));
+    const explanation = explainPod(toQuestion(pod, live), live.targetsWithout(pod.metadata.uid ?? ''));
+    console.log(flags.output === 'json' ? JSON.stringify({ ...stateOf(pod), ...explanation, inFlight: live.inFlight }, undefined, 2) : [...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide')].join('\n'));
   }, signal);
 }
 

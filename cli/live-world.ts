@@ -14,6 +14,7 @@ import { PlacementInputs } from '../scheduler/placement-inputs-client.ts';
 import type { PlacementWorld } from '../scheduler/placement-wishes.ts';
 import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../scheduler/scheduler-settings.ts';
 import type { TargetSnapshot } from '../scheduler/snapshot.ts';
+import { holdPlaces, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how it is asked. */
 export interface LiveWorldFlags {
@@ -31,6 +32,10 @@ export interface LiveWorld {
   /** The targets with their open sessions. */
   readonly sessions: TargetClusters;
   readonly world: PlacementWorld;
+  /** Pods that hold places which the targets' own figures do not show; `targets` have them taken off. */
+  readonly inFlight: readonly PodsInFlight[];
+  /** The targets as they would be without the place that a pod on its way holds itself, by its UID. */
+  readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
 }
 
 /** How long targets get to answer, in ms; one that does not is shown as it is. */
@@ -50,12 +55,18 @@ export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveW
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
     const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
-    return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings } });
+    const inFlight = await holdPlaces({ client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running);
+    return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid) });
   } finally {
     ended.abort();
     await following;
     await cluster.client.transport.close();
   }
+}
+
+function targetsWithout({ targets, state: { views } }: Observed, uid: string): readonly TargetSnapshot[] {
+  for (const { key } of targets.all()) views.release(key, uid);
+  return views.snapshots();
 }
 
 /** As the installation's scheduler was told; as by default where that cannot be read. */

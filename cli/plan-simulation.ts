@@ -12,6 +12,7 @@ import { restoreTarget, type RecordedTarget } from '../scheduler/recorded-world.
 import { schedulePod } from '../scheduler/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../scheduler/snapshot.ts';
 import { toProxyPod } from '../webhook/proxy-pod.ts';
+import type { PodsInFlight } from './in-flight-pods.ts';
 import { constraintsOf } from '../webhook/scheduling-constraints.ts';
 
 /** All that a plan is made on, as it is written by `isthmus plan --record`. */
@@ -19,6 +20,8 @@ export interface RecordedWorld {
   readonly targets: readonly RecordedTarget[];
   readonly policies: PolicyBook;
   readonly placed: readonly PodClass[];
+  /** Pods that hold places in the targets which their own figures do not show: taken off already. */
+  readonly inFlight?: readonly PodsInFlight[];
   readonly weights?: PlacementWorld['weights'];
   readonly location?: PlacementWorld['location'];
 }

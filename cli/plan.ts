@@ -7,6 +7,7 @@ import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, untilStopped } from '../process/lifecycle.ts';
 import { parseRecordText, recordTarget, toRecordText } from '../scheduler/recorded-world.ts';
 import { explanationText } from './explanation-text.ts';
+import { inFlightLines } from './in-flight-pods.ts';
 import { withLiveWorld } from './live-world.ts';
 import { plannedPods } from './planned-pods.ts';
 import { simulate, type PlannedPod, type RecordedWorld } from './plan-simulation.ts';
@@ -50,15 +51,16 @@ async function plan(flags: PlanFlags, signal: AbortSignal): Promise<void> {
   const manifest = flags.filename === '-' ? await readAll(process.stdin) : await readNamed(flags.filename);
   const { pods, skipped } = plannedPods(manifest, flags.namespace);
   const planned = simulate(pods, { ...world, targets: suppose(world.targets, flags.without, flags.add) });
-  console.log(flags.output === 'json' ? JSON.stringify({ pods: planned, skipped }, undefined, 2) : planText(planned, skipped, flags.output === 'wide'));
+  console.log(flags.output === 'json' ? JSON.stringify({ pods: planned, skipped, inFlight: world.inFlight ?? [] }, undefined, 2) : [planText(planned, skipped, flags.output === 'wide'), ...inFlightLines(world.inFlight ?? [])].join('\n'));
   if (planned.some(({ kind }) => kind !== 'placed')) exitWith(1);
 }
 
 function recordLive(flags: PlanFlags, signal: AbortSignal): Promise<RecordedWorld> {
-  return withLiveWorld(flags, async ({ targets, world }) => ({
+  return withLiveWorld(flags, async ({ targets, world, inFlight }) => ({
     targets: targets.map(recordTarget),
     policies: world.policies,
     placed: [...world.placed.classes()],
+    ...(inFlight.length > 0 && { inFlight }),
     ...(world.weights && { weights: world.weights }),
     ...(world.location && { location: world.location }),
   }), signal);

@@ -9,6 +9,7 @@ import { completionCommand } from './completion.ts';
 import { cordonCommand, drainCommand, uncordonCommand } from './drain.ts';
 import { bundleCommand } from './bundle.ts';
 import { brokerCommand } from './broker.ts';
+import { failbackCommand } from './failback.ts';
 import { gatewayCommand } from './gateway.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
@@ -44,6 +45,7 @@ export function program(): Command {
     .addCommand(uncordonCommand())
     .addCommand(offloadCommand())
     .addCommand(unoffloadCommand())
+    .addCommand(failbackCommand())
     .addCommand(getCommand())
     .addCommand(explainCommand())
     .addCommand(logsCommand())

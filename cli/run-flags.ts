@@ -25,6 +25,15 @@ export function parseSeconds(text: string): number {
   throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
 }
 
+const SHORTEST_LEASE_SECONDS = 5;
+
+/** A duration in seconds for `--failover-lease-seconds`. */
+export function parseLease(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= SHORTEST_LEASE_SECONDS && seconds <= 86_400) return seconds;
+  throw new AppError('BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`);
+}
+
 /** Reads a port, 0 for any, for the flag of that name. */
 export function parsePort(option: string): (text: string) => number {
   return (text) => {

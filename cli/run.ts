@@ -28,7 +28,7 @@ import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
 import { announcedKubelet, serveKubeletApi, withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
 import { installFirst, joinTargets } from './run-first.ts';
-import { parseGateways, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
+import { parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook, type WebhookOptions } from '../webhook/main.ts';
@@ -69,6 +69,7 @@ interface RunOptions extends CertificateFlags, KubeletFlags {
   readonly install?: boolean;
   readonly webhookUrl?: string;
   readonly join?: readonly string[];
+  readonly failoverLeaseSeconds?: number;
 }
 
 /** The command `run`. */
@@ -98,6 +99,7 @@ export function runCommand(): Command {
     .option('--region <name>', 'region that this cluster is in, for the score locality')
     .option('--zone <name>', 'zone that this cluster is in, for the score locality')
     .option('--decision-log <file>', 'write each decision with what it was made on, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
+    .option('--failover-lease-seconds <number>', 'how long a sign of life of this source holds in a target that fences its pods; see docs/failover.md', parseLease)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((options: RunOptions) => run(options, untilStopped()));
 }
@@ -213,7 +215,7 @@ function usesKeys(components: readonly Component[]): boolean {
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
   const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
-  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target };
+  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, leaseSeconds: options.failoverLeaseSeconds };
   if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
   const checks = runs('delegate-controller') ? startDelegateController(shared, signal) : {};
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);

@@ -15,6 +15,7 @@ import { planLiveChanges } from '../model/live-changes.ts';
 import { controllerOf, objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
+import type { SourceLeases } from './fence-controller.ts';
 import type { Shares } from './share-controller.ts';
 import type { TargetPod } from './target-pod.ts';
 
@@ -27,6 +28,8 @@ export interface ChaperonOptions {
   readonly shares: Shares;
   /** Where the source reads what is refused here: it shows warnings about delegates on their proxies. */
   readonly events: EventSink;
+  /** Which sources have lost their lease here. */
+  readonly leases: SourceLeases;
   readonly logger: Logger;
 }
 
@@ -38,7 +41,7 @@ const SHARES_RETRY_MS = 200;
 
 /** Starts the controller. It writes nothing before all chaperons and pods are known. Gives whether the chaperons are. */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
-  const { client, pods, shares, logger } = options;
+  const { client, pods, shares, leases, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
   const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
@@ -56,6 +59,9 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
     else shares.observe(key, chaperons.get(key), after);
     controller.enqueue(key);
   });
+  leases.run((namespace) => {
+    for (const { metadata } of chaperons.records()) if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
+  }, signal);
   void chaperons.run(signal);
   return () => chaperons.hasSynced;
 }
@@ -65,16 +71,18 @@ class ChaperonControl {
   readonly #pods: Informer<Pod, TargetPod>;
   readonly #shares: Shares;
   readonly #events: EventSink;
+  readonly #leases: SourceLeases;
   readonly #logger: Logger;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
 
-  constructor({ client, pods, shares, events, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor({ client, pods, shares, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
     this.#pods = pods;
     this.#shares = shares;
     this.#events = events;
+    this.#leases = leases;
     this.#logger = logger;
     this.#chaperons = chaperons;
   }
@@ -92,7 +100,7 @@ class ChaperonControl {
     const chaperon = this.#chaperons.get(key);
     if (chaperon === undefined) return this.#collectOrphan(key, signal);
     const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
-    const state = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    const state = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0, sourceLost: this.#leases.isLost(chaperon.metadata) };
     return this.#act(chaperon, planChaperon(state, Date.now()), signal);
   }
 

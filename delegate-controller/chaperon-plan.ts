@@ -1,9 +1,10 @@
 // Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
-import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Condition, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { DELEGATE_REJECTED } from '../model/delegate-pod.ts';
+import { fenceSecondsOf } from '../model/fencing.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { digestOf, mirroredStatus, toStatusPatch } from '../model/pod-status.ts';
@@ -18,6 +19,8 @@ export interface ChaperonState {
   readonly podSeen: boolean;
   /** When the delegate's status last changed, on the clock of `now`. */
   readonly statusChangedAt: number;
+  /** The source's lease has ended (ADR 0016). */
+  readonly sourceLost?: boolean;
 }
 
 /** The next step. All plans are for the target. */
@@ -43,20 +46,49 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon, pod } = state;
   if (chaperon.metadata.deletionTimestamp !== undefined) return planDeletion(chaperon, pod);
   const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
+  if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
   if (delegate !== undefined) return planLiving(state, delegate, now);
   if (isTerminal(chaperon.status?.phase)) return { kind: 'settled' }; // ended is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
   return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
 }
 
+function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
+  if (!sourceLost || isFenced(chaperon) || fenceSecondsOf(chaperon.metadata) === undefined) return false;
+  return !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
+}
+
+/** There is never to be a delegate again: the source may have the pod run elsewhere. */
+function isFenced({ metadata }: PodChaperon): boolean {
+  return metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined;
+}
+
+/** The mark goes first: whoever dies between the two writes leaves a delegate that is deleted, and none that is made anew. */
+function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
+  const mark = patchMetadata(chaperon, { annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
+  return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
+}
+
+function isLiving({ terminating, phase }: TargetPod): boolean {
+  return !terminating && !isTerminal(phase);
+}
+
+function deletionOf({ key, uid }: TargetPod): Plan[number] {
+  return { kind: 'delete', type: PODS, at: nameOf(key), preconditions: { uid }, propagation: 'Background' };
+}
+
 function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
+  if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
   if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
   if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
-  const text = chaperon.metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
-  if (text !== undefined && text !== delegate.carried && !delegate.terminating && !isTerminal(delegate.phase)) return { kind: 'carry', text };
-  return planStatus(state, delegate, now);
+  return planCarrying(chaperon, delegate) ?? planStatus(state, delegate, now);
+}
+
+function planCarrying({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
+  const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
+  return text !== undefined && text !== delegate.carried && isLiving(delegate) ? { kind: 'carry', text } : undefined;
 }
 
 /**
@@ -116,10 +148,11 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon } = state;
   const since = missingSince(chaperon);
   if (since === undefined) {
+    if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)] };
     if (!wasThere(state)) return { kind: 'create', pod: toHeldDelegate(chaperon) };
     return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
   }
-  if (runsOnce(chaperon)) return { kind: 'settled' };
+  if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'settled' };
   const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   return { kind: 'create', pod: toDelegatePod(chaperon) };
@@ -200,5 +233,5 @@ function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly nam
 export function planOrphanedDelegate(pod: TargetPod): Plan {
   if (pod.chaperonUid === undefined) return [];
   if (pod.terminating) return hasStopped(pod) ? planLettingGo(pod) : [];
-  return [{ kind: 'delete', type: PODS, at: nameOf(pod.key), preconditions: { uid: pod.uid }, propagation: 'Background' }];
+  return [deletionOf(pod)];
 }

@@ -14,7 +14,7 @@ import { isLater } from '../model/resource-version.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
-import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
@@ -46,7 +46,15 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   const feedback = new Feedback(options);
   const reconcile = (key: string) => feedback.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced()]);
-  feedback.observe(startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  const sweep = (key: string) => feedback.sweep(key, signal);
+  const controllers = [
+    startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
+    // Apart: what is left of a pod in a target that does not answer must not hold up its successor of the same name elsewhere.
+    startController({ name: 'sweep', reconcile: sweep, concurrency: CONCURRENCY, logger, ready }, signal),
+  ];
+  feedback.observe((key) => {
+    for (const controller of controllers) controller.enqueue(key);
+  });
 }
 
 class Feedback {
@@ -62,9 +70,9 @@ class Feedback {
     this.#options = options;
   }
 
-  observe(controller: Controller): void {
+  /** Starts to listen; `enqueue` asks for a pod to be looked at. */
+  observe(enqueue: (key: string) => void): void {
     const { proxies, targets } = this.#options;
-    const enqueue = (key: string) => controller.enqueue(key);
     const enqueueBound = (target: TargetCluster) => {
       for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
     };
@@ -110,7 +118,6 @@ class Feedback {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const proxy = this.#options.proxies.get(key);
-    await this.#sweep(key, proxy, signal);
     if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
     const target = this.#options.targets.byNode(proxy.nodeName);
     const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
@@ -198,18 +205,19 @@ class Feedback {
   }
 
   /** Takes back chaperons whose pod is gone, was replaced by another of its name, or is bound elsewhere. */
-  async #sweep(key: string, proxy: ProxyPod | undefined, signal: AbortSignal): Promise<void> {
-    for (const targetKey of this.#seenIn.get(key) ?? []) {
-      const target = this.#options.targets.get(targetKey);
-      const chaperons = target?.session?.madeFor(key) ?? [];
-      if (target === undefined || chaperons.length === 0) {
-        this.#forget(key, targetKey);
-        continue;
-      }
-      for (const chaperon of chaperons) {
-        if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
-        await this.#write(target.session?.client, planRelinquishment(chaperon, proxy), signal);
-      }
+  async sweep(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    await Promise.all([...(this.#seenIn.get(key) ?? [])].map((targetKey) => this.#sweepTarget(key, targetKey, signal)));
+    return DONE;
+  }
+
+  async #sweepTarget(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
+    const target = this.#options.targets.get(targetKey);
+    const chaperons = target?.session?.madeFor(key) ?? [];
+    if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
+    for (const chaperon of chaperons) {
+      const proxy = this.#options.proxies.get(key);
+      if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
+      await this.#write(target.session?.client, planRelinquishment(chaperon, proxy), signal);
     }
   }
 

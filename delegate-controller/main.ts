@@ -11,6 +11,8 @@ import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { ReadyChecks } from '../process/health-server.ts';
 import { startChaperons } from './chaperon-controller.ts';
 import { startDelegateEvents } from './delegate-events-controller.ts';
+import { startFailover } from './failover-controller.ts';
+import { SourceLeases } from './fence-controller.ts';
 import { startFollow } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startKeptSummaries } from './kept-summary-controller.ts';
@@ -29,6 +31,8 @@ export interface DelegateControllerOptions {
   readonly events: EventSink;
   /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
   readonly takesPods: boolean;
+  /** How long a lease of this source in a target holds, in seconds. */
+  readonly leaseSeconds?: number | undefined;
   readonly logger: Logger;
 }
 
@@ -36,16 +40,17 @@ export interface DelegateControllerOptions {
  * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
  * Gives which of its own caches are complete.
  */
-export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
+export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, events, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
+  startFailover({ source: client, sourceId, proxies, targets, events, leaseSeconds, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
   if (!takesPods) return {};
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   const shares = new Shares({ client, pods, logger: own });
-  const hasChaperons = startChaperons({ client, pods, shares, events, logger: own }, signal);
+  const hasChaperons = startChaperons({ client, pods, shares, events, leases: new SourceLeases({ client, logger: own }), logger: own }, signal);
   const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
   shares.run(signal);
   void pods.run(signal);

@@ -47,6 +47,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     ...USE_TARGETS,
     rule('', ['pods'], ['patch', 'delete']), // takes the finalizer off; has a pod replaced whose target was lost before its verdict
     rule('', ['pods/binding'], ['create']),
+    rule('', ['pods/eviction'], ['create']), // has pods go back to a target that was lost
     rule('', ['pods/status'], ['patch']),
     rule('events.k8s.io', ['events'], ['create', 'patch']),
     rule('', ['nodes', 'namespaces'], ['list', 'watch']), // labels and taints of virtual nodes, labels of namespaces
@@ -68,6 +69,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['nodes'], READ),
     rule(ISTHMUS_GROUP, ['resourceshares'], ['list', 'watch']),
     rule(ISTHMUS_GROUP, ['resourceshares/status'], ['patch']),
+    rule(ISTHMUS_GROUP, ['sourceleases'], [...READ, 'create', 'patch', 'delete']), // written where a target is this cluster
+    rule(ISTHMUS_GROUP, ['sourceleases/status'], ['patch']),
     rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create', 'update', 'patch', 'delete']), // its own, and those of targets that have nothing of ours in them
   ],
   'isthmus-virtual-node': [
@@ -104,6 +107,7 @@ export const COMPONENT_ACCOUNTS = Object.keys(COMPONENT_RULES) as readonly Compo
 
 const SOURCE_RULES: readonly PolicyRule[] = [
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
+  rule(ISTHMUS_GROUP, ['sourceleases'], ['get', 'create', 'patch', 'delete']), // its sign of life, where its pods may be moved
   rule('', ['pods'], READ),
   rule('', ['pods/log'], ['get']),
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods

@@ -6,6 +6,7 @@ import {
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
+import { fenceSecondsOf } from './fencing.ts';
 import { foreignAnnotations } from './foreign-annotations.ts';
 import { readCarried, type CarriedChanges } from './live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from './pod.ts';
@@ -57,6 +58,8 @@ export interface Chaperon {
   readonly carried?: CarriedChanges;
   /** Of a pod that must not run again and was made by the source: what keeps it until its end is known, in this version. */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
+  /** Its target stops the delegate when it has lost the source: seconds that the containers may take to stop. */
+  readonly fenceSeconds?: number;
   /** The delegate was there and has gone without us. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
@@ -99,7 +102,8 @@ export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
   const podMissing = metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
-  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), podMissing };
+  const fenceSeconds = fenceSecondsOf(metadata);
+  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), ...(fenceSeconds !== undefined && { fenceSeconds }), podMissing };
 }
 
 function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent): Omit<Chaperon, 'mode' | 'podMissing'> {

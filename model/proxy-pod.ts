@@ -5,8 +5,10 @@ import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
 import type { SigningKeys } from './manifest-signature.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
+import { fenceSecondsOf } from './fencing.ts';
 import { foreignAnnotations, takenKeys } from './foreign-annotations.ts';
 import { gatesOf, liveSpecDigest, specChangesOf, type Gates, type LiveChanges } from './live-changes.ts';
+import { placedAwayFrom } from './placed-away.ts';
 import { podGroupOf, type PodGroup } from './pod-group.ts';
 import { podNeeds, type PodNeeds } from './pod-needs.ts';
 import { PODS } from '../api/resource-types.ts';
@@ -69,6 +71,10 @@ export interface ProxyPod {
   readonly changes?: LiveChanges;
   /** Conditions that its readiness gates ask for; missing where it has no gates. */
   readonly gates?: Gates;
+  /** Once it is bound: its target stops its delegate when it has lost the source. Seconds that the containers may take to stop. */
+  readonly fenceSeconds?: number;
+  /** Once it is bound: keys of targets that were lost when it was placed. */
+  readonly awayFrom?: readonly string[];
   /** Annotations that are not ours, only once it is bound. */
   readonly annotations?: StringMap;
   /** Which of them came from the delegate. */
@@ -106,17 +112,20 @@ function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<Proxy
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'annotations' | 'takenAnnotations'> {
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'annotations' | 'takenAnnotations'> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
   const ownConditions = sourceConditions(status?.conditions);
+  const [fenceSeconds, awayFrom] = [fenceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
     nodeName,
     containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),
     ...(gates !== undefined && { gates }),
+    ...(fenceSeconds !== undefined && { fenceSeconds }),
+    ...(awayFrom !== undefined && { awayFrom }),
     annotations: foreignAnnotations(metadata),
     ...(takenAnnotations !== undefined && { takenAnnotations }),
   };

@@ -2,7 +2,7 @@
 // what a source's identity writes to objects that do not carry its own cluster's identity.
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
-import { VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, apiVersionOf, ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, apiVersionOf, ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
 import { PART_OF, type ServiceAccountName } from '../model/rbac-objects.ts';
 
 /** A source as its target knows it. */
@@ -22,6 +22,7 @@ const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
   { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
+  { apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['sourceleases'], operations: WRITES },
 ];
 
 /** The policy and its binding (`admissionregistration.k8s.io/v1`): creates, changes and deletes only of what is labelled as the source's own. */

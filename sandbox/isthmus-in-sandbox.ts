@@ -31,8 +31,8 @@ const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs:
 const LOCAL = '127.0.0.1';
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
-/** Installs, starts and peers; resolves once every target is Ready. */
-export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal): Promise<IsthmusInSandbox> {
+/** Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the source. */
+export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal, sourceFlags: readonly string[] = []): Promise<IsthmusInSandbox> {
   const running = new RunningIsthmus();
   const opened = await Promise.all(sandbox.clusters.map(open));
   try {
@@ -42,7 +42,7 @@ export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal): Promi
     const ports = { webhook: webhookPort, kubelet: kubeletPort };
     await Promise.all(opened.map((cluster) => install(cluster, cluster === source ? webhookPort : undefined, signal)));
     await Promise.all(opened.map((cluster) => writeOwnKubeconfig(cluster, signal)));
-    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? ports : undefined))));
+    await Promise.all(opened.map((cluster) => running.start(commandFor(cluster.cluster, cluster === source ? { ...ports, flags: sourceFlags } : undefined))));
     await Promise.all(targets.map((target) => peer(source, target, signal)));
     return running;
   } catch (error) {
@@ -99,12 +99,12 @@ interface RunCommand {
 }
 
 /** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
-function commandFor(cluster: Cluster, ports: { readonly webhook: number; readonly kubelet: number } | undefined): RunCommand {
+function commandFor(cluster: Cluster, ports: { readonly webhook: number; readonly kubelet: number; readonly flags: readonly string[] } | undefined): RunCommand {
   const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--components'];
   if (ports === undefined) return { cluster, args: [...begin, 'delegate-controller,peering'] };
   const webhook = ['--no-target', '--webhook-host', LOCAL, '--webhook-port', String(ports.webhook)];
   const kubelet = ['--kubelet-host', LOCAL, '--kubelet-address', LOCAL, '--kubelet-port', String(ports.kubelet)];
-  return { cluster, args: [...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet] };
+  return { cluster, args: [...begin, 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', ...webhook, ...kubelet, ...ports.flags] };
 }
 
 function logOf(cluster: Cluster): string {

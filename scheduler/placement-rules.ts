@@ -2,7 +2,7 @@
 // contradict one another, the pod is placed nowhere. What is required or forbidden adds up over all policies; of the rest a policy of
 // the namespace wins over one of the cluster, field by field.
 import type {
-  ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
+  ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
 } from '../api/placement-policy.ts';
 import type { LabelSelector, StringMap } from '../api/core.ts';
 import { formatSelector, matchesLabelSelector } from '../model/label-selector.ts';
@@ -48,6 +48,7 @@ export interface PlacementRules {
   readonly weights?: Said<Partial<ScoreWeights>>;
   readonly overrides?: Said<readonly PolicyOverride[]>;
   readonly failover?: Said<'Never' | 'Fenced'>;
+  readonly failback?: Said<Failback>;
   /** The pods that `spread` spreads. */
   readonly spreadSelector?: LabelSelector;
 }
@@ -56,7 +57,7 @@ export interface PlacementRules {
 export const NO_RULES: PlacementRules = { require: [], forbid: [] };
 
 /** Fields of which one policy's word holds. */
-const PREFERENCES = ['tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover'] as const;
+const PREFERENCES = ['tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback'] as const;
 
 /** Remembers a policy object, whatever its shape. */
 export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy): KnownPolicy {

@@ -1,6 +1,6 @@
 // One step of placing a pod: one candidate at a time, and the target decides (design D6).
 // The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
-import { DELEGATE_NAME_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
+import { DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
 import type { Condition } from '../api/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
@@ -116,12 +116,13 @@ function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefine
 }
 
 function planBinding({ namespace, name, uid, liveSpec = '' }: ProxyPod, candidate: Candidate): Plan {
-  const delegateName = candidate.chaperon?.name ?? '';
+  const { name: delegateName = '', fenceSeconds } = candidate.chaperon ?? {};
+  const fence = fenceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(fenceSeconds) };
   return [
     {
       kind: 'bind',
       binding: {
-        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: liveSpec } },
+        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: liveSpec, ...fence } },
         target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },
       },
     },

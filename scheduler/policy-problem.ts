@@ -3,7 +3,7 @@ import { selectorProblem } from '../model/label-selector.ts';
 import { isScoreName } from './score-weights.ts';
 
 const FIELDS: ReadonlySet<string> = new Set([
-  'namespaceSelector', 'podSelector', 'require', 'forbid', 'tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover',
+  'namespaceSelector', 'podSelector', 'require', 'forbid', 'tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback',
 ]);
 const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
 const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;

@@ -10,15 +10,12 @@ export interface JudgedPolicy {
   readonly problem?: string;
 }
 
-/** Nothing is promised that is not kept. */
-const WITHOUT_FAILOVER = 'the policy is in force but for failover: pods that are bound wait for a target that is lost, as with Never';
-
 /** Writes the condition `Accepted`; nothing when it says so already. `now` is an RFC 3339 time. */
 export function planPolicyStatus({ object, problem }: JudgedPolicy, now: string): Plan {
   const { namespace, name = '', uid = '', generation = 0 } = object.metadata;
   const before = object.status?.conditions;
   const verdict = problem === undefined
-    ? ({ status: 'True', reason: 'Accepted', message: object.spec.failover === 'Fenced' ? WITHOUT_FAILOVER : 'the policy is in force' } as const)
+    ? ({ status: 'True', reason: 'Accepted', message: 'the policy is in force' } as const)
     : ({ status: 'False', reason: 'Invalid', message: `the policy ${problem}; until it is corrected, the pods that it may concern are placed nowhere` } as const);
   const conditions = setCondition(before, { type: 'Accepted', ...verdict, observedGeneration: generation }, now);
   if (conditions === before) return NOTHING;

@@ -21,6 +21,7 @@ import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
+import { startFailback } from './failback-controller.ts';
 import { PacedEvents } from './paced-events-client.ts';
 import { failedScheduling, scheduled } from './placement-event.ts';
 import { startOverdue } from './overdue-controller.ts';
@@ -70,6 +71,7 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
   void ready.then(() => scheduling.begin());
   startOverdue({ source: options.source, proxies, state: scheduling.state, logger, ready }, signal);
+  startFailback({ source: options.source, proxies, targets, policies: () => inputs.book, logger, ready }, signal);
   startPolicyStatus({ source: options.source, inputs, logger }, signal);
   void inputs.run(signal);
   void publishSettings(options, signal);

@@ -2,6 +2,7 @@
 // that was found is held in the ledger, and the controller does the rest.
 import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { fencedChaperon } from '../model/fencing.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
 import type { OpenedManifest } from '../model/sealed-manifest.ts';
@@ -230,9 +231,11 @@ export class TargetChooser {
   /** As policies would have it in this target. */
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
     const rules = rulesFor(proxy, this.#state.world.policies);
-    if (rules.overrides === undefined) return chaperon;
+    // Nobody would make a pod without a controller again, so it waits for its target.
+    const fenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
+    if (rules.overrides === undefined) return fenced(chaperon);
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
     const patched = overriddenChaperon(chaperon, rules, snapshot?.traits?.labels ?? {});
-    return patched.kind === 'chaperon' ? patched.chaperon : chaperon;
+    return fenced(patched.kind === 'chaperon' ? patched.chaperon : chaperon);
   }
 }

@@ -13,15 +13,23 @@ interface Clusters {
   readonly targets: readonly WorldCluster[];
 }
 
+/** What a test knows beside the history. */
+interface TestContext extends Partial<HistoryContext> {
+  /** Names of targets that are not those of their clusters. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  /** What was before is not looked at; no pod may be left of it. */
+  readonly since?: number;
+}
+
 /** Fails with a sentence for each breach. `context` says what the test did that the watches cannot tell. */
-export function assertInvariants(world: Clusters, context: Partial<HistoryContext> & { readonly aliases?: Readonly<Record<string, string>> } = {}): void {
-  const { aliases = {}, ...rest } = context;
+export function assertInvariants(world: Clusters, context: TestContext = {}): void {
+  const { aliases = {}, since = 0, ...rest } = context;
   const clusterOf = new Map(
     [...world.targets.map(({ cluster }) => [cluster.name, cluster.name] as const), ...Object.entries(aliases)].map(([target, cluster]) => [
       virtualNodeName({ kind: 'ClusterTarget', name: target }), cluster,
     ]),
   );
-  const breaches = breachesOf(historyOf(world), {
+  const breaches = breachesOf(historyOf(world).filter(({ at }) => at >= since), {
     source: world.source.cluster.name, targetOfNode: (node) => clusterOf.get(node), toleranceMs: WATCH_LAG_MS, endedAt: performance.now(), ...rest,
   });
   assert.deepEqual(breaches, []);

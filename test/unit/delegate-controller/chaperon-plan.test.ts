@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod, PodStatus } from '../../../api/core.ts';
-import { CHAPERON_FINALIZER, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
+import { CHAPERON_FINALIZER, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
@@ -85,6 +85,24 @@ describe('planChaperon', () => {
   for (const [sentence, [before, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planChaperon(frozen(before), NOW)), step));
   }
+
+  const marked = annotated({ [FENCE_ANNOTATION]: '30' });
+  const fenced = annotated({ [FENCE_ANNOTATION]: '30', [FENCED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
+  const lost = { sourceLost: true };
+  const commandsOf = (step: ChaperonStep) => ('plan' in step ? step.plan.map(({ kind }) => kind).join(', ') : step.kind);
+  const fencing: Record<string, readonly [state: ChaperonState, commands: string]> = {
+    'the delegate of a lost source is marked, then stopped': [state(aChaperon(marked), delegate(inPhase('Running')), lost), 'patch, delete'],
+    'one that is not there yet is never made': [state(aChaperon(marked), undefined, lost), 'patch'],
+    'one that goes already is marked': [state(aChaperon(marked), delegate(terminating()), lost), 'patch'],
+    'one that has ended keeps its end': [state(aChaperon(marked, inPhase('Failed')), delegate(inPhase('Failed')), lost), 'settled'],
+    'one whose source waits for its target runs on': [state(aChaperon(inPhase('Running')), delegate(inPhase('Running')), lost), 'settled'],
+    'a mark counts when the source is back: the delegate goes all the same': [state(aChaperon(fenced), delegate(inPhase('Running'))), 'delete'],
+    'once': [state(aChaperon(fenced), delegate(terminating(), inPhase('Pending'))), 'wait'],
+    'then its source is told that there is none': [state(aChaperon(fenced), undefined), 'patch'],
+    'and none is made, however long that is ago': [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'settled'],
+    'one that must not run again is let go with its end': [state(aChaperon(fenced), delegate(held, stopped, inPhase('Failed'))), 'patch, patch'],
+  };
+  for (const [sentence, [before, commands]] of Object.entries(fencing)) it(`${sentence} (fencing)`, () => assert.equal(commandsOf(planChaperon(frozen(before), NOW)), commands));
 
   it('marks when the delegate was found gone, on this very chaperon, and comes back when patience ends', () => {
     const patch = { metadata: { annotations: { [POD_MISSING_SINCE_ANNOTATION]: '2026-01-02T00:00:00.000Z' }, resourceVersion: '10' } };

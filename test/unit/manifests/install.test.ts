@@ -44,6 +44,7 @@ describe('customResourceDefinitions', () => {
     ['placementpolicies', 'pp', 'Namespaced'],
     ['clusterplacementpolicies', 'cpp', 'Cluster'],
     ['resourceshares', 'share', 'Cluster'],
+    ['sourceleases', 'srcl', 'Namespaced'],
     ['namespaceelections', 'nselect', 'Namespaced'],
     ['invitations', 'inv', 'Namespaced'],
     ['joinrequests', 'jreq', 'Namespaced'],
@@ -51,7 +52,7 @@ describe('customResourceDefinitions', () => {
     ['endpoints', 'iep', 'Namespaced'],
     ['gateways', 'igw', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../api/core.ts';
-import { DELEGATE_NAME_ANNOTATION, SPEC_AT_BIND_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION } from '../../../api/keys.ts';
+import { DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { PATIENCE_MS, planPlacement, planUnschedulable, type Candidate, type PlacementState, type PlacementStep } from '../../../scheduler/placement.ts';
@@ -101,6 +101,12 @@ describe('planPlacement', () => {
     assert.deepEqual(step.kind === 'bind' && step.plan, [
       { kind: 'bind', binding: { metadata: { namespace: 'team-a', name: 'web', uid: 'proxy-uid', annotations }, target: { apiVersion: 'v1', kind: 'Node', name: 'admiralty-a' } } },
     ]);
+  });
+
+  it('says there as well that its target stops the pod when it loses the source', () => {
+    const step = planPlacement(state([aCandidate('a', { chaperon: [annotated({ [FENCE_ANNOTATION]: '30' })], delegate: [scheduled()] })]), NOW);
+    const [command] = step.kind === 'bind' ? step.plan : [];
+    assert.equal(command?.kind === 'bind' && command.binding.metadata.annotations?.[FENCE_ANNOTATION], '30');
   });
 
   it('takes back this very chaperon, and its delegate first', () => {

@@ -21,12 +21,6 @@ describe('planPolicyStatus', () => {
     assert.deepEqual(conditionsOf(command), [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: 'the policy is in force', observedGeneration: 2, lastTransitionTime: NOW }]);
   });
 
-  it('says what is not kept of it', () => {
-    const [condition] = conditionsOf(written(undefined, { ...policy, spec: { failover: 'Fenced' } }));
-    assert.deepEqual([condition?.status, condition?.reason], ['True', 'Accepted']);
-    assert.match(condition?.message ?? '', /but for failover: pods that are bound wait/);
-  });
-
   it('says what is wrong with one that cannot, and what follows', () => {
     const [condition] = conditionsOf(written('has no spec'));
     assert.deepEqual([condition?.status, condition?.reason], ['False', 'Invalid']);
