@@ -23,7 +23,7 @@ describe('sourcePolicy', () => {
 
   it('guards every write to what a source may write', () => {
     const guarded = policy.spec.matchConstraints.resourceRules.map(({ resources, operations }) => `${operations.join()} ${resources.join()}`);
-    assert.deepEqual(guarded, ['podchaperons', 'pods,configmaps,secrets,services', 'ingresses'].map((resources) => `CREATE,UPDATE,DELETE ${resources}`));
+    assert.deepEqual(guarded, ['podchaperons', 'pods,configmaps,secrets,services', 'ingresses', 'sourceleases'].map((resources) => `CREATE,UPDATE,DELETE ${resources}`));
   });
 
   it('asks for the identity of the source before and after', () => {
