@@ -57,7 +57,7 @@ export const CHAPERON_FINALIZER = `${OWN_PREFIX}chaperon`;
 export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
 /**
  * Annotation on PodChaperons, set by the scheduler, read by the chaperon controller, and on bound proxy pods, set by the Binding, read by the
- * failover controller: the target stops the delegate when it has lost the source (ADR 0016). Seconds that its containers may take to stop.
+ * failover controller: the target stops the delegate when it has lost the source (ADR 0020). Seconds that its containers may take to stop.
  */
 export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
 /** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) there is to be no delegate, for the source was lost. */

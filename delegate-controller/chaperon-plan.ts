@@ -19,7 +19,7 @@ export interface ChaperonState {
   readonly podSeen: boolean;
   /** When the delegate's status last changed, on the clock of `now`. */
   readonly statusChangedAt: number;
-  /** The source's lease has ended (ADR 0016). */
+  /** The source's lease has ended (ADR 0020). */
   readonly sourceLost?: boolean;
 }
 

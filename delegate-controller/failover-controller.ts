@@ -1,5 +1,5 @@
 // Shell of failover in the source: renews its lease in each target's namespaces that hold pods which may leave, and has them leave once a
-// target is lost and must have stopped them (ADR 0016). Where no pod may leave there is no lease, and nothing is asked.
+// target is lost and must have stopped them (ADR 0020). Where no pod may leave there is no lease, and nothing is asked.
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';

@@ -1,4 +1,4 @@
-// What becomes of a bound proxy pod whose target is lost and has stopped the delegate by now (ADR 0016): it goes without the target's word,
+// What becomes of a bound proxy pod whose target is lost and has stopped the delegate by now (ADR 0020): it goes without the target's word,
 // and its controller makes another one.
 import { PODS } from '../api/resource-types.ts';
 import type { EventRecord } from '../model/event-record.ts';

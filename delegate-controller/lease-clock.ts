@@ -1,4 +1,4 @@
-// When the lease of a source ends, as its target reckons it (ADR 0016), and what the lease's status is to say. Clocks of two clusters are never
+// When the lease of a source ends, as its target reckons it (ADR 0020), and what the lease's status is to say. Clocks of two clusters are never
 // compared: for each holder the least difference between seeing a renewal and its own time counts, so a late one is worth no more than a prompt one.
 import type { SourceLease } from '../api/source-lease.ts';
 import { SOURCE_LEASES } from '../api/resource-types.ts';

@@ -1,4 +1,4 @@
-// How a source keeps its lease in a target, and from when on it may take for granted that the target has stopped its pods (ADR 0016).
+// How a source keeps its lease in a target, and from when on it may take for granted that the target has stopped its pods (ADR 0020).
 // After a renewal without an answer there is no other before the lease was read: so there is a last one that may have been done.
 import type { SourceLease, SourceLeaseSpec } from '../api/source-lease.ts';
 import { marginMs, renewalMs } from '../model/fencing.ts';

@@ -1,4 +1,4 @@
-// What a source and a target agree on about fencing (ADR 0016): which pods it concerns, and the times of a SourceLease.
+// What a source and a target agree on about fencing (ADR 0020): which pods it concerns, and the times of a SourceLease.
 import { FENCE_ANNOTATION } from '../api/keys.ts';
 import type { ObjectMeta } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
