@@ -4,7 +4,7 @@ import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import { isConflict, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { ignoreStale, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -193,11 +193,6 @@ class ChaperonControl {
       throw error;
     }
   }
-}
-
-/** A write that met another version: the watch brings that one, and the chaperon is looked at again. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }
 
 function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {

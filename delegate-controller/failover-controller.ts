@@ -5,7 +5,7 @@ import type { Pod } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
 import type { SourceLease } from '../api/source-lease.ts';
 import { SOURCE_LEASES } from '../api/resource-types.ts';
-import { ApiError, isConflict, isNotFound, isRejection, unless } from '../kubernetes/api-error.ts';
+import { ApiError, ignoreStale, isNotFound, isRejection, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -184,9 +184,4 @@ interface Where {
 
 function keyOf({ key }: TargetCluster, namespace: string): string {
   return `${key} ${namespace}`;
-}
-
-/** The proxy has gone or has changed: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

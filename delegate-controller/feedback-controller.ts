@@ -12,7 +12,7 @@ import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import { isLater } from '../model/resource-version.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
-import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { ignoreStale, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -289,9 +289,4 @@ async function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: Abor
     if (isNotFound(error)) return undefined;
     throw error;
   }
-}
-
-/** A write that met another version: the watch brings that one, and the pod is looked at again. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

@@ -5,7 +5,7 @@ import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
 import type { ObjectMeta } from '../api/core.ts';
 import type { SourceLease } from '../api/source-lease.ts';
 import { SOURCE_LEASES } from '../api/resource-types.ts';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -69,9 +69,4 @@ export class SourceLeases {
     await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
     return left <= 0 ? DONE : { kind: 'requeue-after', ms: Math.min(left, LOOK_MS) };
   }
-}
-
-/** The lease was renewed, or has gone: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../api/keys.ts';
-import { ApiError, isAlreadyExists, isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { ApiError, ignoreStale, isAlreadyExists, isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -213,9 +213,4 @@ function write(client: ClusterClient, command: Command, signal: AbortSignal): Pr
   if (command.kind === 'create') return client.create(command.type, command.object, signal);
   if (command.kind === 'patch') return client.patch(command.type, command.at, command, signal);
   throw new Error(`a copy is created or patched, not: ${command.kind}`);
-}
-
-/** A write that met another version: the watch brings that one, and the object is looked at again. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

@@ -51,6 +51,14 @@ export function isRejection(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500 && ![401, 408, 409, 429].includes(thrown.status);
 }
 
+/**
+ * For `catch` of a write with preconditions: the object has gone or has changed, and the watch brings what it is now.
+ * @throws any other error, as it came.
+ */
+export function ignoreStale(thrown: unknown): void {
+  if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
+}
+
 /** For `catch`: undefined for an error that was expected; any other is thrown again. */
 export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown) => undefined {
   return (thrown) => {

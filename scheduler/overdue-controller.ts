@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -53,9 +53,4 @@ export function startOverdue({ source, proxies, state, logger, ready }: OverdueO
     seenAt.set(after.uid, performance.now());
     controller.enqueue(key);
   });
-}
-
-/** The pod has gone, or has changed: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

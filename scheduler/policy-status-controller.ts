@@ -1,6 +1,6 @@
 // Shell that writes the status of placement policies when it changes.
 import type { Logger } from 'pino';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -23,9 +23,4 @@ export function startPolicyStatus({ source, inputs, logger }: PolicyStatusOption
   };
   const controller = startController({ name: 'policy-status', reconcile, concurrency: 4, logger, ready: inputs.untilHeard() }, signal);
   for (const informer of inputs.policies) informer.onChange((key) => controller.enqueue(key));
-}
-
-/** The policy has gone or was changed: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

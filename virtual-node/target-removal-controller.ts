@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
-import { ApiError, isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { ApiError, ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -90,9 +90,4 @@ async function evict(source: ClusterClient, proxy: ProxyPod | undefined, signal:
     ignoreStale(error);
     return 'done';
   }
-}
-
-/** The object has gone or has changed: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }

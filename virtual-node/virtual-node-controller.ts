@@ -5,7 +5,7 @@ import { PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
 import type { Node } from '../api/core.ts';
 import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../api/resource-types.ts';
 import type { TargetRef } from '../model/target-ref.ts';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
@@ -175,11 +175,6 @@ function summaryOf(target: TargetCluster): ClusterSummary | undefined {
 
 function objectOf(ref: TargetRef): ObjectName {
   return ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
-}
-
-/** The object has gone or was replaced: the watch tells. */
-function ignoreStale(error: unknown): void {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
 }
 
 function withoutManagedFields(node: Node): Node {
