@@ -61,6 +61,12 @@ export class CallGate {
   }
 }
 
+/** The group of a call by its path: its namespace, the empty text where it has none. */
+export function namespaceOfPath(path: string): string {
+  const at = path.indexOf('/namespaces/');
+  return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');
+}
+
 function noPlace(patienceMs: number): ApiError {
   return new ApiError(429, 'TooManyRequests', `the API server answers so slowly that the call was not sent within ${patienceMs / 1_000} s`);
 }

@@ -57,10 +57,8 @@ interface WatchEvent<T> {
 /** Small enough that reading a page of usual pods blocks the event loop for some 10 ms. */
 const PAGE_SIZE = 200;
 const RETRY = { firstMs: 200, maxMs: 5_000 };
-/** Rights that are missing come back by people's hands: asked for rarely, so that no server is bothered (in ms). */
-const RETRY_FORBIDDEN_MS = 30_000;
-/** After so many failures in a row a 403 is no longer taken for rights that are just being granted. */
-const PASSING_FAILURES = 6;
+/** After so many 403s in a row they are no longer taken for rights that are just being granted, or for a server that has just begun and knows no roles yet. */
+const PASSING_REFUSALS = 6;
 /** A watch that stood for this long was a good one: what happens then counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
 /** Events are read for this long, in ms, before other work gets its turn. */
@@ -70,9 +68,10 @@ const WATCH_SECONDS = { least: 300, spread: 300 };
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
 export async function reflect<T extends KubernetesObject>(source: ReflectorSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<void> {
-  const progress: Progress = { version: undefined, openedAt: undefined };
+  const progress: Progress = { version: undefined, openedAt: undefined, isRefused: false };
   const opened = { ...source, read: readersOf(source.fields) };
   let failures = 0;
+  let refusals = 0;
   while (!signal.aborted) {
     const ending = await listAndWatch(opened, sink, progress, signal);
     if (ending.kind === 'rotated') continue;
@@ -80,20 +79,20 @@ export async function reflect<T extends KubernetesObject>(source: ReflectorSourc
     // or answers each with an error event, must not be asked in a tight loop.
     const stable = progress.openedAt !== undefined && performance.now() - progress.openedAt >= STABLE_MS;
     failures = stable ? 1 : failures + 1;
-    const wait = ending.askedToWaitMs + retryDelay(ending.kind === 'forbidden', failures);
-    if (wait > 0) await delay(wait, signal);
+    refusals = ending.kind === 'forbidden' ? refusals + 1 : 0;
+    progress.isRefused = refusals > PASSING_REFUSALS;
+    const wait = ending.askedToWaitMs + (failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0);
+    if (progress.isRefused) await source.client.transport.refused.next(signal);
+    else if (wait > 0) await delay(wait, signal);
   }
-}
-
-function retryDelay(isForbidden: boolean, failures: number): number {
-  if (isForbidden && failures > PASSING_FAILURES) return RETRY_FORBIDDEN_MS + 1_000 * Math.random();
-  return failures > 1 ? backoffDelay(RETRY, failures - 1, Math.random()) : 0;
 }
 
 /** How far the collection has been followed, and since when (by the monotonic clock, in ms) the present watch is open. */
 interface Progress {
   version: string | undefined;
   openedAt: number | undefined;
+  /** It waits for its turn to ask again for what it may not have. */
+  isRefused: boolean;
 }
 
 /** Why following stopped; `askedToWaitMs` is how long the server wants to be left alone. */
@@ -121,7 +120,7 @@ async function listAndWatch<T extends KubernetesObject>(
 async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
-  opened(sink, progress);
+  opened(source, sink, progress);
   await readEvents<T>({ body, silenceMs, read: source.read.event }, (event) => {
     progress.version = deliver(event, progress.version ?? '', sink);
   });
@@ -146,12 +145,14 @@ async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>
       return;
     }
     progress.version = initial.take(event);
-    if (progress.version !== undefined) opened(sink, progress);
+    if (progress.version !== undefined) opened(source, sink, progress);
   });
 }
 
-function opened(sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress): void {
+function opened({ client }: Pick<ReflectorSource<KubernetesObject>, 'client'>, sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress): void {
   progress.openedAt = performance.now();
+  if (progress.isRefused) client.transport.refused.release();
+  progress.isRefused = false;
   sink.connection({ open: true });
 }
 

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { forwardAbort, onAbort } from './abort.ts';
 import { toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
-import { CallGate } from './call-gate.ts';
+import { CallGate, namespaceOfPath } from './call-gate.ts';
 import { measured } from './call-metrics.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CredentialSource } from './credential-source.ts';
@@ -14,6 +14,7 @@ import { NotLeaderError, type Fence } from './fence.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
 import { DeadlineError, sendCall } from './pending-call.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import { RefusedTurns } from './refused-turns.ts';
 import { RoundTrip } from './round-trip.ts';
 import { responseOf } from './watch-session.ts';
 import { messageOf } from '../process/errors.ts';
@@ -60,6 +61,8 @@ export class Transport {
   readonly userAgent: string;
   /** What calls prove with who they are. */
   readonly credentials: CredentialSource;
+  /** When watches that the server forbids are asked for again. */
+  readonly refused = new RefusedTurns();
   readonly #roundTrip = new RoundTrip();
   readonly #timings: TransportTimings;
   readonly #limiter = new RateLimiter();
@@ -117,6 +120,7 @@ export class Transport {
   use(connection: ClusterConnection): void {
     this.#connection = connection;
     this.credentials.use(connection);
+    this.refused.release();
     void this.#look();
   }
 
@@ -280,12 +284,6 @@ interface OpenStream extends WatchStream {
 }
 
 const NEVER = new AbortController().signal;
-
-/** The namespace in a path, the empty text where it has none. */
-function namespaceOfPath(path: string): string {
-  const at = path.indexOf('/namespaces/');
-  return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');
-}
 
 async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number): Promise<OpenStream> {
   onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));

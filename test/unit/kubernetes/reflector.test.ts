@@ -357,10 +357,38 @@ describe('reflect', () => {
 
     it('asks a server that forbids it twice a minute, once it is clear that the rights are not on their way', async (t) => {
       const waits = skipBackoff(t);
+      const clock = performance.now.bind(performance);
+      t.mock.method(performance, 'now', () => clock() + waits.reduce((sum, ms) => sum + ms, 0)); // time that was skipped has passed
       start();
       await times(9, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
       await server.list('10');
       assert.deepEqual(waits, [100, 200, 400, 800, 1_600, 30_000, 30_000, 30_000]);
+    });
+
+    it('asks a server soon again that was away, and that knows no roles yet as it comes back', async (t) => {
+      const waits = skipBackoff(t);
+      start();
+      await times(9, async () => (await server.next()).answer(503, status(503, 'ServiceUnavailable', 'not yet')));
+      await times(2, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no role')));
+      await server.list('10');
+      assert.deepEqual(waits.slice(-3), [2_500, 2_500, 2_500]);
+    });
+
+    it('has all that is forbidden asked for at once when some of it is granted, and only then', async (t) => {
+      skipBackoff(t);
+      const release = t.mock.method(server.transport.refused, 'release');
+      start();
+      await times(3, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
+      await server.list('10');
+      const watch = await server.watch('10');
+      await sink.until('open');
+      assert.equal(release.mock.callCount(), 0, 'rights that were being granted');
+      watch.cut();
+      await times(7, async () => (await server.next()).answer(403, status(403, 'Forbidden', 'no')));
+      sink.take();
+      await server.watch('10');
+      await sink.until('open');
+      assert.equal(release.mock.callCount(), 1);
     });
 
     it('waits longer and longer although each watch brings something new', async (t) => {
