@@ -1,13 +1,14 @@
 // What the scheduler knows, gathered once for a command: the same shells observe, and the same functions decide.
-import { PROXY_SCHEDULER, SCHEDULER_SETTINGS_CONFIG_MAP } from '../api/keys.ts';
+import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
-import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
+import { CONFIG_MAPS } from '../api/resource-types.ts';
 import { delay } from '../kubernetes/backoff.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import type { Informer } from '../kubernetes/informer.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { proxyPods } from '../kubernetes/proxy-pods.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
-import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
 import { createLogger } from '../process/logger.ts';
 import { ObservedState } from '../scheduler/observed-state-client.ts';
 import { PlacementInputs } from '../scheduler/placement-inputs-client.ts';
@@ -85,7 +86,7 @@ interface Observed {
 
 function observe({ client, connection }: OpenCluster, { sourceId, installNamespace }: { readonly sourceId: string; readonly installNamespace: string }, signal: AbortSignal): Observed {
   const logger = createLogger('silent');
-  const proxies = new Informer<Pod, ProxyPod>({ client, logger, type: PODS, selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, project: toProxyPodRecord });
+  const proxies = proxyPods({ client, logger });
   const targets = new TargetClusters({ source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger });
   const inputs = new PlacementInputs(client, logger);
   const state = new ObservedState({ proxies, targets, inputs });

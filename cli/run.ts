@@ -1,21 +1,21 @@
 // `isthmus run`: the components of one cluster in one process. Composition only: what is shared is made here and handed down.
 import { Command, Option } from 'commander';
 import type { Logger } from 'pino';
-import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../api/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
-import { PODS } from '../api/resource-types.ts';
 import { startDelegateController } from '../delegate-controller/main.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import { onAbort } from '../kubernetes/abort.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import type { Informer } from '../kubernetes/informer.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { proxyPods } from '../kubernetes/proxy-pods.ts';
 import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
-import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
+import type { ProxyPod } from '../model/proxy-pod.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
 import { startHealthServer, type ReadyChecks } from '../process/health-server.ts';
@@ -166,13 +166,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     fence: leadership?.fence,
     logger,
   });
-  const proxies = new Informer<Pod, ProxyPod>({
-    client,
-    logger,
-    type: PODS,
-    selection: { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` },
-    project: toProxyPodRecord,
-  });
+  const proxies = proxyPods({ client, logger });
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
   following.push(targets.run(signal), proxies.run(signal), events.run(signal));
   Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });

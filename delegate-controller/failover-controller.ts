@@ -12,6 +12,7 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { NotLeaderError } from '../kubernetes/fence.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { boundTo } from '../kubernetes/proxy-pods.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { leaseName, LEASE_SECONDS, renewalMs } from '../model/fencing.ts';
@@ -77,7 +78,7 @@ class Failover {
         chaperons.onChange((_key, before, after) => {
           if (before === undefined && after?.fenceSeconds !== undefined) controller.enqueue(keyOf(target, after.namespace));
         });
-        for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName && mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
+        for (const proxy of boundTo(proxies, target.nodeName)) if (mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
       },
       removed: (target) => this.#forget(target),
     });
@@ -94,7 +95,7 @@ class Failover {
     const { client, server } = target.session;
     const leaving = this.#leaving(target, namespace);
     const held = this.#heldAt(key, server);
-    if (leaving.length === 0 && !this.#hasChaperons(target, namespace)) return this.#giveBack(key, namespace, client, signal);
+    if (leaving.length === 0 && !target.session.hasFenced(namespace)) return this.#giveBack(key, namespace, client, signal);
     const step = held.holder.next(performance.now());
     if (step.kind !== 'wait') await this.#ask(step.kind, held.holder, { client, namespace }, signal);
     return this.#depart(target, leaving, held.holder, signal);
@@ -102,11 +103,7 @@ class Failover {
 
   /** Proxies of the namespace that are bound to the target and may leave it. */
   #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly fenceSeconds: number })[] {
-    return [...this.#options.proxies.records()].filter((proxy) => proxy.nodeName === nodeName && proxy.namespace === namespace).filter(mayLeave);
-  }
-
-  #hasChaperons({ session }: TargetCluster, namespace: string): boolean {
-    return [...(session?.chaperons.records() ?? [])].some((chaperon) => chaperon.namespace === namespace && chaperon.fenceSeconds !== undefined);
+    return boundTo(this.#options.proxies, nodeName).filter((proxy) => proxy.namespace === namespace).filter(mayLeave);
   }
 
   #heldAt(key: string, server: string): Held {

@@ -19,6 +19,7 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { boundTo } from '../kubernetes/proxy-pods.ts';
 import { RecentPlans } from '../kubernetes/recent-plans.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
@@ -74,7 +75,7 @@ class Feedback {
   observe(enqueue: (key: string) => void): void {
     const { proxies, targets } = this.#options;
     const enqueueBound = (target: TargetCluster) => {
-      for (const proxy of proxies.records()) if (proxy.nodeName === target.nodeName) enqueue(proxy.key);
+      for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
     };
     proxies.onChange((key, before, after) => {
       this.#forgetMirrored(before, after);

@@ -8,6 +8,7 @@ import { PODS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { boundTo } from '../kubernetes/proxy-pods.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
@@ -85,7 +86,7 @@ class Follow implements FollowContext {
       changed: (target) => this.#targetChanged(target),
       removed: (target) => {
         this.#followers.delete(target.key);
-        for (const { key, nodeName } of proxies.records()) if (nodeName === target.nodeName) this.#place(key);
+        for (const { key } of boundTo(proxies, target.nodeName)) this.#place(key);
       },
     });
   }
@@ -105,7 +106,7 @@ class Follow implements FollowContext {
   #targetChanged(target: TargetCluster): void {
     const follower = this.#followers.get(target.key);
     if (follower === undefined || target.availability.kind !== 'ready') return;
-    for (const { key, nodeName } of this.#options.proxies.records()) if (nodeName === target.nodeName) this.#place(key);
+    for (const { key } of boundTo(this.#options.proxies, target.nodeName)) this.#place(key);
     for (const kind of FOLLOWED_KINDS) follower.enqueueCopies(kind, undefined);
     for (const placement of this.#placements.inTarget(target.key)) this.#enqueueNeeds(placement);
   }

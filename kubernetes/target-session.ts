@@ -61,7 +61,7 @@ export class TargetSession {
     this.#keptName = kept.name;
     this.#published = summaryInformer(client, CLUSTER_SUMMARY_NAME, logger);
     this.#kept = summaryInformer(kept.source, kept.name, logger);
-    this.chaperons = new Informer({ client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey });
+    this.chaperons = new Informer({ client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey, indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) } });
     this.delegates = new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
   }
 
@@ -103,6 +103,11 @@ export class TargetSession {
     const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     const delegate = this.delegates.indexed(key).find(isOf);
     return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
+  }
+
+  /** Whether a chaperon of this namespace is fenced: its delegate is stopped when the source's lease ends. */
+  hasFenced(namespace: string): boolean {
+    return this.chaperons.by('fenced', namespace).length > 0;
   }
 
   /** All that the source made there for pods of this key. */

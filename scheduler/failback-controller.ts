@@ -7,6 +7,7 @@ import { ApiError, isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { placedAway } from '../kubernetes/proxy-pods.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { isAway, PAUSE_MS, planFailback } from './failback.ts';
 import { rulesFor, type PolicyBook } from './placement-rules.ts';
@@ -63,7 +64,7 @@ class Failback {
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const target = this.#options.targets.get(key);
     if (target === undefined) return DONE;
-    const allAway = [...this.#options.proxies.records()].filter((proxy) => isAway(proxy, target));
+    const allAway = placedAway(this.#options.proxies).filter((proxy) => isAway(proxy, target));
     const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
     const step = planFailback({ readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now());
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };

@@ -9,6 +9,7 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { boundTo } from '../kubernetes/proxy-pods.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { planRemoval } from './target-removal.ts';
@@ -50,7 +51,7 @@ async function reconcileRemoval(key: string, options: RemovalOptions, signal: Ab
   const object = target && targets.object(target.ref);
   if (target === undefined || object === undefined) return DONE;
   const removable = { ...object, removalPolicy: object.spec.removalPolicy ?? 'Orphan' };
-  const bound = object.terminating ? [...proxies.records()].filter(({ nodeName }) => nodeName === target.nodeName) : [];
+  const bound = object.terminating ? boundTo(proxies, target.nodeName) : [];
   const step = planRemoval({ target: removable, bound, candidates: countCandidates(target, proxies) });
   switch (step.kind) {
     case 'settled':
