@@ -64,6 +64,10 @@ export const DEPLOYMENTS: ResourceType = { group: 'apps', version: 'v1', plural:
 export const SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
   group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews', kind: 'SubjectAccessReview', namespaced: false,
 };
+/** `authorization.k8s.io/v1` SelfSubjectAccessReview: whether the asking user may do something. */
+export const SELF_SUBJECT_ACCESS_REVIEWS: ResourceType<SubjectAccessReview> = {
+  group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews', kind: 'SelfSubjectAccessReview', namespaced: false,
+};
 export const TOKEN_REVIEWS: ResourceType<TokenReview> = { group: 'authentication.k8s.io', version: 'v1', plural: 'tokenreviews', kind: 'TokenReview', namespaced: false };
 export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
   group: 'certificates.k8s.io', version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,

@@ -37,6 +37,8 @@ export interface TargetEnvironment {
 /** How long a target may take to say who it is before its session begins without, in ms. */
 const IDENTIFY_MS = 5_000;
 
+const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
+
 /** Hears what happens to a target. */
 export interface TargetListener {
   /** A session is about to start: add listeners to its informers now. */
@@ -90,7 +92,10 @@ export class TargetCluster {
     if (session === undefined) return this.#problem;
     const { failure } = session;
     if (failure !== undefined) return explainFailure(failure.error);
-    return session.hasSynced ? { kind: 'ready' } : unavailable('Connecting', 'the target is being connected to');
+    if (!session.hasSynced) return unavailable('Connecting', 'the target is being connected to');
+    if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
+    const isUndecided = session.mode === undefined && session.summary !== undefined;
+    return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
   }
 
   /** Takes over a new spec. */

@@ -6,12 +6,14 @@ import type { DelegationMode, DelegationWish } from '../api/cluster-target.ts';
 import type { Pod } from '../api/core.ts';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview } from '../api/resource-types.ts';
+import { foundDelegation } from '../model/delegation.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { ApiError } from './api-error.ts';
 import { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { Informer } from './informer.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
 import { Transport } from './transport.ts';
@@ -48,6 +50,9 @@ export class TargetSession {
   readonly #keptName: string;
   readonly #stopped = new AbortController();
   readonly #wish: DelegationWish;
+  readonly #heartbeat = new Heartbeat(() => void this.#lifeChanged());
+  readonly #listeners: (() => void)[] = [];
+  #mayWritePods: boolean | undefined;
   #found: DelegationMode | undefined;
   #followsKept = false;
 
@@ -68,6 +73,8 @@ export class TargetSession {
   /** Starts to follow the target. */
   run(): void {
     const { signal } = this.#stopped;
+    this.#published.onChange((_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()));
+    this.#published.onConnection(({ kind }) => (kind === 'open' ? this.#heartbeat.listen() : this.#heartbeat.pause()));
     for (const informer of [this.#published, this.chaperons, this.delegates]) {
       informer.onConnection(() => this.#look());
       void informer.run(signal);
@@ -77,20 +84,25 @@ export class TargetSession {
   /** How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later. */
   get mode(): DelegationMode | undefined {
     if (this.#wish !== 'Auto') return this.#wish;
-    if (this.#found === undefined && this.chaperons.hasSynced) this.#found = 'PodChaperon';
-    if (this.#found === undefined && this.#lacks(this.chaperons)) this.#found = 'Pod';
+    const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
+    this.#found ??= foundDelegation({ servesChaperons, controller: this.#heartbeat.life, mayWritePods: this.#mayWritePods });
     return this.#found;
+  }
+
+  /** Whether the controller that would make pods of chaperons there has published a summary once, and is not heard any more. */
+  get isControllerSilent(): boolean {
+    return this.mode !== 'Pod' && this.#heartbeat.life === 'silent' && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
   }
 
   /** What the target has free, by its own word or by the source's reckoning. */
   get summary(): ClusterSummary | undefined {
-    const published = this.#lacks(this.#published) ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
+    const published = this.publishesNoSummary ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
     return published ?? this.#kept.get(this.#keptName);
   }
 
   /** Whether the source must reckon itself what the target has free. */
   get publishesNoSummary(): boolean {
-    return this.mode === 'Pod' && this.#lacks(this.#published);
+    return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.life === 'silent');
   }
 
   /** Adds a listener for {@link TargetSession.summary}. */
@@ -129,6 +141,15 @@ export class TargetSession {
     return this.mayHoldChaperons ? this.chaperons.indexed(key) : [];
   }
 
+  /** A target may have our kinds and nobody who works on them: then it is asked once whether the source can do without. */
+  async #lifeChanged(): Promise<void> {
+    if (this.#heartbeat.life === 'silent' && this.mode === undefined && this.#mayWritePods === undefined) {
+      this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
+    }
+    this.#look();
+    for (const listener of this.#listeners) listener();
+  }
+
   #look(): void {
     if (this.#followsKept || !this.publishesNoSummary) return;
     this.#followsKept = true;
@@ -146,6 +167,7 @@ export class TargetSession {
   /** Ends the session and its connections. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    this.#heartbeat.pause();
     await this.client.transport.close();
   }
 
@@ -173,8 +195,9 @@ export class TargetSession {
     return undefined;
   }
 
-  /** Calls back when a watch opens or breaks. */
+  /** Calls back when a watch opens or breaks, and when the controller there is heard again, or not any more. */
   onConnection(listener: () => void): void {
+    this.#listeners.push(listener);
     for (const informer of [this.#published, this.chaperons, this.delegates]) informer.onConnection(listener);
   }
 
@@ -196,4 +219,12 @@ function parentKey(record: Chaperon | DelegatePod): string {
 export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
   const namespace = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
   return namespace.metadata.uid ?? '';
+}
+
+/** Whether the source has the rights of Pod mode: it writes pods, and reads nodes to know what is free. */
+async function mayDelegateDirectly(client: ClusterClient, signal: AbortSignal): Promise<boolean> {
+  const needed = [{ verb: 'create', resource: 'pods' }, { verb: 'list', resource: 'nodes' }];
+  const answers = await Promise.all(needed.map((resourceAttributes) =>
+    client.create<SubjectAccessReview>(SELF_SUBJECT_ACCESS_REVIEWS, { metadata: {}, spec: { resourceAttributes } } as SubjectAccessReview, signal)));
+  return answers.every(({ status }) => status?.allowed === true);
 }

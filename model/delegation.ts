@@ -9,6 +9,29 @@ import type { Chaperon } from './delegate-pod.ts';
 import { toDelegateMeta } from './delegate-manifest.ts';
 import type { Plan } from './plan.ts';
 
+/** Whether the delegate controller of a target lives; unknown until it was heard, or not heard for long enough. */
+export type ControllerLife = 'unknown' | 'alive' | 'silent';
+
+/** What a source has found out about a target. */
+export interface FoundTarget {
+  /** Whether it serves PodChaperons; undefined until it has answered. */
+  readonly servesChaperons: boolean | undefined;
+  readonly controller: ControllerLife;
+  /** Whether the source may write pods there itself; undefined until that was asked. */
+  readonly mayWritePods: boolean | undefined;
+}
+
+/**
+ * How pods are delegated to a target that leaves it to us (`delegation: Auto`): by chaperons where a controller lives that makes pods of them,
+ * directly where none does and the source has the rights; undefined while that is not known.
+ */
+export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode | undefined {
+  if (servesChaperons === false) return 'Pod';
+  if (servesChaperons === undefined || controller === 'unknown') return undefined;
+  if (controller === 'alive') return 'PodChaperon';
+  return mayWritePods === true ? 'Pod' : undefined;
+}
+
 /** One way of delegating. */
 export interface Delegation {
   readonly mode: DelegationMode;

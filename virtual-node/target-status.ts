@@ -22,7 +22,7 @@ export interface ObservedTarget {
 }
 
 /** Reasons for which a target that answers is not used. */
-const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'DuplicateCluster', 'LoopToSource', 'Removing']);
+const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'DuplicateCluster', 'LoopToSource', 'Removing']);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which nobody has tried to reach the target. */
 const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'Connecting']);

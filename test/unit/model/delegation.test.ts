@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../api/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
-import { DELEGATIONS, isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../../../model/delegation.ts';
+import { DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../../../model/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../model/delegate-pod.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
@@ -47,6 +47,19 @@ describe('a delegation', () => {
     assert.deepEqual([record.direct?.mode, record.direct?.parentUid, record.direct?.held?.finalizers], ['Pod', PROXY_UID, [RUN_ONCE_FINALIZER]]);
     assert.equal(toDelegatePodRecord(aDelegate())?.direct, undefined);
   });
+});
+
+describe('a target that leaves it to the source how pods are delegated', () => {
+  const cases: Record<string, readonly [Parameters<typeof foundDelegation>[0], ReturnType<typeof foundDelegation>]> = {
+    'gets PodChaperons where a controller lives': [{ servesChaperons: true, controller: 'alive', mayWritePods: true }, 'PodChaperon'],
+    'gets pods where the kind is not served': [{ servesChaperons: false, controller: 'unknown', mayWritePods: undefined }, 'Pod'],
+    'gets pods where nobody works on the kind and the source may write them': [{ servesChaperons: true, controller: 'silent', mayWritePods: true }, 'Pod'],
+    'is waited for where nobody works on the kind and the source may not': [{ servesChaperons: true, controller: 'silent', mayWritePods: false }, undefined],
+    'is waited for while that was not asked': [{ servesChaperons: true, controller: 'silent', mayWritePods: undefined }, undefined],
+    'is waited for while nobody knows who lives there': [{ servesChaperons: true, controller: 'unknown', mayWritePods: true }, undefined],
+    'is waited for while it has not answered': [{ servesChaperons: undefined, controller: 'alive', mayWritePods: true }, undefined],
+  };
+  for (const [sentence, [found, mode]] of Object.entries(cases)) it(sentence, () => assert.equal(foundDelegation(found), mode));
 });
 
 describe('planWithdrawal', () => {

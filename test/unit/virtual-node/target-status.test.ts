@@ -36,6 +36,7 @@ describe('toTargetStatus', () => {
     'a target that does not know us': [withProblem('Unauthorized'), 'False Unauthorized', 'True Answers', 'False Unauthorized'],
     'a target that forbids something': [withProblem('Forbidden'), 'False Forbidden', 'True Answers', 'False Forbidden'],
     'a target without our CRDs': [withProblem('NotInstalled'), 'False NotInstalled', 'True Answers', 'Unknown NotInstalled'],
+    'a target whose controller is not heard': [withProblem('ControllerSilent'), 'False ControllerSilent', 'True Answers', 'Unknown ControllerSilent'],
     'a second name for a cluster': [withProblem('DuplicateCluster'), 'False DuplicateCluster', 'True Answers', 'Unknown DuplicateCluster'],
     'the source itself': [withProblem('LoopToSource'), 'False LoopToSource', 'True Answers', 'Unknown LoopToSource'],
     'a target that is being removed': [withProblem('Removing'), 'False Removing', 'True Answers', 'Unknown Removing'],
