@@ -88,6 +88,8 @@ export const NAMESPACE_ELECT_VALUE = 'all';
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
+/** Condition of a bound proxy pod, set by the feedback controller, read by users: its target cannot be heard, so its status may be old. Gone with the next word of the target. */
+export const TARGET_UNREACHABLE_CONDITION = `${ISTHMUS_PREFIX}TargetUnreachable`;
 /** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component: pods are still there. */
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */

@@ -2,18 +2,18 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
-import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
-import { DELEGATIONS, isLost, planWithdrawal } from '../model/delegation.ts';
+import { PODS } from '../api/resource-types.ts';
+import type { Chaperon } from '../model/delegate-pod.ts';
+import { DELEGATIONS, planWithdrawal } from '../model/delegation.ts';
 import { regardingPod } from '../model/event-record.ts';
 import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-changes.ts';
-import { delegateName } from '../model/names.ts';
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import { isLater } from '../model/resource-version.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
+import { onAbort } from '../kubernetes/abort.ts';
 import { ignoreStale, isNotFound, isRejection } from '../kubernetes/api-error.ts';
-import type { ClusterClient, ObjectName } from '../kubernetes/cluster-client.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -25,6 +25,8 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { isConfirmed } from './live-word-client.ts';
+import { LostTargets } from './lost-targets-controller.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -45,6 +47,7 @@ const CACHE_LAG_MS = 1_000;
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, logger } = options;
   const feedback = new Feedback(options);
+  onAbort(signal, () => feedback.lost.stop());
   const reconcile = (key: string) => feedback.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced()]);
   const sweep = (key: string) => feedback.sweep(key, signal);
@@ -66,6 +69,8 @@ class Feedback {
   readonly #mirrored = new Map<string, Mirrored>();
 
   readonly #recent = new RecentPlans();
+  /** Targets that have not been heard for a while. */
+  readonly lost = new LostTargets();
 
   constructor(options: FeedbackOptions) {
     this.#options = options;
@@ -74,7 +79,7 @@ class Feedback {
   /** Starts to listen; `enqueue` asks for a pod to be looked at. */
   observe(enqueue: (key: string) => void): void {
     const { proxies, targets } = this.#options;
-    const enqueueBound = (target: TargetCluster) => {
+    const enqueueBound = (target: Pick<TargetCluster, 'nodeName'>) => {
       for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
     };
     proxies.onChange((key, before, after) => {
@@ -84,9 +89,14 @@ class Feedback {
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
       changed: (target) => {
-        if (target.availability.kind === 'ready') enqueueBound(target);
+        const { availability } = target;
+        this.lost.note(target.key, availability, () => enqueueBound(target));
+        if (availability.kind === 'ready') enqueueBound(target);
       },
-      removed: enqueueBound,
+      removed: (target) => {
+        this.lost.forget(target.key);
+        enqueueBound(target);
+      },
     });
   }
 
@@ -201,7 +211,7 @@ class Feedback {
   #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
     if (target === undefined) return { kind: 'removed' };
     const { session } = target;
-    if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown' };
+    if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
     return { kind: 'known', ...session.find(proxy) };
   }
 
@@ -252,42 +262,4 @@ class Feedback {
 function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
   if (proxy?.uid !== chaperon.parentUid) return false;
   return proxy.nodeName === undefined || proxy.nodeName === target.nodeName;
-}
-
-function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
-  return { namespace, name: delegateName(name, uid) };
-}
-
-/** Whether the target itself says what its cache said. */
-async function isConfirmed(
-  claim: 'confirm-gone' | 'confirm-lost', session: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal,
-): Promise<boolean> {
-  if (session === undefined) return false;
-  const target = session.client;
-  const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
-  if (claim === 'confirm-lost' && chaperon !== undefined) return isLost(chaperon);
-  const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
-  return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;
-}
-
-/** The live word of the target on the delegate of a proxy. A chaperon that somebody deleted in the background goes before its delegate. */
-async function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
-  try {
-    const delegate = toDelegatePodRecord(await client.get(PODS, chaperonOf(proxy), signal));
-    return delegate?.parentUid === proxy.uid ? delegate : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-/** The live word of the target on the chaperon of a proxy; undefined when it has none. */
-async function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
-  try {
-    const chaperon = toChaperonRecord(await client.get(POD_CHAPERONS, chaperonOf(proxy), signal));
-    return chaperon?.parentUid === proxy.uid ? chaperon : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 // Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
 // A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
-import type { PodStatus, StringMap } from '../api/core.ts';
-import { GRACE_PERIOD_ANNOTATION } from '../api/keys.ts';
+import type { Condition, PodStatus, StringMap } from '../api/core.ts';
+import { GRACE_PERIOD_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import { findCondition } from '../model/conditions.ts';
@@ -18,9 +18,16 @@ import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod 
 export type BoundTarget =
   /** The (Cluster)Target was removed from the source. */
   | { readonly kind: 'removed' }
-  /** It cannot be reached, or has not been listed yet: nothing may be concluded. */
-  | { readonly kind: 'unknown' }
+  /** It cannot be reached, or has not been listed yet: nothing may be concluded. `lost` is told once that has lasted. */
+  | { readonly kind: 'unknown'; readonly lost?: LostTarget | undefined }
   | { readonly kind: 'known'; readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined };
+
+/** A target that has not been heard for a while: why, and since when (RFC 3339). */
+export interface LostTarget {
+  readonly reason: string;
+  readonly message: string;
+  readonly since: string;
+}
 
 /** The next step for a bound proxy pod. */
 export type FeedbackStep =
@@ -51,6 +58,7 @@ export interface Mirrored {
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
   if (proxy.terminating) return planTermination(proxy, target);
+  if (target.kind === 'unknown' && target.lost !== undefined) return planTellingLoss(proxy, target.lost);
   if (target.kind !== 'known') return { kind: 'settled' };
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
@@ -61,6 +69,15 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
   if (isLost(chaperon)) return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
   if (delegate === undefined) return { kind: 'settled' };
   return planCarrying(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+}
+
+/** The last status stays, and says that it may be old (design D14); what the target says when it is back takes its place. */
+function planTellingLoss({ namespace, name, uid, phase, ownConditions }: ProxyPod, { reason, message, since }: LostTarget): FeedbackStep {
+  const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
+  if (isTerminal(phase) || told !== undefined) return { kind: 'settled' };
+  const condition: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
+  const patch = { metadata: { uid }, status: { conditions: [condition] } };
+  return { kind: 'write', plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }] };
 }
 
 /** What the user has changed of the running pod goes to the target; undefined when it is there already. */
@@ -131,8 +148,9 @@ interface MirrorContext {
 
 function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext): FeedbackStep {
   const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
-  const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), ownConditions);
-  if (saysNothingYet(status)) return { kind: 'settled' };
+  const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
+  const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), kept);
+  if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'settled' };
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, mirrored)) return { kind: 'settled' };
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../api/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION,
+  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
@@ -20,9 +20,11 @@ import {
 
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };
+const LOST: BoundTarget = { kind: 'unknown', lost: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
 const REMOVED: BoundTarget = { kind: 'removed' };
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
 const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
+const toldOfLoss = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'Unreachable' });
 const toStopWithin = (seconds: number) => annotated({ [GRACE_PERIOD_ANNOTATION]: String(seconds) });
 const inGracePeriod = withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 });
 
@@ -64,6 +66,12 @@ describe('planFeedback', () => {
     'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'settled'],
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
+    'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'write: patch status'],
+    'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'settled'],
+    'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'settled'],
+    'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'settled'],
+    'and what it says when it is back takes its place': [aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status'],
+    'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
     'nor does one that was removed, until the pod is deleted': [aBoundProxy(), REMOVED, 'settled'],
     'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'withdraw: delete'],
     'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'withdraw: patch annotations, delete'],
