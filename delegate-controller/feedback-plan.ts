@@ -58,8 +58,7 @@ export interface Mirrored {
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
   if (proxy.terminating) return planTermination(proxy, target);
-  if (target.kind === 'unknown' && target.lost !== undefined) return planTellingLoss(proxy, target.lost);
-  if (target.kind !== 'known') return { kind: 'settled' };
+  if (target.kind !== 'known') return planUnheard(proxy, target);
   const { chaperon, delegate } = target;
   if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
   if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
@@ -72,9 +71,10 @@ export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mi
 }
 
 /** The last status stays, and says that it may be old (design D14); what the target says when it is back takes its place. */
-function planTellingLoss({ namespace, name, uid, phase, ownConditions }: ProxyPod, { reason, message, since }: LostTarget): FeedbackStep {
+function planUnheard({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (isTerminal(phase) || told !== undefined) return { kind: 'settled' };
+  if (target.kind === 'removed' || target.lost === undefined || told !== undefined || isTerminal(phase)) return { kind: 'settled' };
+  const { reason, message, since } = target.lost;
   const condition: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
   const patch = { metadata: { uid }, status: { conditions: [condition] } };
   return { kind: 'write', plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }] };

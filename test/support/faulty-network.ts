@@ -15,6 +15,8 @@ export interface FaultyPath {
   /** Bytes go nowhere, no connection ends, as when a network drops packets. */
   cut(): void;
   heal(): void;
+  /** Connections so far. */
+  joined(): number;
   stop(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export async function faultyPathTo({ source }: IsthmusWorld, { cluster }: WorldC
   await changeKubeconfig(source, cluster.name, (kubeconfig) => {
     for (const { cluster: entry } of kubeconfig.clusters) entry.server = `https://127.0.0.1:${relay.port}`;
   });
-  return { cut: () => relay.blackHole(), heal: () => relay.heal(), stop: () => relay.stop() };
+  return { cut: () => relay.blackHole(), heal: () => relay.heal(), joined: () => relay.joined, stop: () => relay.stop() };
 }
 
 /** Changes the kubeconfig by which the source reaches a ClusterTarget. */
