@@ -16,6 +16,7 @@ import { CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POL
 import { virtualNodeName } from '../../model/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
+import { assertInvariants } from '../support/world-invariants.ts';
 
 const NAMESPACE = 'placed';
 let world: IsthmusWorld;
@@ -157,6 +158,27 @@ describe('all full, one frees', () => {
     const freed = targetOf(podNamed('c'));
     await world.source.client.delete(PODS, { namespace: NAMESPACE, name: 'c' });
     assert.equal(targetOf(await runs('waiting', 10_000)), freed);
+  });
+});
+
+describe('a target that gives no verdict in time', () => {
+  it('loses its candidate, and the pod goes to the next target', async () => {
+    const since = performance.now();
+    const [own, cloud] = world.targets;
+    await applyPolicy({ tiers: [{ targets: { matchLabels: { site: 'own' } } }, { targets: {} }] });
+    await own.cluster.stopComponent('kube-scheduler', 'SIGSTOP');
+    try {
+      await create(aPod('undecided'));
+      await own.pods.until('a candidate', (pods) => inNamespace(pods, NAMESPACE).length === 1);
+      const pod = await runs('undecided', 40_000);
+      assert.equal(targetOf(pod), 'target-2');
+      assert.match(pod.metadata.annotations?.[PLACEMENT_ANNOTATION] ?? '', /"ClusterTarget\/target-1":"NoVerdict"/);
+      const delegates = await Promise.all([own, cloud].map(({ client }) => client.list(PODS, { namespace: NAMESPACE })));
+      assert.deepEqual(delegates.map(({ length }) => length), [0, 1]);
+      assertInvariants(world, { since }); // never two delegates at once
+    } finally {
+      await own.cluster.startComponent('kube-scheduler');
+    }
   });
 });
 
