@@ -22,7 +22,9 @@ import { startHealthServer, type ReadyChecks } from '../process/health-server.ts
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { collectProcessMetrics } from '../process/metrics.ts';
 import { startPeering } from '../peering/main.ts';
+import { FollowRules } from '../scheduler/follow-rules-client.ts';
 import { startScheduler } from '../scheduler/main.ts';
+import { PlacementInputs } from '../scheduler/placement-inputs-client.ts';
 import type { SchedulingOptions } from '../scheduler/scheduling-controller.ts';
 import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import { DecisionLogFile } from './decision-log-file.ts';
@@ -210,8 +212,10 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
   const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, leaseSeconds: options.failoverLeaseSeconds };
-  if (runs('scheduler')) startScheduler({ ...shared, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
-  const checks = runs('delegate-controller') ? startDelegateController(shared, signal) : {};
+  const inputs = new PlacementInputs(client, logger);
+  if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
+  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, rules: new FollowRules(inputs, targets) }, signal) : {};
+  if (runs('scheduler') || runs('delegate-controller')) void inputs.run(signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;

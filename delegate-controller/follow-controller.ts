@@ -2,7 +2,7 @@
 // An object follows a pod only to the target that the source itself has bound the pod to, and only while that target has its delegate:
 // neither a target nor a pod that nobody elected can make a Secret leave its cluster.
 import type { Logger } from 'pino';
-import type { Pod } from '../api/core.ts';
+import type { Pod, StringMap } from '../api/core.ts';
 import { PROXY_SCHEDULER } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -23,6 +23,14 @@ import { TargetFollower, type FollowContext } from './follow-target-controller.t
 import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from './followed-kinds.ts';
 import { Placements, type Placement } from './placements.ts';
 
+/** What placement policies say of pods by their labels. */
+export interface FollowRules {
+  /** Whether some of these pods may run in the target; `unknown` while that cannot be said. */
+  allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: TargetCluster): boolean | 'unknown';
+  /** Hears that the answers may have changed. */
+  onChange(listener: () => void): void;
+}
+
 /** What the controller works with. */
 export interface FollowOptions {
   readonly source: ClusterClient;
@@ -31,6 +39,7 @@ export interface FollowOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  readonly rules: FollowRules;
   readonly events: EventSink;
   readonly logger: Logger;
 }
@@ -72,14 +81,17 @@ class Follow implements FollowContext {
       signal,
     );
     this.#marks = new SourceMarks(
-      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), isFollowed: (object) => this.#isServed(object, this.#anySelected(object)) },
+      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), isFollowed: (object) => this.#isFollowed(object) },
       signal,
     );
   }
 
   start(): void {
-    const { proxies, targets } = this.#options;
+    const { proxies, targets, rules } = this.#options;
     this.#sources.start();
+    rules.onChange(() => {
+      for (const follower of this.#followers.values()) this.#enqueueServed(follower);
+    });
     proxies.onChange((key) => this.#place(key));
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session),
@@ -109,6 +121,16 @@ class Follow implements FollowContext {
     for (const { key } of boundTo(this.#options.proxies, target.nodeName)) this.#place(key);
     for (const kind of FOLLOWED_KINDS) follower.enqueueCopies(kind, undefined);
     for (const placement of this.#placements.inTarget(target.key)) this.#enqueueNeeds(placement);
+    this.#enqueueServed(follower);
+  }
+
+  /** Asks for what may go to a target although none of its pods is there. */
+  #enqueueServed(follower: TargetFollower): void {
+    for (const namespace of this.#placements.namespaces()) {
+      for (const kind of FOLLOWED_KINDS) {
+        if (kind.need.kind !== 'named') for (const { key } of this.#sources.in(kind, namespace)) follower.enqueue(kind, key);
+      }
+    }
   }
 
   /** Notes where the pod of this key runs now. */
@@ -158,33 +180,40 @@ class Follow implements FollowContext {
     for (const follower of this.#followers.values()) follower.enqueue(kind, key);
   }
 
-  isNeeded(object: FollowedName, { key, ref }: TargetCluster): boolean {
+  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown' {
     const { kind, namespace, name } = object;
-    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, key);
-    if (ref.kind === 'Target' && ref.namespace !== namespace) return false;
-    return this.#isServed(object, this.#anySelected(object));
+    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
+    if (target.ref.kind === 'Target' && target.ref.namespace !== namespace) return false;
+    const selectors = this.#selectorsBehind(object);
+    if (selectors.some((selector) => this.#placements.isSelectedIn(namespace, selector, target.key))) return true;
+    const pods = selectors.flatMap((selector) => this.#placements.selectedLabels(namespace, selector)).map((labels) => ({ namespace, labels }));
+    return this.#options.rules.allow(pods, target);
   }
 
-  #anySelected({ namespace }: FollowedName): IsAnySelected {
-    return (selector) => this.#placements.isAnySelected(namespace, selector);
+  #isFollowed(object: FollowedName): boolean {
+    return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
   }
 
-  #isServed(at: FollowedName, isAnySelected: IsAnySelected): boolean {
+  /** The selectors of the Service, or of the Services that the object leads to. */
+  #selectorsBehind(at: FollowedName): StringMap[] {
     const object = this.sourceObject(at);
-    if (typeof object !== 'object') return false;
+    if (typeof object !== 'object') return [];
     const { kind: { need }, namespace } = at;
-    if (need.kind !== 'leads-to') return isAnySelected(object.selector);
+    if (need.kind !== 'leads-to') return [object.selector];
     const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
-    return behind !== undefined && object.leadsTo.some((name) => this.#isServed({ kind: behind, namespace, name }, isAnySelected));
+    return behind === undefined ? [] : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
   }
 
-  async isStillNeeded(object: FollowedName, { nodeName }: TargetCluster, signal: AbortSignal): Promise<boolean> {
+  async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const { kind, namespace, name } = object;
     const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const placed = pods.flatMap((pod) => toProxyPodRecord(pod) ?? []).filter((proxy) => this.#placementOf(proxy) !== undefined);
     const reference = `${kind.type.plural}/${name}`;
-    if (kind.need.kind === 'named') return placed.some((proxy) => proxy.nodeName === nodeName && proxy.needs.references.includes(reference));
-    return this.#isServed(object, (selector) => placed.some((proxy) => isSelected(selector, proxy.needs.labels)));
+    const isThere = (proxy: ProxyPod) => proxy.nodeName === target.nodeName;
+    if (kind.need.kind === 'named') return placed.some((proxy) => isThere(proxy) && proxy.needs.references.includes(reference));
+    const selectors = this.#selectorsBehind(object);
+    const selected = placed.filter(({ needs }) => selectors.some((selector) => isSelected(selector, needs.labels)));
+    return selected.some(isThere) || this.#options.rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
   }
 
   sourceObject({ kind, namespace, name }: FollowedName): SourceObject | undefined | 'unknown' {
@@ -207,6 +236,3 @@ class Follow implements FollowContext {
     return typeof object === 'object' ? this.#placements.selected(namespace, object.selector) : [];
   }
 }
-
-/** Whether a selector finds some elected pod. */
-type IsAnySelected = (selector: SourceObject['selector']) => boolean;

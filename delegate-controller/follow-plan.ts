@@ -38,8 +38,8 @@ export interface CopyObject {
 /** What is known of an object and its copy. Times are in ms. */
 export interface FollowState {
   readonly kind: FollowedKind;
-  /** Some elected pod needs it in this target. */
-  readonly needed: boolean;
+  /** Some elected pod needs it in this target; `unknown` while nobody can say what policies make of it: nothing is copied then, and nothing removed. */
+  readonly needed: boolean | 'unknown';
   /** `unknown` while the source's objects are not listed. */
   readonly source: SourceObject | undefined | 'unknown';
   readonly copy: CopyObject | undefined;
@@ -64,8 +64,9 @@ export type FollowStep =
 export function planFollow(state: FollowState, now: number): FollowStep {
   const { kind, needed, source, copy } = state;
   // What is found by what it says is not known to be unneeded before it was read; what pods name is needed by their word alone.
-  if (source === 'unknown' && (needed || kind.need.kind !== 'named')) return { kind: 'settled' };
-  if (needed && typeof source === 'object') return planPresence(state, source);
+  if (source === 'unknown' && (needed !== false || kind.need.kind !== 'named')) return { kind: 'settled' };
+  if (needed === true && typeof source === 'object') return planPresence(state, source);
+  if (needed === 'unknown' && source !== undefined) return { kind: 'settled' };
   if (copy === undefined) return { kind: 'settled' };
   return source === undefined ? { kind: 'remove', cause: 'source-gone', plan: deletion(kind, copy) } : planRemoval(state, copy, now);
 }

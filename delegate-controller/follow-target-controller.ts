@@ -24,9 +24,9 @@ export interface FollowContext {
   readonly logger: Logger;
   /** Resolves when all elected pods and targets are known. */
   readonly ready: Promise<unknown>;
-  /** Whether some pod needs the object in the target. */
-  isNeeded(object: FollowedName, target: TargetCluster): boolean;
-  /** The same, asked of the source's API server; in any target, for kinds that go to all. */
+  /** Whether some pod needs the object in the target, as far as that is known. */
+  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown';
+  /** Whether it may still be needed, asked of the source's API server. */
   isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean>;
   sourceObject(object: FollowedName): SourceObject | undefined | 'unknown';
   /** Tells the pods that need the object in the target why it does not come. */
@@ -117,7 +117,7 @@ export class TargetFollower {
   #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
     const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
-    if (!this.#context.isNeeded(at, this.#target)) return DONE;
+    if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
     return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`);
   }
 
@@ -125,7 +125,7 @@ export class TargetFollower {
     const { kind, namespace, name } = at;
     const needed = this.#context.isNeeded(at, this.#target);
     const copy = this.#copies.get(kind.type.plural)?.get(`${namespace}/${name}`);
-    if (needed || copy === undefined) this.#unneededSince.delete(key);
+    if (needed !== false || copy === undefined) this.#unneededSince.delete(key);
     else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, Date.now());
     if (copy === undefined) this.#accepted.delete(key);
     const source = this.#context.sourceObject(at);

@@ -10,7 +10,7 @@ import { originalSelector, rewrittenSelector } from './followed-service.ts';
 export type Need =
   /** Pods name it: it goes where they run. */
   | { readonly kind: 'named' }
-  /** It selects pods: it goes to all targets, so that all clusters can reach them. */
+  /** It selects pods: it goes to all targets where they run or may run, so that all those clusters can reach them. */
   | { readonly kind: 'selects'; readonly selectorOf: (object: KubernetesObject) => StringMap }
   /** It leads to objects of a kind that is needed itself: it goes where they go. `paths` lead to their names. */
   | { readonly kind: 'leads-to'; readonly plural: string; readonly paths: readonly FieldPath[] };

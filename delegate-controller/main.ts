@@ -13,7 +13,7 @@ import { startChaperons } from './chaperon-controller.ts';
 import { startDelegateEvents } from './delegate-events-controller.ts';
 import { startFailover } from './failover-controller.ts';
 import { SourceLeases } from './fence-controller.ts';
-import { startFollow } from './follow-controller.ts';
+import { startFollow, type FollowRules } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startKeptSummaries } from './kept-summary-controller.ts';
 import { Shares } from './share-controller.ts';
@@ -27,6 +27,8 @@ export interface DelegateControllerOptions {
   readonly sourceId: string;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** What placement policies say of objects that go to all targets. */
+  readonly rules: FollowRules;
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
@@ -40,10 +42,10 @@ export interface DelegateControllerOptions {
  * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
  * Gives which of its own caches are complete.
  */
-export function startDelegateController({ client, sourceId, proxies, targets, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
+export function startDelegateController({ client, sourceId, proxies, targets, rules, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const own = logger.child({ component: 'delegate-controller' });
   startFeedback({ source: client, proxies, targets, events, logger: own }, signal);
-  startFollow({ source: client, sourceId, proxies, targets, events, logger: own }, signal);
+  startFollow({ source: client, sourceId, proxies, targets, rules, events, logger: own }, signal);
   startFailover({ source: client, sourceId, proxies, targets, events, leaseSeconds, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);

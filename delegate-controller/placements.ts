@@ -58,6 +58,22 @@ export class Placements {
     return false;
   }
 
+  /** Namespaces that have such pods. */
+  namespaces(): Iterable<string> {
+    return this.#pods.keys();
+  }
+
+  /** Whether some pod of a target is selected. */
+  isSelectedIn(namespace: string, selector: StringMap, target: string): boolean {
+    for (const [needs, targets] of this.#pods.get(namespace) ?? []) if (targets.has(target) && isSelected(selector, needs.labels)) return true;
+    return false;
+  }
+
+  /** Labels of the pods, in whatever target, that are selected; those of one template once. */
+  selectedLabels(namespace: string, selector: StringMap): StringMap[] {
+    return [...(this.#pods.get(namespace)?.keys() ?? [])].filter(({ labels }) => isSelected(selector, labels)).map(({ labels }) => labels);
+  }
+
   /** Whether some pod, in whatever target, is selected. */
   isAnySelected(namespace: string, selector: StringMap): boolean {
     for (const needs of this.#pods.get(namespace)?.keys() ?? []) if (isSelected(selector, needs.labels)) return true;

@@ -67,6 +67,8 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['services'], [...READ, 'patch']), // marks those that follow elected pods
     rule('networking.k8s.io', ['ingresses'], [...READ, 'patch']),
     rule('', ['nodes'], READ),
+    rule('', ['namespaces'], ['list', 'watch']), // by their labels policies select them
+    rule(ISTHMUS_GROUP, ['placementpolicies', 'clusterplacementpolicies'], ['list', 'watch']), // a Service goes only where its pods may run
     rule(ISTHMUS_GROUP, ['resourceshares'], ['list', 'watch']),
     rule(ISTHMUS_GROUP, ['resourceshares/status'], ['patch']),
     rule(ISTHMUS_GROUP, ['sourceleases'], [...READ, 'create', 'patch', 'delete']), // written where a target is this cluster

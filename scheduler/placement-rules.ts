@@ -131,9 +131,15 @@ export function ruleAgainst(rules: PlacementRules, targetLabels: StringMap): Rej
 }
 
 /**
- * Whether an object that follows pods (a Secret, say) may be copied to a target: some of its pods may run there. `pods` are those that
- * need it. Fails closed as placement does.
+ * Whether an object that goes to all targets (a Service, say) may be copied to one: some of its pods may run there. `pods` are those that
+ * need it. `unknown` while policies are not known, cannot be used or contradict one another: nothing new is copied then, and nothing removed.
  */
-export function mayFollow(pods: readonly SelectedObject[], targetLabels: StringMap, book: PolicyBook): boolean {
-  return pods.some((pod) => ruleAgainst(rulesFor(pod, book), targetLabels) === undefined);
+export function mayFollow(pods: readonly SelectedObject[], targetLabels: StringMap, book: PolicyBook): boolean | 'unknown' {
+  let isUnknown = false;
+  for (const pod of pods) {
+    const rules = rulesFor(pod, book);
+    if (ruleAgainst(rules, targetLabels) === undefined) return true;
+    isUnknown ||= rules.blocked !== undefined;
+  }
+  return isUnknown && 'unknown';
 }

@@ -25,7 +25,7 @@ import { startFailback } from './failback-controller.ts';
 import { PacedEvents } from './paced-events-client.ts';
 import { failedScheduling, scheduled } from './placement-event.ts';
 import { startOverdue } from './overdue-controller.ts';
-import { PlacementInputs } from './placement-inputs-client.ts';
+import type { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
 import { startPolicyStatus } from './policy-status-controller.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
@@ -42,6 +42,8 @@ export interface SchedulingOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  /** Virtual nodes and policies. Run by the caller, who may share them, once this has started. */
+  readonly inputs: PlacementInputs;
   /** The webhook's keys; a manifest is used only when one of them has signed it. */
   readonly signingKeys: SigningKeyStore;
   /** Where users read what became of their pods. */
@@ -63,9 +65,8 @@ const REFUSAL_MS = { verdict: 5_000, rejected: 10_000 };
 
 /** Starts the scheduler. It decides nothing before all proxies and targets are known. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
-  const { proxies, targets, logger } = options;
-  const inputs = new PlacementInputs(options.source, logger);
-  const scheduling = new Scheduling(options, inputs, new PacedEvents(options.events, signal));
+  const { proxies, targets, inputs, logger } = options;
+  const scheduling = new Scheduling(options, new PacedEvents(options.events, signal));
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
@@ -73,7 +74,6 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   startOverdue({ source: options.source, proxies, state: scheduling.state, logger, ready }, signal);
   startFailback({ source: options.source, proxies, targets, policies: () => inputs.book, logger, ready }, signal);
   startPolicyStatus({ source: options.source, inputs, logger }, signal);
-  void inputs.run(signal);
   void publishSettings(options, signal);
 }
 
@@ -98,10 +98,10 @@ class Scheduling {
   readonly #chooser: TargetChooser;
   readonly #successes: EventSink;
 
-  constructor(options: SchedulingOptions, inputs: PlacementInputs, successes: EventSink) {
+  constructor(options: SchedulingOptions, successes: EventSink) {
     this.#successes = successes;
     this.#options = options;
-    this.state = new ObservedState({ ...options, inputs });
+    this.state = new ObservedState(options);
     this.#chooser = new TargetChooser(options, this.state);
   }
 

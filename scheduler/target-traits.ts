@@ -47,7 +47,7 @@ const OWN_HEALTH_TAINTS: ReadonlySet<string> = new Set(['node.kubernetes.io/not-
 /** The traits of a target. A virtual node counts as one host, so that affinity by host name tells clusters apart. */
 export function toTargetTraits({ nodeName, node, labels, spec, rttMs }: TraitSources): TargetTraits {
   return {
-    labels: { [HOST_NAME_LABEL]: nodeName, ...node?.metadata.labels, ...labels },
+    labels: toTargetLabels({ nodeName, node, labels }),
     taints: (node?.spec?.taints ?? []).filter(({ key }) => !OWN_HEALTH_TAINTS.has(key)),
     cordoned: node?.spec?.unschedulable === true,
     hasNode: node !== undefined,
@@ -56,6 +56,11 @@ export function toTargetTraits({ nodeName, node, labels, spec, rttMs }: TraitSou
     ...(spec.headroom !== undefined && { headroom: toHeadroom(spec.headroom) }),
     ...(rttMs !== undefined && { rttMs }),
   };
+}
+
+/** Labels that selectors are held against. */
+export function toTargetLabels({ nodeName, node, labels }: Pick<TraitSources, 'nodeName' | 'node' | 'labels'>): StringMap {
+  return { [HOST_NAME_LABEL]: nodeName, ...node?.metadata.labels, ...labels };
 }
 
 /** Prices of cores, GiB and devices as numbers by the units that requests have; what is no price is left out. */

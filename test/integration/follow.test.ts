@@ -9,8 +9,9 @@ import {
   CILIUM_GLOBAL_SERVICE_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/keys.ts';
 import {
-  CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, SECRETS, SERVICES, type ResourceType,
+  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRETS, SERVICES, type ResourceType,
 } from '../../api/resource-types.ts';
+import type { PlacementPolicy } from '../../api/placement-policy.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { found, secretsOf } from '../support/canaries.ts';
 import { isthmus } from '../support/command-line.ts';
@@ -193,6 +194,18 @@ describe('a Service that selects elected pods, and its Ingress', () => {
       assert.equal(one(all, namespace, 'other'), undefined);
     }
     for (const collection of watched.ingresses) await collection.until('the Ingress is there', (objects) => one(objects, namespace, 'web') !== undefined);
+  });
+
+  it('stay out of a target where a policy lets none of their pods run, and go to it as soon as it does', async () => {
+    const policy = { metadata: { namespace, name: 'at-home' }, spec: { require: { matchLabels: { home: namespace } } } } as PlacementPolicy;
+    const home = (await world.targets[0].client.list(PODS, { namespace })).length > 0 ? 0 : 1;
+    const [away, awayIngresses] = [watched.services[1 - home]!, watched.ingresses[1 - home]!];
+    await world.source.client.patch(CLUSTER_TARGETS, { name: `target-${home + 1}` }, { patchType: 'merge', patch: { metadata: { labels: { home: namespace } } } });
+    await world.source.client.create(PLACEMENT_POLICIES, policy);
+    for (const collection of [away, awayIngresses]) await collection.until('web has gone', (objects) => one(objects, namespace, 'web') === undefined, GONE_MS);
+    assert.notEqual(one(await world.targets[home].client.list<KubernetesObject>(SERVICES, { namespace }), namespace, 'web'), undefined);
+    await world.source.client.delete(PLACEMENT_POLICIES, { namespace, name: 'at-home' });
+    for (const collection of [away, awayIngresses]) await collection.until('web is back', (objects) => one(objects, namespace, 'web') !== undefined);
   });
 
   it('leave the selector of the source rewritten, its own one kept', async () => {

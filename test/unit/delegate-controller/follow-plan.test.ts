@@ -36,6 +36,9 @@ describe('planFollow', () => {
     'removes it also where the source is no longer watched': [{ needed: false, source: 'unknown', ...longAgo }, { kind: 'remove', cause: 'unneeded', plan: removal(CONFIG_MAP) }],
     'never removes a Service before Services are listed': [{ kind: SERVICE, needed: false, source: 'unknown', ...longAgo }, { kind: 'settled' }],
     'removes a Service whose object is gone at once': [{ kind: SERVICE, needed: false, source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(SERVICE) }],
+    'copies nothing while nobody can say whether policies let it in': [{ kind: SERVICE, needed: 'unknown', copy: undefined }, { kind: 'settled' }],
+    'removes nothing then': [{ kind: SERVICE, needed: 'unknown', ...longAgo }, { kind: 'settled' }],
+    'removes even then the copy of an object that is gone': [{ kind: SERVICE, needed: 'unknown', source: undefined }, { kind: 'remove', cause: 'source-gone', plan: removal(SERVICE) }],
     'does nothing where there is nothing and nobody needs it': [{ needed: false, copy: undefined, ...longAgo }, { kind: 'settled' }],
   };
   for (const [what, [state, step]] of Object.entries(cases)) it(what, () => assert.deepEqual(planFollow({ ...base, ...state }, NOW), step));

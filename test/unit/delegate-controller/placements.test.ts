@@ -40,6 +40,17 @@ describe('Placements', () => {
     assert.ok(!placements.isAnySelected('a', {}));
     assert.ok(!placements.isAnySelected('b', { app: 'web' }));
     assert.deepEqual(placements.selected('a', { app: 'web' }), ['a/1', 'a/2']);
+    assert.deepEqual(placements.selectedLabels('a', { app: 'web' }), [{ app: 'web' }]);
+    assert.deepEqual([...placements.namespaces()], ['a']);
+  });
+
+  it('knows what is selected in one target', () => {
+    const placements = new Placements();
+    placements.place('a/1', at(WEB, 'one'));
+    placements.place('a/2', at(JOB, 'two'));
+    assert.ok(placements.isSelectedIn('a', { app: 'web' }, 'one'));
+    assert.ok(!placements.isSelectedIn('a', { app: 'web' }, 'two'));
+    assert.ok(!placements.isSelectedIn('b', { app: 'web' }, 'one'));
   });
 
   it('is as empty as before when all pods are gone, whatever happened', () => {

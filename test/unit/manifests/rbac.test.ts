@@ -64,6 +64,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('ingresses', ...READ, 'patch'),
       ...each('nodes', ...READ),
       ...each('resourceshares', 'list', 'watch'),
+      ...['namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch')),
       ...each('resourceshares/status', 'patch'),
       ...each('sourceleases', ...READ, 'create', 'patch', 'delete'),
       ...each('sourceleases/status', 'patch'),

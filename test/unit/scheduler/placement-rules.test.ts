@@ -121,6 +121,12 @@ describe('mayFollow', () => {
   const db = { namespace: 'team-a', labels: { app: 'db' } };
   it('keeps an object out where none of its pods may run', () => assert.equal(mayFollow([pod], { region: 'us' }, aBook(webInEu)), false));
   it('lets it in where one of them may', () => assert.equal(mayFollow([pod, db], { region: 'us' }, aBook(webInEu)), true));
-  it('keeps it out everywhere while policies are not known', () => assert.equal(mayFollow([pod], { region: 'eu' }, { ...aBook(), isComplete: false }), false));
+  it('does not know while policies are not known', () => assert.equal(mayFollow([pod], { region: 'eu' }, { ...aBook(), isComplete: false }), 'unknown'));
+  it('does not know while two policies contradict one another', () => assert.equal(mayFollow([pod], { region: 'eu' }, aBook(aPolicy({ weights: { cost: 1 } }, 'one'), aPolicy({ weights: { cost: 2 } }, 'other'))), 'unknown'));
+  it('lets it in for a pod that may run there, whatever is unknown of another', () => {
+    const broken = aPolicy({ podSelector: { matchLabels: { app: 'web' } }, tiers: [], replicas: { shares: [] } });
+    assert.equal(mayFollow([pod, db], { region: 'us' }, aBook(broken)), true);
+    assert.equal(mayFollow([pod], { region: 'us' }, aBook(broken)), 'unknown');
+  });
   it('keeps out what no pod needs', () => assert.equal(mayFollow([], { region: 'eu' }, aBook()), false));
 });
