@@ -147,3 +147,10 @@ export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
 export const GIVEN_CERTIFICATE_SECRET = 'isthmus-cert';
 /** The one ClusterSummary of a cluster. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';
+
+/** Label on an Event that is created as a dry run, set by the webhook process, read by the webhook configuration: does the API server reach the webhook? Value {@link REACHED_QUESTION}. */
+export const REACHED_LABEL = `${ISTHMUS_PREFIX}asks`;
+/** The value of {@link REACHED_LABEL}. */
+export const REACHED_QUESTION = 'webhook-reached';
+/** Annotation on such an Event, set by the webhook that was asked, read by the webhook process. Value {@link TRUE}. */
+export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;

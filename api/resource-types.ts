@@ -118,6 +118,8 @@ export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clust
 export interface MutatingWebhookConfiguration extends KubernetesObject {
   readonly webhooks?: readonly {
     readonly name: string;
+    /** What is sent to it; nothing when missing. */
+    readonly rules?: readonly object[];
     /** What becomes of an object while the webhook cannot be asked: `Fail`, the default, or `Ignore`. */
     readonly failurePolicy?: string;
     readonly clientConfig: {

@@ -131,6 +131,12 @@ export class ClusterClient {
     return this.#call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
   }
 
+  /** What the API server would store, admission included; nothing is stored (API concepts, "Dry-run"). */
+  dryRunCreate<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(type, { namespace: object.metadata.namespace });
+    return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+  }
+
   /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
   post<T>(type: ResourceType, at: ObjectName, body: object, signal?: AbortSignal): Promise<T> {
     return this.#call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);

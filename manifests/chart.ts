@@ -1,6 +1,7 @@
 // The parts of the Helm chart that are printed from the same source as everything else: definitions, access rules, webhook configurations.
 // They are templates: what depends on the release is a Helm expression, and each object stands under the condition that something runs that needs it.
 import { stringify } from 'yaml';
+import { ELECTED_POD_RULES } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
@@ -8,7 +9,7 @@ import {
 import { customResourceDefinitions } from './crds.ts';
 import { brokerAccess, gatewayAccess } from './gateway.ts';
 import { rbacManifests } from './rbac.ts';
-import { validatingWebhookConfiguration, WEBHOOK_PATH, webhookConfiguration } from './webhook-configuration.ts';
+import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_PATH } from './webhook-configuration.ts';
 
 /** A template of the chart; `path` is relative to the chart's folder. */
 export interface ChartTemplate {
@@ -52,7 +53,7 @@ function conditionOf({ kind, metadata: { name = '' } }: KubernetesObject): strin
 }
 
 function webhookTemplates(): string {
-  const configurations = [validatingWebhookConfiguration({ installNamespace: NAMESPACE }), webhookConfiguration({ installNamespace: NAMESPACE })];
+  const configurations = [validatingWebhookConfiguration({ installNamespace: NAMESPACE }), packagedWebhookConfiguration({ installNamespace: NAMESPACE })];
   return configurations.map((configuration) => guarded('.Values.source.enabled', withValues(toText(configuration)))).join('');
 }
 
@@ -60,6 +61,7 @@ function webhookTemplates(): string {
 function withValues(text: string): string {
   return text
     .replaceAll(/clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (found) => `clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${/path: (\S+)/.exec(found)?.[1] ?? WEBHOOK_PATH}") | nindent 6 }}\n`)
+    .replaceAll(/( {4})failurePolicy: Fail\n/g, (found, indent: string) => `${indent}{{- if .Values.webhook.refuseUntilReached }}\n${indent}rules: ${JSON.stringify(ELECTED_POD_RULES)}\n${indent}{{- end }}\n${found}`)
     .replaceAll('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
     .replaceAll('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')
     .replace('metadata:\n', 'metadata:\n  {{- include "isthmus.injectCertificateAuthority" . | nindent 2 }}\n');

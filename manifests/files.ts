@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/core.ts';
 import { chartTemplates } from './chart.ts';
-import { customResourceDefinitions } from './crds.ts';
+import { customResourceDefinitions, type CustomResourceDefinition } from './crds.ts';
 import { kustomizeFiles } from './kustomize.ts';
 
 /** A generated file; `path` is relative to the folder `manifests`. */
@@ -21,13 +21,19 @@ export function toYaml(objects: readonly KubernetesObject[]): string {
   return objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 }
 
-/** All generated files: one for each CRD, the Kustomize files with the default install namespace, and the parts of the chart that follow from the same source. */
+function fileOf({ spec }: CustomResourceDefinition): string {
+  return `${spec.names.plural}.yaml`;
+}
+
+/** All generated files: one for each CRD, which the Kustomize base takes from there, the Kustomize files with the default install namespace, and the parts of the chart that follow from the same source. */
 export function manifestFiles(): readonly ManifestFile[] {
   const kustomize = Object.entries(kustomizeFiles()).map(([path, file]) => ({
     path: `kustomize/${path}`, text: HEADER + ('objects' in file ? toYaml(file.objects) : stringify(file.kustomization, { lineWidth: 0 })),
   }));
+  const definitions = customResourceDefinitions();
   return [
-    ...customResourceDefinitions().map((crd) => ({ path: `crds/${crd.spec.names.plural}.yaml`, text: HEADER + toYaml([crd]) })),
+    ...definitions.map((crd) => ({ path: `crds/${fileOf(crd)}`, text: HEADER + toYaml([crd]) })),
+    { path: 'crds/kustomization.yaml', text: HEADER + stringify({ apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: definitions.map(fileOf).toSorted() }) },
     ...kustomize,
     ...chartTemplates().map(({ path, text }) => ({ path: `helm/isthmus/${path}`, text })),
   ];

@@ -3,11 +3,10 @@
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/keys.ts';
-import { customResourceDefinitions } from './crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './gateway.ts';
 import { installNamespaceManifest } from './install.ts';
 import { rbacManifests } from './rbac.ts';
-import { validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE, webhookConfiguration } from './webhook-configuration.ts';
+import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE } from './webhook-configuration.ts';
 import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './workloads.ts';
 
 /** Files by path, relative to the folder of the Kustomize files: objects, or the content of a `kustomization.yaml`. */
@@ -23,10 +22,8 @@ export function kustomizeFiles(): KustomizeFiles {
 }
 
 function base(): KustomizeFiles {
-  const definitions = customResourceDefinitions();
   return {
-    'base/kustomization.yaml': kustomization('Kustomization', { resources: ['crds.yaml', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml'] }),
-    'base/crds.yaml': { objects: definitions },
+    'base/kustomization.yaml': kustomization('Kustomization', { resources: ['../../crds', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml'] }),
     'base/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...rbacManifests(namespace)] },
     'base/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
     'base/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
@@ -38,7 +35,7 @@ function source(): KustomizeFiles {
   return {
     'components/source/kustomization.yaml': kustomization('Component', { resources: ['webhook.yaml', 'webhook-configuration.yaml', 'scheduler.yaml', 'virtual-node.yaml'] }),
     'components/source/webhook.yaml': { objects: webhookManifests(place) },
-    'components/source/webhook-configuration.yaml': { objects: [validatingWebhookConfiguration(address), webhookConfiguration(address)] },
+    'components/source/webhook-configuration.yaml': { objects: [validatingWebhookConfiguration(address), packagedWebhookConfiguration(address)] },
     'components/source/scheduler.yaml': { objects: componentManifests(SOURCE_WORKLOADS[0], place) },
     'components/source/virtual-node.yaml': { objects: componentManifests(SOURCE_WORKLOADS[1], place) },
   };

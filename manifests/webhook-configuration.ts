@@ -1,8 +1,9 @@
 // What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, targets with a regular
 // expression, and nothing else.
-// The certificate authority is left out: the webhook process owns that field and writes it by itself.
+// The certificate authority is left out: the webhook process owns that field and writes it by itself, and in packages the rules of pods as well.
+import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
-import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TRUE } from '../api/keys.ts';
+import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../api/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 
@@ -49,6 +50,34 @@ export function webhookConfiguration(address: WebhookAddress): MutatingWebhookCo
   };
 }
 
+/**
+ * The same for packages, whose objects are all applied at once: without the rules of pods, which the webhook process puts there once the API server
+ * reaches it (ADR 0029). So nobody is refused by a webhook that has not started yet. One more webhook lets it find out.
+ */
+export function packagedWebhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
+  const { webhooks = [], ...configuration } = webhookConfiguration(address);
+  return { ...configuration, webhooks: [...webhooks.map((webhook) => withoutRules(webhook)), reachedWebhook(address)] };
+}
+
+function withoutRules<T extends { readonly rules?: readonly object[] }>(webhook: T): Omit<T, 'rules'> {
+  const { rules, ...rest } = webhook;
+  return rules === undefined ? webhook : rest;
+}
+
+function reachedWebhook(address: WebhookAddress) {
+  return {
+    name: REACHED_WEBHOOK,
+    clientConfig: clientConfig(address, REACHED_PATH),
+    rules: [{ operations: ['CREATE'], apiGroups: ['events.k8s.io'], apiVersions: ['v1'], resources: ['events'], scope: 'Namespaced' }],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': address.installNamespace } },
+    objectSelector: { matchLabels: { [REACHED_LABEL]: REACHED_QUESTION } },
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    reinvocationPolicy: 'Never',
+    ...COMMON,
+  };
+}
+
 function podWebhook(address: WebhookAddress) {
   return {
     name: WEBHOOK_NAME,
@@ -78,7 +107,7 @@ function namespaceWebhooks(address: WebhookAddress) {
 
 function ofPods(address: WebhookAddress, [label, value]: readonly [label: string, value: string]) {
   return {
-    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
+    rules: ELECTED_POD_RULES,
     namespaceSelector: {
       matchLabels: { [label]: value },
       matchExpressions: [

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { REACHED_PATH } from '../api/admission-rules.ts';
 import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
@@ -15,6 +16,7 @@ import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
 import { admitPod } from './admit-pod.ts';
 import type { ElectionOf } from './election-client.ts';
+import { answerQuestion } from './missing-rules.ts';
 import { admitPodOfNamespace } from './namespace-election.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
@@ -78,6 +80,7 @@ const DECISIONS: Readonly<Record<string, Decide>> = {
   },
   [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
   [SHARES_PATH]: ({ request }) => validateShare(request.object),
+  [REACHED_PATH]: ({ request }) => answerQuestion(request.object),
 };
 
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */

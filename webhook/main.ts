@@ -14,6 +14,7 @@ import { startAdmissionServer, type AdmissionServer } from './admission-server.t
 import { followElections } from './election-client.ts';
 import { followMissedPods } from './missed-pods-controller.ts';
 import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
+import { startRulesController } from './rules-controller.ts';
 import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './serving-certificate.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
@@ -61,6 +62,7 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
     host, port, certificate: await first, keys: () => signingKeys.keys, metrics, logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
+  startRulesController({ client: options.source, installNamespace: options.installNamespace, events, logger }, signal);
   void followMissedPods({ client: options.source, events, logger }, signal);
   return server;
 }

@@ -1,6 +1,6 @@
 // Looks for pods that were admitted without us, and tells their users. It asks only where that can happen at all: with failurePolicy
-// Ignore, in opted-in namespaces, for pods that are not ours. One read each half minute otherwise, in every replica: a watch of all pods
-// would cost more than this seldom case is worth.
+// Ignore or before pods are sent to us, in opted-in namespaces, for pods that are not ours. One read each half minute otherwise, in every
+// replica: a watch of all pods would cost more than this seldom case is worth.
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../api/keys.ts';
@@ -23,12 +23,21 @@ export interface MissedPodsOptions {
   readonly logger: Logger;
 }
 
+/** What a look has found: UIDs of the missed pods that users know of, and whether pods can be missed now. */
+export interface MissedPods {
+  readonly told: ReadonlySet<string>;
+  readonly mayMiss: boolean;
+}
+
+/** Before the first look. */
+export const NOTHING_MISSED: MissedPods = { told: new Set(), mayMiss: false };
+
 /** Looks now and every half minute until the signal aborts. Never throws. */
 export async function followMissedPods(options: MissedPodsOptions, signal: AbortSignal): Promise<void> {
-  let told: ReadonlySet<string> = new Set();
+  let missed = NOTHING_MISSED;
   while (!signal.aborted) {
     try {
-      told = await tellOfMissedPods(options, told, signal);
+      missed = await lookForMissedPods(options, missed, signal);
     } catch (error) {
       if (!signal.aborted) options.logger.debug({ error: messageOf(error) }, 'could not look for pods that were admitted without the webhook');
     }
@@ -36,10 +45,14 @@ export async function followMissedPods(options: MissedPodsOptions, signal: Abort
   }
 }
 
-/** Records one event for each missed pod that is not among `told` (UIDs), and gives the UIDs of all there are now. */
-export async function tellOfMissedPods({ client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const configuration = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
-  if (!mayMissPods(configuration)) return new Set();
+/** Records one event for each missed pod that has not been told of. Looks once more after pods can be missed no longer, for those made shortly before. */
+export async function lookForMissedPods(options: MissedPodsOptions, before: MissedPods, signal: AbortSignal): Promise<MissedPods> {
+  const configuration = await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
+  const mayMiss = mayMissPods(configuration);
+  return { told: mayMiss || before.mayMiss ? await tellOfMissedPods(options, before.told, signal) : new Set(), mayMiss };
+}
+
+async function tellOfMissedPods({ client, events, logger }: MissedPodsOptions, told: ReadonlySet<string>, signal: AbortSignal): Promise<ReadonlySet<string>> {
   const namespaces = await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
   const found = new Set<string>();
   for (const { metadata: { name = '' } } of namespaces) {

@@ -1,14 +1,17 @@
 // Pods that ask to be elected and were admitted without us: where the installer chose that nobody waits for a webhook that is away
-// (failurePolicy Ignore), such a pod runs in the source. Its user is told. Pure.
+// (failurePolicy Ignore), or before the first webhook was reached, such a pod runs in the source. Its user is told. Pure.
 import type { Pod } from '../api/core.ts';
+import { REACHED_WEBHOOK } from '../api/admission-rules.ts';
 import { ELECT_ANNOTATION } from '../api/keys.ts';
 import type { WebhookConfiguration } from '../api/resource-types.ts';
 import type { EventRecord } from '../model/event-record.ts';
 import { isElected, isProxyPod, isTerminal, isTerminating } from '../model/pod.ts';
+import { webhooksWithoutRules } from './missing-rules.ts';
 
 /** Whether elected pods may be admitted without us. */
-export function mayMissPods({ webhooks = [] }: WebhookConfiguration): boolean {
-  return webhooks.some(({ failurePolicy }) => failurePolicy === 'Ignore');
+export function mayMissPods(configuration: WebhookConfiguration): boolean {
+  const ofPods = (configuration.webhooks ?? []).filter(({ name }) => name !== REACHED_WEBHOOK);
+  return ofPods.some(({ failurePolicy }) => failurePolicy === 'Ignore') || webhooksWithoutRules(configuration).length > 0;
 }
 
 /** What the user of such a pod is told; undefined for any other pod, and for one that ends or has ended. */

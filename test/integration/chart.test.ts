@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { ELECTED_POD_RULES } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/core.ts';
+import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
@@ -44,7 +46,7 @@ const CHART_ONLY = /^NetworkPolicy|isthmus-pre-delete$/;
 describe('the chart', () => {
   it('says the same as the Kustomize files for a source that is a target too', async () => {
     const files = Object.entries(kustomizeFiles()).filter(([path]) => path.startsWith('base/') || path.startsWith('components/source/'));
-    const expected = byName(files.flatMap(([, file]) => ('objects' in file ? file.objects : [])).filter(({ kind, metadata }) => kind !== 'Namespace' && nameOf({ kind, metadata } as KubernetesObject) !== 'ServiceAccount isthmus-system/isthmus'));
+    const expected = byName([...customResourceDefinitions(), ...files.flatMap(([, file]) => ('objects' in file ? file.objects : []))].filter(({ kind, metadata }) => kind !== 'Namespace' && nameOf({ kind, metadata } as KubernetesObject) !== 'ServiceAccount isthmus-system/isthmus'));
     const rendered = byName((await tools.render()).filter((object) => !CHART_ONLY.test(nameOf(object))));
     assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
@@ -69,6 +71,15 @@ describe('the chart', () => {
     const objects = await tools.render(['target.enabled=false']);
     for (const { metadata: { name = '' } } of objects.filter(isDeployment)) assert.ok(argumentsOf(objects, name).includes('--no-target'), name);
     assert.ok(!namesOf(objects, 'ClusterRole').includes('isthmus-source'));
+  });
+
+  it('has elected pods refused from the installation on when asked to', async () => {
+    const rulesOf = async (...values: string[]): Promise<readonly unknown[]> => {
+      const configuration: WebhookConfiguration | undefined = (await tools.render(values)).find(({ kind }) => kind === 'MutatingWebhookConfiguration');
+      return (configuration?.webhooks ?? []).slice(0, 2).map(({ rules }) => rules);
+    };
+    assert.deepEqual(await rulesOf(), [undefined, undefined]);
+    assert.deepEqual(await rulesOf('webhook.refuseUntilReached=true'), [ELECTED_POD_RULES, ELECTED_POD_RULES]);
   });
 
   it('runs everything in one Deployment when asked to', async () => {

@@ -26,8 +26,8 @@ before(async () => {
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
-  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   if (fromChart) for (const { auditLog } of world.sandbox.clusters) assert.deepEqual(refusedCalls(await readFile(auditLog!, 'utf8')), []);
+  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   await world?.stop();
 });
 

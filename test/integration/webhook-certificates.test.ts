@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/keys.ts';
 import { EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { webhookConfiguration } from '../../manifests/webhook-configuration.ts';
+import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/webhook-configuration.ts';
 import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
 import type { CertificateLives } from '../../webhook/own-certificate-controller.ts';
 import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
@@ -195,5 +195,39 @@ describe("the user's files", { timeout: 60_000 }, () => {
     const { created, failures } = await loading;
     assert.deepEqual(failures, []);
     assert.ok(created > 10, String(created));
+  });
+});
+
+describe('the configuration of a package', { timeout: 60_000 }, () => {
+  const packaged = (): ReturnType<typeof packagedWebhookConfiguration> => packagedWebhookConfiguration({ installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: world.url });
+  const PACKAGER = 'package-test';
+  const electedPod = (name: string): Pod => ({ metadata: { namespace: ELECTED_NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } });
+
+  it('refuses nobody before the webhook is reached; from then on pods are elected, and applying it again changes nothing', async () => {
+    await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
+    await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, packaged(), PACKAGER);
+    const early = await createPod(world.client, electedPod('early'));
+    assert.equal(early.pod?.metadata.finalizers, undefined, early.error?.message);
+    const webhook = await start();
+    await untilAdmitting(world.client);
+    const armed = await world.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
+    assert.deepEqual(armed.webhooks?.map(({ rules = [] }) => rules.length), [1, 1, 1]);
+    const again = await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, packaged(), PACKAGER);
+    assert.equal(again.metadata.resourceVersion, armed.metadata.resourceVersion);
+    await webhook.stop();
+    assert.match((await createPod(world.client, electedPod('late'))).error?.message ?? '', /failed calling webhook/);
+  });
+
+  it('is reached in the same way where somebody else writes the CA', async () => {
+    const annotated = { ...packaged(), metadata: { name: 'isthmus', annotations: { 'cert-manager.io/inject-ca-from': 'a/b' } } };
+    await world.client.delete(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
+    await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, annotated, PACKAGER);
+    const authority = await createAuthority('user', 1, new Date());
+    const { certificate, key } = await pairOf(authority);
+    const files = { certificate: join(world.dir, 'packaged.crt'), key: join(world.dir, 'packaged.key') };
+    await Promise.all([writeFile(files.certificate, certificate), writeFile(files.key, key)]);
+    await start({ kind: 'files', files });
+    await trust(authority.keyPair.certificate);
+    await untilAdmitting(world.client);
   });
 });

@@ -4,7 +4,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubernetesObject } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { SERVICE_ACCOUNTS, DEPLOYMENTS, type ResourceType } from '../../api/resource-types.ts';
+import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SERVICE_ACCOUNTS, type ResourceType } from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
 import { peerClusters, type PeerCluster } from '../../cli/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/target-readiness.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
@@ -14,6 +15,8 @@ import type { Cluster } from '../../sandbox/control-plane.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import type { IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { webhooksWithoutRules } from '../../webhook/missing-rules.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from '../../webhook/webhook-address.ts';
 import { makeImageFiles } from './image-files.ts';
 import { CHART, Packaging } from './packaging.ts';
 import { ReadyRelay, untilAnswers } from './ready-relay.ts';
@@ -64,10 +67,19 @@ export class ChartInstallation implements IsthmusInSandbox {
     }
   }
 
-  /** Installs or upgrades the releases and starts the processes of their Deployments. */
+  /** Installs or upgrades the releases, starts the processes of their Deployments, and waits until pods are sent to the webhook. */
   async install(): Promise<void> {
     for (const cluster of this.#sandbox.clusters) await this.release(cluster);
     await Promise.all(this.#sandbox.clusters.map((cluster) => this.restart(cluster.name)));
+    await this.#untilPodsAreSent();
+  }
+
+  async #untilPodsAreSent(): Promise<void> {
+    const { client } = await open(this.#sandbox.clusters[0]!);
+    const isSent = async (): Promise<true | undefined> => (webhooksWithoutRules(await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME })).length === 0 ? true : undefined);
+    const sent = await lookFor(isSent, PATIENCE.ready, new AbortController().signal);
+    await client.transport.close();
+    if (sent === undefined) throw new Error('no pods are sent to the webhook');
   }
 
   /** From now on releases are of this chart and processes of this image. */

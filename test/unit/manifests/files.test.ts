@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { chartTemplates } from '../../../manifests/chart.ts';
 import { customResourceDefinitions } from '../../../manifests/crds.ts';
 import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
 import { installManifests } from '../../../manifests/install.ts';
 import { kustomizeFiles } from '../../../manifests/kustomize.ts';
+import { packagedWebhookConfiguration } from '../../../manifests/webhook-configuration.ts';
 
 /** The checkout's own folder, seen from the compiled test. */
 const folder = new URL('../../../../manifests/', import.meta.url);
@@ -29,9 +30,19 @@ describe('the generated manifests', () => {
 
   it('hold together every object of a default installation once: those of the Kustomize base and of a source', () => {
     const files = kustomizeFiles();
-    const paths = ['base/crds.yaml', 'base/rbac.yaml', 'components/source/webhook-configuration.yaml'];
+    const paths = ['base/rbac.yaml', 'components/source/webhook-configuration.yaml'];
     const generated = paths.flatMap((path) => { const file = files[path]; return file !== undefined && 'objects' in file ? file.objects : []; });
-    assert.deepEqual(sorted(generated), sorted(installManifests({ installNamespace: 'isthmus-system' })));
+    const address = { installNamespace: 'isthmus-system' };
+    const installed = installManifests(address).map((object) => (object.kind === 'MutatingWebhookConfiguration' ? packagedWebhookConfiguration(address) : object));
+    assert.deepEqual(sorted([...generated, ...customResourceDefinitions()]), sorted(installed));
+  });
+
+  it('have the definitions once, where the Kustomize base takes them from', () => {
+    const base = kustomizeFiles()['base/kustomization.yaml'];
+    assert.ok(base !== undefined && 'kustomization' in base && (base.kustomization['resources'] as string[]).includes('../../crds'));
+    const { resources } = parse(manifestFiles().find(({ path }) => path === 'crds/kustomization.yaml')?.text ?? '') as { readonly resources: readonly string[] };
+    assert.deepEqual(resources, manifestFiles().map(({ path }) => path).filter((path) => /^crds\/(?!kustomization)/.test(path)).map((path) => basename(path)).toSorted());
+    assert.deepEqual(manifestFiles().filter(({ path, text }) => path.startsWith('kustomize/') && text.includes('kind: CustomResourceDefinition')), []);
   });
 
   it('name every file of the Kustomize folders in a kustomization, and none that is missing', () => {
@@ -41,7 +52,7 @@ describe('the generated manifests', () => {
       const named = (['resources', 'components'] as const).flatMap((key) => (file.kustomization[key] ?? []) as readonly string[]);
       const beside = Object.keys(files).filter((other) => dirname(other) === dirname(path) && other !== path).map((other) => basename(other));
       assert.deepEqual(named.filter((name) => name.endsWith('.yaml')).toSorted(), beside.toSorted(), path);
-      for (const name of named.filter((name) => !name.endsWith('.yaml'))) assert.ok(files[`${join(dirname(path), name)}/kustomization.yaml`] !== undefined, `${path}: ${name}`);
+      for (const name of named.filter((one) => !one.endsWith('.yaml') && one !== '../../crds')) assert.ok(files[`${join(dirname(path), name)}/kustomization.yaml`] !== undefined, `${path}: ${name}`);
     }
   });
 });
@@ -59,8 +70,9 @@ describe('the generated templates of the chart', () => {
 
   it('ask for the values where a configuration has defaults', () => {
     const text = chartTemplates().find(({ path }) => path.endsWith('webhook-configuration.yaml'))?.text ?? '';
-    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 4);
+    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 5);
     assert.equal(text.match(/include "isthmus\.injectCertificateAuthority"/g)?.length, 2);
+    assert.equal(text.match(/if \.Values\.webhook\.refuseUntilReached/g)?.length, 2);
     for (const value of ['failurePolicy', 'reinvocationPolicy']) assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));
     assert.ok(!/service:\n/.test(text));
   });

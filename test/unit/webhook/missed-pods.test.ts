@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { REACHED_WEBHOOK } from '../../../api/admission-rules.ts';
 import type { Pod } from '../../../api/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../../api/keys.ts';
 import type { EventRecord } from '../../../model/event-record.ts';
 import { mayMissPods, missedPodEvent } from '../../../webhook/missed-pods.ts';
-import { tellOfMissedPods } from '../../../webhook/missed-pods-controller.ts';
+import { lookForMissedPods, NOTHING_MISSED, type MissedPods } from '../../../webhook/missed-pods-controller.ts';
 import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
 
 const POD: Pod = { metadata: { namespace: 'team', name: 'web', uid: 'u1', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [] } };
@@ -27,24 +28,26 @@ describe('a pod that was admitted without the webhook', () => {
 
   it('B2-31: cannot be where elected pods are refused while the webhook is away', () => {
     const clientConfig = {};
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', clientConfig, failurePolicy: 'Fail' }] }), false);
-    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', clientConfig, failurePolicy: 'Ignore' }] }), true);
+    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }] }), false);
+    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Ignore' }] }), true);
+    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', clientConfig, failurePolicy: 'Fail' }] }), true, 'no pods are sent yet');
+    assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }, { name: REACHED_WEBHOOK, clientConfig, failurePolicy: 'Ignore' }] }), false, 'the one that only asks is none of pods');
     assert.equal(mayMissPods({ metadata: {} }), false);
   });
 });
 
 describe('looking for such pods', () => {
   const signal = new AbortController().signal;
-  const configuration = (failurePolicy: string) => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: 'w', clientConfig: {}, failurePolicy }] });
+  const configuration = (failurePolicy: string) => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: 'w', rules: [{}], clientConfig: {}, failurePolicy }] });
 
   it('B2-31: asks in opted-in namespaces alone, page by page, and tells of each pod once', async () => {
     const server = await ScriptedApiServer.start();
     try {
       const recorded: EventRecord[] = [];
       const options = { client: server.client, events: { record: (event: EventRecord) => void recorded.push(event) }, logger: SILENT };
-      const round = async (told: ReadonlySet<string>): Promise<ReadonlySet<string>> => {
-        const looking = tellOfMissedPods(options, told, signal);
-        (await server.next()).answer(200, configuration('Ignore'));
+      const round = async (before: MissedPods, failurePolicy: string): Promise<MissedPods> => {
+        const looking = lookForMissedPods(options, before, signal);
+        (await server.next()).answer(200, configuration(failurePolicy));
         const namespaces = await server.list('1', { metadata: { name: 'team' } });
         assert.equal(namespaces.query.get('labelSelector'), 'multicluster-scheduler=enabled');
         const first = await server.next();
@@ -54,9 +57,10 @@ describe('looking for such pods', () => {
         await server.list('1', { ...POD, metadata: { ...POD.metadata, uid: 'u2', name: 'web-2' } });
         return looking;
       };
-      const told = await round(new Set());
-      assert.deepEqual([...told], ['u1', 'u2']);
-      await round(told);
+      const first = await round(NOTHING_MISSED, 'Ignore');
+      assert.deepEqual([[...first.told], first.mayMiss], [['u1', 'u2'], true]);
+      const last = await round(first, 'Fail'); // some may have been made just before
+      assert.equal(last.mayMiss, false);
       assert.deepEqual(recorded.map(({ regarding }) => regarding.name), ['web', 'web-2']);
     } finally {
       await server.stop();
@@ -66,9 +70,10 @@ describe('looking for such pods', () => {
   it('B2-31: reads no pods where none can be missed', async () => {
     const server = await ScriptedApiServer.start();
     try {
-      const looking = tellOfMissedPods({ client: server.client, events: { record: () => assert.fail('nothing to tell') }, logger: SILENT }, new Set(['u1']), signal);
+      const before = { told: new Set(['u1']), mayMiss: false };
+      const looking = lookForMissedPods({ client: server.client, events: { record: () => assert.fail('nothing to tell') }, logger: SILENT }, before, signal);
       (await server.next()).answer(200, configuration('Fail'));
-      assert.deepEqual([...(await looking)], []);
+      assert.deepEqual(await looking, { told: new Set(), mayMiss: false });
       assert.equal(server.requests, 1);
     } finally {
       await server.stop();
