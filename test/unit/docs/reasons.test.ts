@@ -1,0 +1,31 @@
+// Every reason that people meet in conditions, rejections and events is documented, and none that there is not.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const FOLDERS = ['delegate-controller', 'gateway', 'kubernetes', 'model', 'peering', 'scheduler', 'service-discovery', 'virtual-node', 'webhook'];
+const sources = FOLDERS.flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts')).map((path) => readFileSync(join(ROOT, folder, path), 'utf8'))).join('\n');
+const given = new Set([...sources.matchAll(/(?:reason: |refuse\(|unavailable\(|deny\()'([A-Z]\w+)'/g)].map(([, reason = '']) => reason));
+const documented = (page: string): readonly string[] => [...readFileSync(join(ROOT, 'docs', page), 'utf8').matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, reason = '']) => reason);
+const all = [...documented('reasons.md'), ...documented('admission-refusals.md')];
+
+describe('reasons', () => {
+  it('are documented in docs/reasons.md or docs/admission-refusals.md', () => {
+    assert.ok(given.size > 80);
+    assert.deepEqual([...given].filter((reason) => !all.includes(reason)).toSorted(), []);
+  });
+
+  it('that are documented are given somewhere', () => {
+    assert.deepEqual(all.filter((reason) => !sources.includes(`'${reason}'`)), []);
+  });
+
+  it('stand in each table in order and once', () => {
+    for (const section of readFileSync(join(ROOT, 'docs/reasons.md'), 'utf8').split(/^## /m)) {
+      const reasons = [...section.matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, reason = '']) => reason);
+      assert.deepEqual(reasons, [...new Set(reasons)].toSorted());
+    }
+  });
+});

@@ -1,0 +1,39 @@
+// Pages that follow from the code are what the code says now. `npm run test:update-golden` prints them.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import * as keys from '../../../api/keys.ts';
+import { program } from '../../../cli/program.ts';
+import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { environment } from '../../../process/config.ts';
+import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
+
+const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
+const PAGES = {
+  'docs/commands.md': commandsPage(program()),
+  'docs/kinds.md': kindsPage(customResourceDefinitions()),
+  'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/keys.ts'), 'utf8'), keys),
+};
+
+describe('the reference', () => {
+  for (const [page, text] of Object.entries(PAGES)) {
+    it(`${page} is current; \`npm run test:update-golden\` makes it so`, () => {
+      if (environment().updateGolden) writeFileSync(join(ROOT, page), text);
+      assert.equal(readFileSync(join(ROOT, page), 'utf8'), text);
+    });
+  }
+
+  it('names every key that the code has, each once', () => {
+    const all = Object.values(keys).filter((value) => typeof value === 'string' && /^(multicluster\.admiralty\.io|isthmus\.dev)\/./.test(value));
+    assert.ok(all.length > 40);
+    for (const key of all) assert.equal(PAGES['docs/keys.md'].split(`| \`${key}\` |`).length, 2, key);
+  });
+
+  it('names every command, and the fields of every kind', () => {
+    for (const name of ['install', 'run', 'gateway join', 'sandbox demo']) assert.ok(PAGES['docs/commands.md'].includes(`## isthmus ${name}\n`), name);
+    for (const { spec } of customResourceDefinitions()) assert.ok(PAGES['docs/kinds.md'].includes(`## ${spec.names.kind}\n`));
+    assert.ok(PAGES['docs/kinds.md'].includes('| `spec.kubeconfigSecret.name` | string'));
+  });
+});
