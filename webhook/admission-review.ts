@@ -37,14 +37,16 @@ export type ParsedReview =
   | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
+/** Of pods, and of all else that has a spec. */
+const POD_PARTS = ['metadata', 'spec'];
 /** What follows the patch in an answer: the ends of its text, of the response and of the review. */
 const PATCH_END = '"}}';
 const API_VERSIONS: ReadonlySet<unknown> = new Set(['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']);
 /** The API server cuts longer warnings (KEP-1693). */
 const MAX_WARNING_LENGTH = 256;
 
-/** Reads the body of a review. Only its frame is checked: the API server has validated the object. */
-export function parseReview(body: string): ParsedReview {
+/** Reads the body of a review. Only its frame is checked: the API server has validated the object, which must have these parts. */
+export function parseReview(body: string, parts: readonly string[] = POD_PARTS): ParsedReview {
   const read = readReview(body);
   const review = asObject(read?.review);
   const request = asObject(review?.['request']);
@@ -52,7 +54,7 @@ export function parseReview(body: string): ParsedReview {
   if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
     return { kind: 'invalid', message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid` };
   }
-  const admission = settle(request);
+  const admission = settle(request, parts);
   if (admission !== undefined) return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
   return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest, objectText: read?.objectText };
 }
@@ -94,11 +96,11 @@ function readInTwo(body: string): ReadReview | undefined {
 }
 
 /** The answer that follows from the request's frame alone. */
-function settle(request: Json): Admission | undefined {
+function settle(request: Json, parts: readonly string[]): Admission | undefined {
   if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
   const object = asObject(request['object']);
-  if (asObject(object?.['metadata']) !== undefined && asObject(object?.['spec']) !== undefined) return undefined;
-  return deny('BadRequest', 'the object of the request has no metadata or no spec');
+  if (parts.every((part) => asObject(object?.[part]) !== undefined)) return undefined;
+  return deny('BadRequest', `the object of the request has no ${parts.join(' or no ')}`);
 }
 
 /** The answer to the request with this uid. An object that is to be as it is gets no patch. */

@@ -80,7 +80,6 @@ const DECISIONS: Readonly<Record<string, Decide>> = {
   },
   [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
   [SHARES_PATH]: ({ request }) => validateShare(request.object),
-  [REACHED_PATH]: ({ request }) => answerQuestion(request.object),
 };
 
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
@@ -123,6 +122,7 @@ class Admissions implements AdmissionServer {
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
     }
+    this.#app.post(REACHED_PATH, (request, reply) => this.#review(request, reply, ({ request: asked }) => answerQuestion(asked.object), ['metadata']));
     this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
     this.#app.get('/readyz', (_request, reply) => this.#readiness(reply));
     this.#app.get('/metrics', (_request, reply) => this.#printMetrics(reply));
@@ -186,11 +186,11 @@ class Admissions implements AdmissionServer {
     return false;
   }
 
-  #review(request: FastifyRequest, reply: FastifyReply, decide: Decide): unknown {
+  #review(request: FastifyRequest, reply: FastifyReply, decide: Decide, parts?: readonly string[]): unknown {
     const { metrics, keys } = this.#options;
     const startedAt = performance.now();
     const known = keys();
-    const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
+    const parsed = parseReview(typeof request.body === 'string' ? request.body : '', parts);
     if (known === undefined || parsed.kind === 'invalid') {
       metrics.turnedAway(known === undefined ? 'not-ready' : 'no-review');
       return reply.code(known === undefined ? 503 : 400).send({ message: parsed.kind === 'invalid' ? parsed.message : 'the webhook has no keys yet' });

@@ -28,6 +28,7 @@ function sectionsOf(command: Command, parent: string): readonly string[] {
 
 function defaultText(value: unknown): string {
   if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) return '';
+  if (typeof value === 'string' && value.startsWith('/')) return "; by default within the user's cache folder";
   return `; default \`${cell(typeof value === 'string' ? value : JSON.stringify(value))}\``;
 }
 

@@ -14,6 +14,7 @@ import { createAuthority, type CertificateAuthority, type KeyPair } from '../../
 import { AdmissionMetrics } from '../../../webhook/admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../../webhook/admission-server.ts';
 import type { AdmissionResponse } from '../../../webhook/admission-review.ts';
+import { reachedQuestion } from '../../../webhook/missing-rules.ts';
 import { KEYS, reviewOf } from '../../support/admission.ts';
 
 const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
@@ -75,6 +76,14 @@ describe('the admission server', () => {
     } finally {
       await first.close();
     }
+  });
+
+  it('answers the question whether it is reached, which is an Event and has no spec', async () => {
+    const asked = reachedQuestion({ installNamespace: 'ns', instance: 'host', at: new Date() });
+    const { response } = await post(pool, JSON.stringify(reviewOf(asked)), '/mutate--reached');
+    const patch: unknown = JSON.parse(Buffer.from(response?.patch ?? '', 'base64').toString());
+    assert.deepEqual([response?.allowed, patch], [true, [{ op: 'add', path: '/metadata/annotations', value: { 'isthmus.dev/answered': 'true' } }]]);
+    assert.equal((await post(pool, JSON.stringify(reviewOf(asked)))).response?.status?.reason, 'BadRequest', 'pods need a spec');
   });
 
   it('answers reviews with their uid, and counts them', async () => {
