@@ -72,7 +72,7 @@ function typeOf(field: Schema): string {
 /** Every label, annotation, taint and finalizer, from the source of `api/keys.ts` and what it exports. */
 export function keysPage(source: string, values: Readonly<Record<string, unknown>>): string {
   const entries = [...source.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\nexport const (\w+)/g)].map(([, comment = '', name = '']) => ({ value: values[name], comment }));
-  const keys = entries.filter((entry): entry is { readonly value: string; readonly comment: string } => typeof entry.value === 'string' && /^[a-z0-9.-]+\.[a-z]+\/[a-z-]+$/.test(entry.value));
+  const keys = entries.filter((entry): entry is { readonly value: string; readonly comment: string } => typeof entry.value === 'string' && /^[a-z0-9.-]+\.[a-z]+\/[A-Za-z-]+$/.test(entry.value));
   const rows = keys.map(({ value, comment }) => `| \`${value}\` | ${meaningOf(comment, values)} |`);
   return ['# Labels, annotations, taints and finalizers', '', `Who writes each, and who reads it. ${PRINTED} Users set \`multicluster-scheduler=enabled\` on namespaces besides.`, '', '| Key | Means |', '|---|---|', ...rows, ''].join('\n');
 }
