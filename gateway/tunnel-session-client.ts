@@ -52,6 +52,9 @@ export class StreamNotTakenError extends StreamRefusedError {
 /** Name of the header in which the far gateway says why it refused. */
 export const REASON_HEADER = 'isthmus-reason';
 
+/** How long a session that ends may go on sending, in ms: its peer may read no more. */
+const LAST_WORDS_MS = 1_000;
+
 /** A session to a peer. */
 export class TunnelSession {
   readonly peer: KnownPeer;
@@ -143,7 +146,7 @@ export class TunnelSession {
     if (this.#session.destroyed) return;
     this.#session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220)));
     this.#session.destroy();
-    this.#socket.destroySoon();
+    this.#leave();
   }
 
   // --- life
@@ -159,6 +162,10 @@ export class TunnelSession {
       for (const listener of this.#listeners) listener.draining?.();
     });
     session.once('close', () => this.#ended());
+    this.#socket.once('error', (error: Error & { readonly code?: string }) => {
+      this.#failure ??= toFailure(error, this.remoteAddress);
+      this.#socket.destroy(); // on a bare socket a session with a write under way would wait for its end for ever
+    });
     this.#socket.once('close', () => session.destroy());
     this.#timers.push(
       setTimeout(() => this.#isOpen || this.destroy({ cause: 'protocol', message: `${this.remoteAddress}: no HTTP/2 answer in time` }), limits.handshakeMs),
@@ -192,16 +199,23 @@ export class TunnelSession {
     });
   }
 
+  /** Lets go of the connection: what was said last may still be sent for a moment. */
+  #leave(): void {
+    this.#socket.destroySoon();
+    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+  }
+
   #ended(): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#socket.destroySoon();
+    this.#leave();
     const failure = this.#failure ?? { cause: 'closed', message: `${this.remoteAddress}: the connection ended` };
     for (const listener of this.#listeners.splice(0)) listener.ended?.(failure);
   }
 }
 
+/** On the bare socket: its writes may wait, and nothing is read meanwhile, for the other end always reads. */
 function clientSession(socket: TLSSocket): ClientHttp2Session {
-  const session = connect('https://peer', { createConnection: () => unblocked(socket), maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
+  const session = connect('https://peer', { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
   session.once('connect', () => {
     if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
   });
@@ -209,6 +223,7 @@ function clientSession(socket: TLSSocket): ClientHttp2Session {
   return session;
 }
 
+/** Its writes never wait, so that it always reads: one such end is enough to keep both from waiting for one another (ADR 0026). */
 function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Session {
   const settings = { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
   const session = performServerHandshake(unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings });

@@ -68,17 +68,20 @@ describe('streams through a cable', () => {
     assert.deepEqual(await Promise.all(texts.map(async (text) => exchange(await open(source, 'target'), text))), texts);
   });
 
-  it('carry 16 MiB unchanged, at the pace of a reader that pauses', async () => {
-    const sent = randomBytes(16 << 20);
-    const stream = await open(source, 'target');
-    stream.end(sent);
-    const parts: Buffer[] = [];
-    for await (const chunk of stream) {
-      parts.push(chunk as Buffer);
-      if (parts.length % 500 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    assert.ok(Buffer.concat(parts).equals(sent));
-  });
+  // Each TCP connection then has more under way in both directions than the system's buffers hold: two ends that read nothing while they write would stop for ever.
+  for (const [who, from, to, lane] of [['the side that was dialled', () => source, 'target', 'calls'], ['the side that dialled', () => target, 'source', 'calls'], ['the side that was dialled', () => source, 'target', 'bulk']] as const) {
+    it(`carry 32 MiB there and back at once, unchanged, at the pace of a reader that pauses, opened by ${who}, in the lane of ${lane}`, async () => {
+      const sent = randomBytes(32 << 20);
+      const stream = await from().driver.openStream({ clusterId: to, service: API_SERVER_SERVICE, lane }, NEVER);
+      stream.end(sent);
+      const parts: Buffer[] = [];
+      for await (const chunk of stream) {
+        parts.push(chunk as Buffer);
+        if (parts.length % 500 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      assert.ok(Buffer.concat(parts).equals(sent));
+    });
+  }
 
   it('end at the service when the client breaks off', async () => {
     await until(() => echo.sockets.size === 0, 'no connection left');
@@ -153,6 +156,46 @@ describe('a cable of which one session is cut and does not come back', () => {
     assert.equal(hub.audit.at(-1)?.lane, 'calls');
     await Promise.all([spoke.driver.close(), hub.driver.close(), relay.close(), echo.close()]);
   });
+});
+
+describe('a cable of which the way falls silent while much is being sent', () => {
+  for (const [who, opener] of [['the side that dialled', 'spoke'], ['the side that was dialled', 'hub']] as const) {
+    it(`is given up and made anew, opened by ${who}`, async () => {
+      const authority = await makeAuthority();
+      const echo = await startService();
+      const services = new Map([[API_SERVER_SERVICE, echo.address]]);
+      const limits = { pingEveryMs: 100, deadAfterMs: 800 };
+      const hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services, limits });
+      const passing = new Set<Socket>();
+      let isSilent = false;
+      const relay = await startService((socket) => {
+        const far = connectTcp({ host: '127.0.0.1', port: hub.driver.port ?? 0 });
+        for (const [from, to] of [[socket, far], [far, socket]] as const) {
+          passing.add(from);
+          from.on('error', () => undefined).on('close', () => passing.delete(from) && to.destroy()).on('data', (chunk: Buffer) => void to.write(chunk));
+          if (isSilent) from.pause();
+        }
+      });
+      const spoke = await startGateway({ clusterId: 'spoke', identity: await identityOf(authority, 'spoke'), services, limits, listen: undefined });
+      hub.driver.connect({ clusterId: 'spoke', addresses: [] });
+      spoke.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${relay.address.port}`] });
+      await Promise.all([untilConnected(spoke, 'hub'), untilConnected(hub, 'spoke')]);
+      const [from, to] = opener === 'spoke' ? [spoke, 'hub'] : [hub, 'spoke'];
+      const open = () => from.driver.openStream({ clusterId: to, service: API_SERVER_SERVICE, lane: 'calls' }, NEVER);
+      const stream = await open();
+      const broke = new Promise((resolve) => stream.on('error', () => undefined).resume().once('close', resolve));
+      isSilent = true;
+      for (const socket of passing) socket.pause();
+      stream.write(randomBytes(32 << 20));
+      await broke;
+      await until(() => [spoke, hub].every(({ driver }) => driver.connections()[0]?.status !== 'connected'), 'the loss on both sides');
+      isSilent = false;
+      for (const socket of passing) socket.resume();
+      await Promise.all([untilConnected(spoke, 'hub'), untilConnected(hub, 'spoke')]);
+      assert.equal(await exchange(await open(), 'again'), 'again');
+      await Promise.all([spoke.driver.close(), hub.driver.close(), relay.close(), echo.close()]);
+    });
+  }
 });
 
 describe('a cable that cannot be', () => {
