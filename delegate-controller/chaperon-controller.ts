@@ -16,6 +16,7 @@ import { controllerOf, objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { SourceLeases } from './fence-controller.ts';
+import { SeenAbsences } from './seen-absences.ts';
 import type { Shares } from './share-controller.ts';
 import type { TargetPod } from './target-pod.ts';
 
@@ -76,6 +77,8 @@ class ChaperonControl {
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
+  /** Delegates of chaperons that go. */
+  readonly #absences = new SeenAbsences<'delegate'>();
 
   constructor({ client, pods, shares, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
@@ -88,12 +91,20 @@ class ChaperonControl {
   }
 
   observe(before: TargetPod | undefined, after: TargetPod | undefined): void {
+    if (before?.chaperonUid !== undefined && after === undefined && this.#isGoing(before)) this.#absences.note(before.chaperonUid, 'delegate');
     const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
     if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
   }
 
   forget({ metadata }: PodChaperon): void {
     this.#changedAt.delete(metadata.uid ?? '');
+    this.#absences.forget(metadata.uid ?? '');
+  }
+
+  /** Whether the chaperon of a delegate is being deleted: no other one is made. */
+  #isGoing({ key, chaperonUid }: TargetPod): boolean {
+    const metadata = this.#chaperons.get(key)?.metadata;
+    return metadata?.uid === chaperonUid && metadata?.deletionTimestamp !== undefined;
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -114,7 +125,7 @@ class ChaperonControl {
         await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
         return DONE;
       case 'confirm-gone':
-        if (await this.#podExists(chaperon, signal)) return DONE; // the cache will hear of it
+        if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the cache will hear of it
         await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
         return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
       case 'create':

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
-import type { Chaperon } from '../model/delegate-pod.ts';
+import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import { DELEGATIONS, planWithdrawal } from '../model/delegation.ts';
 import { regardingPod } from '../model/event-record.ts';
 import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-changes.ts';
@@ -27,6 +27,7 @@ import type { TargetSession } from '../kubernetes/target-session.ts';
 import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
+import { SeenAbsences } from './seen-absences.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -69,6 +70,8 @@ class Feedback {
   readonly #mirrored = new Map<string, Mirrored>();
 
   readonly #recent = new RecentPlans();
+  /** By session: what was seen to go there of proxies that go. */
+  readonly #absences = new WeakMap<TargetSession, SeenAbsences<'chaperon' | 'delegate'>>();
   /** Targets that have not been heard for a while. */
   readonly lost = new LostTargets();
 
@@ -84,6 +87,7 @@ class Feedback {
     };
     proxies.onChange((key, before, after) => {
       this.#forgetMirrored(before, after);
+      if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)?.forget(before.uid);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
     targets.listen({
@@ -107,18 +111,32 @@ class Feedback {
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
+    const absences = new SeenAbsences<'chaperon' | 'delegate'>();
+    this.#absences.set(session, absences);
     session.chaperons.onChange((_key, before, after) => {
       const record = after ?? before;
       if (record === undefined) return;
+      if (before?.terminating === true && after === undefined && this.#isGoing(before)) absences.note(before.parentUid, 'chaperon');
       if (after !== undefined) this.#noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
       if (record === undefined) return;
+      if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) absences.note(before.parentUid, 'delegate');
       if (after?.direct !== undefined) this.#noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
+  }
+
+  #absencesIn(session: TargetSession | undefined): SeenAbsences<'chaperon' | 'delegate'> | undefined {
+    return session && this.#absences.get(session);
+  }
+
+  /** Whether the proxy of something is being deleted: nothing is made for it any more. */
+  #isGoing({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
+    const proxy = this.#options.proxies.get(parentKey);
+    return proxy?.uid === parentUid && proxy.terminating;
   }
 
   #noteSeen(key: string, target: string): void {
@@ -175,8 +193,13 @@ class Feedback {
 
   async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
     const { source } = this.#options;
-    if (this.#recent.msToRest(plan) > 0 || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
+    if (this.#recent.msToRest(plan) > 0 || this.#hasSeenAllGo(kind, target, proxy) || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
     return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+  }
+
+  #hasSeenAllGo(kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod): boolean {
+    if (kind === 'confirm-lost' || target === undefined) return false;
+    return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
   }
 
   async #mirror({ uid }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
@@ -262,4 +285,10 @@ class Feedback {
 function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
   if (proxy?.uid !== chaperon.parentUid) return false;
   return proxy.nodeName === undefined || proxy.nodeName === target.nodeName;
+}
+
+/** Whether nobody makes a delegate again: what it is made from goes, or has gone; or the source made it itself. */
+function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
+  const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
+  return direct !== undefined || chaperon?.terminating === true;
 }

@@ -5,40 +5,42 @@ import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { arriveLate, breach, canBeLate, sendNext } from './requests.ts';
 import { forgetChaperon, seePod, tell, tellSource } from './telling.ts';
-import { chaperone, feedBack, memoryOf, schedule, type Intent, type Plans } from './processes.ts';
-import { change, collectGarbage, FOREIGN_FINALIZER, GATE_CONDITION, goes, intern, nodeNameOf, objectIn, stopContainers, uidOf, valueOf, type Collection, type Ref, type Watch } from './servers.ts';
+import { chaperone, depart, feedBack, memoryOf, schedule, type Intent, type Plans } from './processes.ts';
+import { change, collectGarbage, FOREIGN_FINALIZER, GATE_CONDITION, goes, intern, nodeNameOf, objectIn, parentOf, stopContainers, uidOf, valueOf, type Collection, type Ref, type Watch } from './servers.ts';
 import { makeProxy, newLink, newWatch, nodeOf, type Operation, type Request, type World } from './world.ts';
 
 /** One thing that can happen. `act` changes the world that it is given. */
 export interface Action {
   readonly name: string;
-  readonly kind: 'progress' | 'optional';
+  /** What is slow comes as certainly as progress, but a walk lets much happen before. */
+  readonly kind: 'progress' | 'optional' | 'slow';
   readonly act: (world: World) => void;
 }
 
 /** All that can happen in this world; the world itself is not changed. */
 export function actionsOf(world: World, plans: Plans): Action[] {
-  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...othersInTheSource(world), ...forcedAway(world), ...lateArrivals(world), ...faults(world)];
+  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...othersInTheSource(world), ...forcedAway(world), ...lateArrivals(world), ...leases(world), ...faults(world)];
 }
 
 const progress = (name: string, act: (world: World) => void): Action => ({ name, kind: 'progress', act });
 const optional = (name: string, act: (world: World) => void): Action => ({ name, kind: 'optional', act });
 
 /** Copies a world. By hand: a general copy takes most of the time of a run. */
-export function copyOf({ proxies, targets, source, left, bound, ran, late, forced, ...rest }: World): World {
+export function copyOf({ proxies, targets, source, left, bound, ran, late, forced, departed, ...rest }: World): World {
   return {
     ...rest,
     proxies: { ...proxies },
-    targets: targets.map(({ chaperons, pods, isCut, process }) => ({
+    targets: targets.map(({ chaperons, pods, isCut, lease, process }) => ({
       chaperons: { ...chaperons },
       pods: { ...pods },
       isCut,
-      process: { ...process, chaperons: copyOfWatch(process.chaperons), pods: copyOfWatch(process.pods), seen: [...process.seen] },
+      lease,
+      process: { ...process, chaperons: copyOfWatch(process.chaperons), pods: copyOfWatch(process.pods), seen: [...process.seen], gone: [...process.gone] },
     })),
     source: {
       ...source,
       proxies: copyOfWatch(source.proxies),
-      links: source.links.map(({ chaperons, pods, seenCut }) => ({ chaperons: copyOfWatch(chaperons), pods: copyOfWatch(pods), seenCut })),
+      links: source.links.map(({ chaperons, pods, gone, ...link }) => ({ chaperons: copyOfWatch(chaperons), pods: copyOfWatch(pods), gone: [...gone], ...link })),
       memories: Object.fromEntries(
         Object.entries(source.memories).map(([uid, memory]) => [uid, { ...memory, targets: [...memory.targets], refused: [...memory.refused] }]),
       ),
@@ -48,6 +50,7 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
     ran: [...ran],
     late: [...late],
     forced: [...forced],
+    departed: [...departed],
   };
 }
 
@@ -108,9 +111,20 @@ function hearOfProxy(world: World, before: Pod | null, after: Pod | null): void 
 
 function hearOfCandidate(world: World, index: number, before: Pod | PodChaperon | null, after: Pod | PodChaperon | null): void {
   const uid = (after ?? before)?.metadata.labels?.[PARENT_UID_LABEL];
+  noteGone(world.source, index, before, after);
   if (uid === undefined || after === null || (valueOf(world.source.proxies.cached)?.spec.nodeName ?? '') !== '') return;
   const memory = memoryOf(world, uid);
   if (!memory.targets.includes(index)) memory.targets.push(index);
+}
+
+/** Of a proxy that goes, what was seen to go after nobody could make it again. */
+function noteGone({ proxies, links }: World['source'], index: number, before: Pod | PodChaperon | null, after: Pod | PodChaperon | null): void {
+  const proxy = valueOf(proxies.cached);
+  const { chaperons, gone } = links[index]!;
+  if (before === null || after !== null || !goes(proxy) || parentOf(before) !== uidOf(proxy)) return;
+  const chaperon = valueOf(chaperons.cached);
+  const isFinal = before.kind === 'Pod' ? goes(chaperon) && parentOf(chaperon) === uidOf(proxy) : goes(before);
+  if (isFinal) gone.push(`${uidOf(proxy)} ${before.kind}`);
 }
 
 // --- our controllers
@@ -130,6 +144,7 @@ function controllers(world: World, plans: Plans): Action[] {
       hold: (draft, operation) => void (draft.source.feedback = intern(operation)),
     }));
   }
+  if (source.isUp) actions.push(...departures(world, plans));
   world.targets.forEach(({ process }, index) => {
     if (!process.isUp) return;
     actions.push(...controllerActions(`chaperon controller of ${index}`, world, {
@@ -139,6 +154,16 @@ function controllers(world: World, plans: Plans): Action[] {
     }));
   });
   return actions;
+}
+
+/** Failover takes the place of feedback: both act on a bound pod, and the shells' two writes are their own preconditions. */
+function departures(world: World, plans: Plans): Action[] {
+  if (world.fenced === undefined) return [];
+  return controllerActions('failover', world, {
+    ref: world.source.departing,
+    intend: (draft) => depart(draft, plans),
+    hold: (draft, operation) => void (draft.source.departing = intern(operation)),
+  });
 }
 
 type Hand = (world: World, operation: Operation | null) => void;
@@ -340,6 +365,28 @@ function foreignFinalizers(world: World): Action[] {
   });
 }
 
+// --- leases of the source in the targets
+
+function leases(world: World): Action[] {
+  const { source, targets, fenced } = world;
+  if (fenced === undefined) return [];
+  return targets.flatMap(({ isCut, lease, process }, index): Action[] => {
+    const isHeard = source.isUp && !isCut;
+    const ends = optional(`the lease in ${index} ends`, (now) => Object.assign(now.targets[index]!, { lease: 'ended', process: { ...now.targets[index]!.process, heardLease: 'ended' } }));
+    const hears = progress(`${index} hears that the lease is ${lease}`, (now) => void (now.targets[index]!.process.heardLease = lease));
+    const renews = progress(`source renews the lease in ${index}`, (now) => {
+      now.targets[index]!.lease = 'held';
+      now.source.links[index]!.acknowledged = true;
+    });
+    const isDue = lease === 'ended' || !source.links[index]!.acknowledged;
+    return [
+      ...(process.isUp && lease === 'held' && !isHeard ? [ends] : []),
+      ...(process.isUp && process.heardLease !== lease ? [hears] : []),
+      ...(isHeard && isDue ? [renews] : []),
+    ];
+  });
+}
+
 // --- faults, and their ends
 
 function faults(world: World): Action[] {
@@ -350,7 +397,7 @@ function faults(world: World): Action[] {
   targets.forEach(({ isCut, process }, index) => {
     if (!process.isUp) actions.push(progress(`${index} starts again`, (now) => void (now.targets[index]!.process.isUp = true)));
     else if (left.crash > 0) actions.push(optional(`${index} crashes`, (now) => crashTarget(now, index)));
-    if (isCut) actions.push(progress(`the cut to ${index} heals`, (now) => void (now.targets[index]!.isCut = false)));
+    if (isCut) actions.push({ ...progress(`the cut to ${index} heals`, (now) => void (now.targets[index]!.isCut = false)), ...(world.fenced && { kind: 'slow' as const }) });
     else if (left.cut > 0) actions.push(optional(`the path to ${index} is cut`, (now) => {
       now.left.cut -= 1;
       now.targets[index]!.isCut = true;
@@ -363,10 +410,10 @@ function faults(world: World): Action[] {
 function crashSource(world: World): void {
   world.left.crash -= 1;
   const { targets, source, proxies } = world;
-  Object.assign(source, { isUp: false, began: proxies.made, proxies: newWatch(false), links: targets.map(() => newLink(false)), memories: {}, scheduling: 0, feedback: 0 });
+  Object.assign(source, { isUp: false, began: proxies.made, proxies: newWatch(false), links: targets.map(() => newLink(false)), memories: {}, scheduling: 0, feedback: 0, departing: 0 });
 }
 
 function crashTarget(world: World, index: number): void {
   world.left.crash -= 1;
-  Object.assign(world.targets[index]!.process, { isUp: false, chaperons: newWatch(false), pods: newWatch(false), seen: [], operation: 0 });
+  Object.assign(world.targets[index]!.process, { isUp: false, chaperons: newWatch(false), pods: newWatch(false), seen: [], gone: [], operation: 0 });
 }

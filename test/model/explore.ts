@@ -4,7 +4,7 @@ import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/keys.ts';
 import type { Pod } from '../../api/core.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { actionsOf, copyOf, type Action } from './actions.ts';
-import type { Plans } from './processes.ts';
+import { isLivingDelegate, type Plans } from './processes.ts';
 import { nodeNameOf, objectIn, parentOf, uidOf } from './servers.ts';
 import { newWorld, nodeOf, type Scenario, type World } from './world.ts';
 import { seededRandom } from '../support/seeded-random.ts';
@@ -30,7 +30,7 @@ export function exploreAll(scenario: Scenario, plans: Plans, maxStates = Infinit
   for (let node = stack.pop(); node !== undefined && seen.size < maxStates; node = stack.pop()) {
     const { world, id } = node;
     const actions = actionsOf(world, plans);
-    const stuck = actions.some(({ kind }) => kind === 'progress') ? undefined : unfinished(world);
+    const stuck = actions.some(({ kind }) => kind !== 'optional') ? undefined : unfinished(world);
     if (stuck !== undefined) return { states: seen.size, breach: stuck, trace: traceTo(seen, id) };
     for (const { name, act } of actions) {
       const next = copyOf(world);
@@ -70,18 +70,22 @@ export function walk(seed: number, scenario: Scenario, plans: Plans, steps = 120
   for (let count = 0; count < steps; count += 1) {
     const actions = actionsOf(world, plans);
     if (actions.length === 0) break;
-    const wanted = actions.filter(({ kind }) => kind === (random() < 0.2 ? 'optional' : 'progress'));
+    const wanted = actions.filter(isOne(random() < 0.2 ? OTHERS : PROGRESS));
     const found = step(wanted.length > 0 ? wanted : actions);
     if (found !== undefined) return { states: trace.length, breach: found, trace };
   }
   for (let count = 0; count < MAX_PROGRESS; count += 1) {
-    const actions = actionsOf(world, plans).filter(({ kind }) => kind === 'progress');
+    const actions = actionsOf(world, plans).filter(({ kind }) => kind !== 'optional');
     if (actions.length === 0) return result(trace, unfinished(world));
     const found = step(actions);
     if (found !== undefined) return { states: trace.length, breach: found, trace };
   }
   return { states: trace.length, breach: 'it never comes to rest', trace };
 }
+
+const PROGRESS: readonly Action['kind'][] = ['progress'];
+const OTHERS: readonly Action['kind'][] = ['optional', 'slow'];
+const isOne = (kinds: readonly Action['kind'][]) => ({ kind }: Action): boolean => kinds.includes(kind);
 
 function result(trace: readonly string[], breach: string | undefined): Finding {
   return { states: trace.length, ...(breach !== undefined && { breach }), trace };
@@ -102,8 +106,10 @@ function breachIn(world: World): string | undefined {
     const uid = object.metadata.labels?.[PARENT_UID_LABEL] ?? '';
     if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) return `two delegates of ${uid} at a time`;
   }
-  const orphan = [...chaperons, ...delegates.map(({ object }) => object)].find((object) => parentOf(object) !== held && !world.forced.includes(parentOf(object) ?? ''));
+  const orphan = [...chaperons, ...delegates.map(({ object }) => object)].find((object) => parentOf(object) !== held && ![...world.forced, ...world.departed].includes(parentOf(object) ?? ''));
   if (orphan !== undefined) return `${parentOf(orphan)} was let go while ${orphan.metadata.uid} was there`;
+  const left = delegates.find(({ object }) => isLivingDelegate(object) && world.departed.includes(parentOf(object) ?? '') && !world.forced.includes(parentOf(object) ?? ''));
+  if (left !== undefined) return `${parentOf(left.object)} runs in ${left.target}, which it has left`;
   const stray = living.find(({ object, target }) => {
     const node = world.bound[object.metadata.labels?.[PARENT_UID_LABEL] ?? ''];
     return node !== undefined && node !== nodeOf(target);

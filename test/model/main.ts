@@ -2,7 +2,8 @@
 import { exploreAll, walk, type Finding } from './explore.ts';
 import { MUTANTS, preconditionMutants } from './mutants.ts';
 import { PLANS, type Plans } from './processes.ts';
-import { FULL, QUICK, walkScenario } from './scenarios.ts';
+import { departureScenario, FULL, QUICK, walkScenario } from './scenarios.ts';
+import type { Scenario } from './world.ts';
 
 const seeds = Number(process.argv[2] ?? 10_000);
 
@@ -22,10 +23,10 @@ function timed(what: string, run: () => Finding): Finding {
 }
 
 /** Walks until one of them fails. */
-function walks(plans: Plans, count: number): Finding {
+function walks(plans: Plans, count: number, scenarioOf: (seed: number) => Scenario): Finding {
   let states = 0;
   for (let seed = 0; seed < count; seed += 1) {
-    const finding = walk(seed, walkScenario(seed), plans);
+    const finding = walk(seed, scenarioOf(seed), plans);
     states += finding.states;
     if (finding.breach !== undefined) return { ...finding, states, breach: `seed ${seed}: ${finding.breach}` };
   }
@@ -38,11 +39,13 @@ function findOut(plans: Plans): Finding {
     const finding = exploreAll(scenario, plans, MAX_MUTANT_STATES);
     if (finding.breach !== undefined) return { ...finding, breach: `${name}: ${finding.breach}` };
   }
-  return walks(plans, seeds);
+  const found = walks(plans, seeds, walkScenario);
+  return found.breach === undefined ? walks(plans, seeds, departureScenario) : found;
 }
 
 const findings = [
-  timed(`${seeds} random walks`, () => walks(PLANS, seeds)),
+  timed(`${seeds} random walks`, () => walks(PLANS, seeds, walkScenario)),
+  timed(`${seeds} random walks with leases`, () => walks(PLANS, seeds, departureScenario)),
   ...Object.entries(FULL).map(([name, scenario]) => timed(`all interleavings: ${name}`, () => exploreAll(scenario, PLANS))),
 ];
 for (const { breach, trace } of findings) if (breach !== undefined) tell([breach, ...trace].join('\n  '));

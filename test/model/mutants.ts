@@ -1,12 +1,14 @@
 // The plans with one precondition, live read or finalizer taken away. The model must find each of them out, or it proves nothing.
 import type { Pod } from '../../api/core.ts';
+import { FENCED_AT_ANNOTATION } from '../../api/keys.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import type { Command, Plan } from '../../model/plan.ts';
 import { walk } from './explore.ts';
 import { PLANS, type Plans } from './processes.ts';
-import { walkScenario } from './scenarios.ts';
+import { departureScenario, walkScenario } from './scenarios.ts';
 
 /** A plan among those under test, by name. */
-type PlanName = keyof Omit<Plans, 'chaperonFinalizers'>;
+type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll'>;
 
 /** One precondition that a plan puts into one sort of writes. */
 interface Check {
@@ -33,7 +35,10 @@ function checksInUse(seeds: number): ReadonlyMap<string, Check> {
     for (const field of fieldsOf(command)) checks.set(`${plan}: the ${field} in a ${sortOf(command)}`, { plan, sort: sortOf(command), field });
     return command;
   }), PLANS);
-  for (let seed = 0; seed < seeds; seed += 1) walk(seed, walkScenario(seed), watched);
+  for (let seed = 0; seed < seeds; seed += 1) {
+    walk(seed, walkScenario(seed), watched);
+    walk(seed, departureScenario(seed), watched);
+  }
   return checks;
 }
 
@@ -41,7 +46,7 @@ function withoutCheck({ plan, sort, field }: Check): Plans {
   return changing(PLANS, plan, (command) => (sortOf(command) === sort ? without(command, field) : command));
 }
 
-const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planWithdrawal'] as const satisfies readonly PlanName[];
+const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planWithdrawal', 'planDeparture'] as const satisfies readonly PlanName[];
 
 function sortOf(command: Command): string {
   switch (command.kind) {
@@ -125,8 +130,18 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
       return step.kind === 'create' ? { ...step, pod: withoutFinalizers(step.pod) } : step;
     },
   },
+  'failover: that the target has stopped its pods': { ...PLANS, hasStoppedAll: () => true },
+  'planChaperon: that a chaperon that was fenced gets no delegate again': {
+    ...PLANS,
+    planChaperon: (state, now) => PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
+  },
   'the finalizer that holds a chaperon': { ...PLANS, chaperonFinalizers: [] },
 };
+
+function withoutMark(chaperon: PodChaperon): PodChaperon {
+  const { [FENCED_AT_ANNOTATION]: _mark, ...annotations } = chaperon.metadata.annotations ?? {};
+  return { ...chaperon, metadata: { ...chaperon.metadata, annotations } };
+}
 
 function unconfirmed(kind: 'confirm-gone' | 'confirm-lost'): Plans {
   return {

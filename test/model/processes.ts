@@ -1,16 +1,18 @@
 // What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into requests. The order of reads and
 // writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience there is has ended.
-import { CHAPERON_FINALIZER } from '../../api/keys.ts';
+import { CHAPERON_FINALIZER, FENCED_AT_ANNOTATION } from '../../api/keys.ts';
 import type { Pod } from '../../api/core.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon-plan.ts';
+import { mayLeave, planDeparture } from '../../delegate-controller/failover-plan.ts';
 import { planFeedback } from '../../delegate-controller/feedback-plan.ts';
 import { planWithdrawal } from '../../model/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-pod.ts';
 import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate-pod.ts';
 import type { Command, Plan } from '../../model/plan.ts';
+import { isTerminal } from '../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
 import { planPlacement, type Candidate } from '../../scheduler/placement.ts';
-import { uidOf, valueOf, type Ref } from './servers.ts';
+import { goes, objectIn, parentOf, uidOf, valueOf, type Ref } from './servers.ts';
 import { chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
 
 /** The decisions under test; a mutant replaces one of them. */
@@ -20,12 +22,15 @@ export interface Plans {
   readonly planFeedback: typeof planFeedback;
   readonly planWithdrawal: typeof planWithdrawal;
   readonly planPlacement: typeof planPlacement;
+  readonly planDeparture: typeof planDeparture;
+  /** Whether the source may take it for granted that the target has stopped its pods. */
+  readonly hasStoppedAll: typeof hasStoppedAll;
   /** Of the chaperons that the source makes. */
   readonly chaperonFinalizers: readonly string[];
 }
 
 /** The plans as they are. */
-export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, chaperonFinalizers: [CHAPERON_FINALIZER] };
+export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, chaperonFinalizers: [CHAPERON_FINALIZER] };
 
 /** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
 export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
@@ -66,7 +71,7 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
   if (memory.bindSent) return NOTHING;
   const candidates = gather(world, proxy, memory);
   settlePending(world, memory);
-  if (memory.pending?.kind === 'unconfirmed') return one(creation(pod, memory.pending.target, plans));
+  if (memory.pending?.kind === 'unconfirmed') return one(creation(world, pod, memory.pending.target, plans));
   const unheard = unheardOf(world, proxy);
   const step = plans.planPlacement({ proxy, candidates, pendingCreate: memory.pending !== null, unheard }, isLate ? LATE : 0);
   switch (step.kind) {
@@ -144,12 +149,12 @@ function choose(world: World, pod: Pod, memory: Memory, plans: Plans): Intent {
     world.left.impatience -= 1; // refusals end after a while
     memory.refused = [];
   }
-  const operations = open.filter((index) => !memory.refused.includes(index)).map((index) => creation(pod, index, plans));
+  const operations = open.filter((index) => !memory.refused.includes(index)).map((index) => creation(world, pod, index, plans));
   return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
 }
 
-function creation(pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
-  const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object: chaperonFor(pod, chaperonFinalizers) } as const;
+function creation({ fenced }: World, pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
+  const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object: chaperonFor(pod, chaperonFinalizers, fenced) } as const;
   return { requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target };
 }
 
@@ -184,10 +189,14 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
     case 'withdraw':
       return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });
     case 'confirm-gone':
-      return one({ requests: [read('PodChaperon', 'no-child'), read('Pod', 'no-child'), ...writes('source', step.plan, proxy.uid)] });
+      return one({ requests: [...(hasSeenAllGo(source.links[target]!, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')]), ...writes('source', step.plan, proxy.uid)] });
     case 'confirm-lost':
       return one({ requests: [read('PodChaperon', 'lost'), ...writes('source', step.plan, proxy.uid)] });
   }
+}
+
+function hasSeenAllGo({ gone }: Link, { uid }: ProxyPod): boolean {
+  return ['PodChaperon', 'Pod'].every((kind) => gone.includes(`${uid} ${kind}`));
 }
 
 function sweep({ source }: World, plans: Plans, proxy: ProxyPod | undefined): Operation[] {
@@ -209,7 +218,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const pod = targetPodOf(process.pods.cached);
     if (chaperon === null) return orphan(index, pod, plans);
   const uid = uidOf(chaperon);
-  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0 }, isLate ? LATE : 0);
+  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0, sourceLost: process.heardLease === 'ended' }, isLate ? LATE : 0);
   const meant = (command: Command) => (whatOf(command) === 'Pod' ? (pod?.uid ?? null) : uid);
   const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
   switch (step.kind) {
@@ -221,7 +230,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
     case 'write':
       return one({ requests: written(step.plan) });
     case 'confirm-gone':
-      return one({ requests: [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }, ...written(step.plan)] });
+      return one({ requests: [...(process.gone.includes(uid) ? [] : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } } as const]), ...written(step.plan)] });
     case 'create':
       return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null) });
   }
@@ -231,4 +240,32 @@ function orphan(index: number, pod: TargetPod | undefined, plans: Plans): Intent
   const plan = pod === undefined ? [] : plans.planOrphanedDelegate(pod);
   if (pod === undefined || plan.length === 0) return NOTHING;
   return one({ requests: [{ kind: 'read', place: index, what: 'PodChaperon', expect: { kind: 'gone', uid: pod.chaperonUid ?? '' } }, ...writes(index, plan, pod.uid)] });
+}
+
+/** Failover: a bound pod leaves a target that is lost, and that has stopped it by the promise of its lease. */
+export function depart(world: World, plans: Plans): Intent {
+  const { source } = world;
+  const proxy = proxyOf(source.proxies.cached);
+  if (world.fenced === undefined || !source.proxies.synced || proxy === undefined || !mayLeave(proxy)) return NOTHING;
+  const target = source.links.findIndex((_link, index) => nodeOf(index) === proxy.nodeName);
+  const link = source.links[target]!;
+  if (!link.seenCut || !link.acknowledged || !plans.hasStoppedAll(world, target)) return NOTHING;
+  return one({ requests: writes('source', plans.planDeparture(proxy), proxy.uid), noted: 'departed' });
+}
+
+/**
+ * What the times of the lease promise (shown in virtual time by fencing-in-time.test.ts): once it has ended and was not renewed, the target's
+ * controller has been given the time to mark all chaperons and stop all delegates.
+ */
+function hasStoppedAll({ targets }: World, index: number): boolean {
+  const { chaperons, pods, lease } = targets[index]!;
+  const [chaperon, pod] = [objectIn(chaperons), objectIn(pods)];
+  const isMarked = chaperon === null || chaperon.metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined || isTerminal(chaperon.status?.phase);
+  return lease === 'ended' && isMarked && !isLivingDelegate(pod);
+}
+
+/** Whether containers of a delegate may run. */
+export function isLivingDelegate(pod: Pod | null): boolean {
+  if (pod === null || parentOf(pod) === undefined || isTerminal(pod.status?.phase)) return false;
+  return !goes(pod) || (pod.metadata.deletionGracePeriodSeconds ?? 0) > 0;
 }

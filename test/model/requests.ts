@@ -21,7 +21,8 @@ export function sendNext(world: World, by: string, operation: Operation, hold: (
   const [request, ...requests] = operation.requests;
   if (request === undefined) return hold(world, null);
   if (operation.noted === 'created') noteSending(world, operation);
-  const wasLost = operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world));
+  if (operation.noted === 'departed') noteDeparture(world, request);
+  const wasLost = operation.noted === 'departed' || (operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world)));
   const answer = reaches(world, by, request) ? serve(world, request, wasLost) : undefined;
   const heard = world.lost === 'answer' ? undefined : answer;
   const goesOn = heard !== undefined && allows(request, heard);
@@ -66,6 +67,11 @@ function noteSending(world: World, { requests, target = 0 }: Operation): void {
   const memory = memoryOf(world, wantedBy(requests[0]!));
   if (!memory.targets.includes(target)) memory.targets.push(target);
   memory.pending = { kind: 'unconfirmed', target, version: 0 };
+}
+
+/** From its first request on: it may arrive whatever becomes of its sender. */
+function noteDeparture({ departed }: World, request: Request): void {
+  if (request.kind === 'write' && request.meant !== null && !departed.includes(request.meant)) departed.push(request.meant);
 }
 
 function wantedBy(request: Request): string {

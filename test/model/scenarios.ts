@@ -21,6 +21,12 @@ export function walkScenario(seed: number): Scenario {
   return { targets: budget === LATE ? 1 : 2, restartPolicy: mayRunAgain ? 'Always' : 'Never', watches: 'every', budget };
 }
 
+/** A walk of a pod that may leave lost targets; often enough both ways are cut, late writes come, and its successor has its name. */
+export function departureScenario(seed: number): Scenario {
+  const budget = { ...MORE, cut: 3, late: 3, successor: 2 };
+  return { targets: 2, restartPolicy: seed % 4 === 0 ? 'Never' : 'Always', watches: 'every', fenced: true, budget };
+}
+
 const SMALL = { targets: 2, watches: 'newest', prompt: 'targets', restartPolicy: 'Always' } as const;
 
 /** Exhaustive runs that take seconds, by name. */
@@ -29,6 +35,7 @@ export const QUICK: Readonly<Record<string, Scenario>> = {
   'one target whose own controller is behind': { targets: 1, watches: 'newest', restartPolicy: 'Never', budget: { crash: 1 } },
   'its delegate is deleted there and made again': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', budget: { adminDelete: 1, impatience: 1 } },
   'its chaperon is taken away by force': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', budget: { force: 1, userDelete: 1, impatience: 1 } },
+  'it leaves a lost target that has stopped it': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', fenced: true, budget: { cut: 1 } },
 };
 
 /** Exhaustive runs of `npm run test:model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */
@@ -36,4 +43,5 @@ export const FULL: Readonly<Record<string, Scenario>> = {
   ...QUICK,
   'one crash, deleted by its user': { ...SMALL, budget: { userDelete: 1, crash: 1 } },
   'two crashes and a partition': { ...SMALL, budget: { crash: 2, cut: 1 } },
+  'it leaves a lost target, and another one of its name comes': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', fenced: true, budget: { cut: 1, successor: 1 } },
 };

@@ -1,7 +1,7 @@
 // The simulated API servers of the model test: a source with one pod name, and targets with the one name that follows from it. They keep
 // what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A state is plain JSON: it is copied and told apart as text.
 import type { OwnerReference, Pod } from '../../api/core.ts';
-import { PARENT_UID_LABEL } from '../../api/keys.ts';
+import { FENCE_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Command } from '../../model/plan.ts';
@@ -164,7 +164,9 @@ function bind(collection: Collection<Pod>, { binding }: Extract<Command, { kind:
   if (object === null) return { kind: 'not-found' };
   if (!holds(object, { ...(binding.metadata.uid !== undefined && { uid: binding.metadata.uid }) })) return { kind: 'conflict' };
   if ((object.spec.nodeName ?? '') !== '' || object.metadata.deletionTimestamp !== undefined) return { kind: 'conflict' };
-  return store(collection, { ...object, spec: { ...object.spec, nodeName: binding.target.name } });
+  const fence = binding.metadata.annotations?.[FENCE_ANNOTATION];
+  const annotations = { ...object.metadata.annotations, ...(fence !== undefined && { [FENCE_ANNOTATION]: fence }) };
+  return store(collection, { ...object, metadata: { ...object.metadata, annotations }, spec: { ...object.spec, nodeName: binding.target.name } });
 }
 
 /** The containers of a deleted pod have stopped: the kubelet says so. */

@@ -1,19 +1,21 @@
 // How watchers hear of a change, in the model: at once, in time, or by the next list.
 import type { Pod } from '../../api/core.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { valueOf, type Collection, type Watch } from './servers.ts';
+import { goes, uidOf, valueOf, type Collection, type Watch } from './servers.ts';
 import type { World } from './world.ts';
 
 /** A chaperon controller forgets a chaperon that has gone. */
 export function forgetChaperon(world: World, index: number, before: PodChaperon | null, after: PodChaperon | null): void {
   const { process } = world.targets[index]!;
-  if (before !== null && before.metadata.uid !== after?.metadata.uid) process.seen = process.seen.filter((uid) => uid !== before.metadata.uid);
+  if (before !== null && before.metadata.uid !== after?.metadata.uid) [process.seen, process.gone] = [process.seen, process.gone].map((uids) => uids.filter((uid) => uid !== before.metadata.uid)) as [string[], string[]];
 }
 
 /** A chaperon controller notes that a chaperon had its delegate. */
 export function seePod(world: World, index: number, before: Pod | null, after: Pod | null): void {
   const { process } = world.targets[index]!;
   const owner = (after ?? before)?.metadata.ownerReferences?.[0]?.uid;
+  const chaperon = valueOf(process.chaperons.cached);
+  if (before !== null && after === null && owner === uidOf(chaperon) && goes(chaperon) && !process.gone.includes(owner)) process.gone.push(owner);
   if (owner !== undefined && !process.seen.includes(owner)) process.seen.push(owner);
 }
 

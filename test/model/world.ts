@@ -6,6 +6,7 @@ import {
 } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
+import { fencedChaperon } from '../../model/fencing.ts';
 import type { Command } from '../../model/plan.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { intern, type Collection, type Ref, type Watch } from './servers.ts';
@@ -37,7 +38,7 @@ export interface Operation {
   /** What the bound proxy had lost when the operation began; see `requests.ts`. */
   readonly wasLost?: boolean;
   /** What the scheduler notes of the answer. */
-  readonly noted?: 'created' | 'bound';
+  readonly noted?: 'created' | 'bound' | 'departed';
   readonly target?: number;
 }
 
@@ -55,6 +56,10 @@ export interface Link {
   pods: Watch<Pod>;
   /** It knows that the target cannot be reached. */
   seenCut: boolean;
+  /** The target has acknowledged a renewal of this run's lease there. */
+  acknowledged: boolean;
+  /** What of which deleted proxy was seen to go: `UID kind`. */
+  gone: string[];
 }
 
 /** A world. */
@@ -65,7 +70,9 @@ export interface World {
     pods: Collection<Pod>;
     /** The path between source and target is cut. */
     isCut: boolean;
-    process: { isUp: boolean; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; operation: Ref<Operation> };
+    /** The source's lease there: the target's process marks it as ended, the source renews it. */
+    lease: 'held' | 'ended';
+    process: { isUp: boolean; /** What it has heard of the lease. */ heardLease: 'held' | 'ended'; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; /** Chaperons whose delegate was seen to go after they were deleted. */ gone: string[]; operation: Ref<Operation> };
   }[];
   source: {
     isUp: boolean;
@@ -76,17 +83,21 @@ export interface World {
     memories: Record<string, Memory>;
     scheduling: Ref<Operation>;
     feedback: Ref<Operation>;
+    departing: Ref<Operation>;
   };
   left: Budget;
   /** Which virtual node each proxy was bound to; kept for the invariants. */
   bound: Record<string, string>;
   /** Proxies that their user took away by force: nobody can wait for their delegates. */
   forced: string[];
+  /** Proxies that have left a lost target, which must have stopped them. */
+  departed: string[];
   /** Proxies of which a delegate has run. */
   ran: string[];
   readonly restartPolicy: string;
   readonly watches: Scenario['watches'];
   readonly prompt?: 'targets';
+  readonly fenced?: true;
   /** Writes of a process that has given them up, or has ended; each may still reach its server. */
   late: Extract<Request, { readonly kind: 'write' }>[];
   /** What is lost on the way of the request that is being sent; a late one arrives when nobody waits for it any more. */
@@ -137,30 +148,35 @@ export interface Scenario {
   readonly watches: 'every' | 'newest';
   /** Chaperon controllers know at once what is in their own cluster; it is the source that is behind. */
   readonly prompt?: 'targets';
+  /** Pods may leave a lost target once it has stopped them (ADR 0020). Time is any time here, so what the lease's times promise is taken for granted. */
+  readonly fenced?: true;
   readonly budget: Partial<Budget>;
 }
 
 const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0 };
 
 /** A new world: the user has just created the pod. */
-export function newWorld({ targets, restartPolicy, watches, prompt, budget }: Scenario): World {
+export function newWorld({ targets, restartPolicy, watches, prompt, fenced, budget }: Scenario): World {
   const world: World = {
     proxies: { version: 0, made: 0, held: 0 },
     targets: Array.from({ length: targets }, () => ({
       chaperons: { version: 0, made: 0, held: 0 },
       pods: { version: 0, made: 0, held: 0 },
       isCut: false,
-      process: { isUp: true, chaperons: newWatch(true), pods: newWatch(true), seen: [], operation: 0 },
+      lease: 'held',
+      process: { isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [], operation: 0 },
     })),
-    source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0 },
+    source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0, departing: 0 },
     left: { ...NOTHING_MORE, ...budget },
     bound: {},
+    departed: [],
     ran: [],
     late: [],
     forced: [],
     restartPolicy,
     watches,
     ...(prompt && { prompt }),
+    ...(fenced && { fenced }),
   };
   makeProxy(world, restartPolicy);
   return world;
@@ -182,8 +198,8 @@ export function makeProxy({ proxies, source }: World, restartPolicy: string): vo
 }
 
 /** What the scheduler asks a target for; the name is the same for successors, as if their UIDs' hashes collided: the hardest case. */
-export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string[]): PodChaperon {
-  return {
+export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string[], isFenced = false): PodChaperon {
+  const chaperon: PodChaperon = {
     kind: 'PodChaperon',
     metadata: {
       namespace: 'ns', name: 'delegate', labels: { [PARENT_UID_LABEL]: metadata.uid ?? '' },
@@ -192,6 +208,7 @@ export function chaperonFor({ metadata, spec }: Pod, finalizers: readonly string
     },
     spec: { restartPolicy: spec.restartPolicy ?? 'Always', containers: [] },
   };
+  return isFenced ? fencedChaperon(chaperon) : chaperon;
 }
 
 /** A watch that has heard of nothing. */
@@ -201,7 +218,7 @@ export function newWatch<T>(synced: boolean): Watch<T> {
 
 /** A connection to a target. */
 export function newLink(synced: boolean): Link {
-  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false };
+  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, acknowledged: synced, gone: [] };
 }
 
 /** The virtual node of a target. */
