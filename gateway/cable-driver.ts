@@ -30,6 +30,8 @@ export interface CableConnection {
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly latencyRTT?: RoundTripStatistics;
+  /** The last round trip in ms; missing before the first. */
+  readonly roundTripMs?: number;
 }
 
 /** Carries traffic to peers. Errors are told by {@link CableDriver.connections}, never thrown. */

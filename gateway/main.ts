@@ -10,7 +10,7 @@ import type { StreamRecord } from './cable-driver.ts';
 import { startConnectEndpoint } from './connect-endpoint-server.ts';
 import { GatewayController } from './gateway-controller.ts';
 import { keepGatewayObject } from './gateway-object-controller.ts';
-import { countStream, observeConnections } from './tunnel-metrics-client.ts';
+import { countStream, observeGateway } from './tunnel-metrics-client.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './tunnel-protocol.ts';
 
 /** What a gateway process is started with. */
@@ -34,7 +34,7 @@ export interface GatewayProcessOptions {
 }
 
 /** A lease of 6 s, given up after 4 s, renewed each second: another replica takes over within 8 s of a crash (design §7). */
-export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 500, callMs: 1_500 };
+export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 250, callMs: 1_500 };
 /** Name of the Lease in the install namespace. */
 export const GATEWAY_LEASE = 'isthmus-gateway';
 const MAX_CONNECTIONS = 4_096;
@@ -58,7 +58,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   const audit = auditInto(logger);
   const controller = new GatewayController({ client, namespace, services, listen, limits, fence: election, audit, changed: () => undefined, logger });
   election.listen({ leading: () => controller.followFence() });
-  observeConnections(() => controller.driver?.connections() ?? []);
+  observeGateway({ connections: () => controller.driver?.connections() ?? [], certificateEndMs: () => controller.credentials?.notAfterMs });
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const endpoint = await startConnectEndpoint({ ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
   const facts = () => ({

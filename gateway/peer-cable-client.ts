@@ -136,7 +136,7 @@ export class PeerCable {
       usingNAT: first !== undefined && isTranslated(first.remoteAddress, addresses),
       rxBytes: this.#endedBytes.rx + bytes.reduce((sum, { rx }) => sum + rx, 0),
       txBytes: this.#endedBytes.tx + bytes.reduce((sum, { tx }) => sum + tx, 0),
-      ...(statistics !== undefined && { latencyRTT: statistics }),
+      ...(statistics !== undefined && { latencyRTT: statistics, roundTripMs: this.#roundTrips.last }),
     };
   }
 
