@@ -7,11 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, PODS, ROLE_BINDINGS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install.ts';
 import { findCondition } from '../../model/conditions.ts';
+import { ALL_COMPONENTS_ACCOUNT } from '../../model/component-accounts.ts';
 import { virtualNodeName } from '../../model/names.ts';
-import { startComponent } from '../../sandbox/component-process.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultWorld, placeOf, tell, within } from '../support/fault-world.ts';
 import { secretOf } from '../support/faulty-network.ts';
@@ -27,6 +28,11 @@ const POLICY_BINDINGS: ResourceType = { ...POLICY, plural: 'validatingadmissionp
 const NAMESPACE = 'faults';
 /** Longer than any watch needs to notice silence. */
 const LONG_CUT_MS = 60_000;
+
+/** A standby has read everything by then. */
+const STANDBY_MS = 25_000;
+
+type Binding = KubernetesObject & { readonly subjects?: readonly { readonly namespace?: string; readonly name: string }[] };
 
 let faults: FaultWorld;
 
@@ -122,28 +128,71 @@ describe('a partition between source and target', () => {
 });
 
 describe('controllers', () => {
-  it('12: a leader that is stopped and goes on after another one took over writes nothing', () => faults.during(async () => {
-    const GATE = 'example.com/not-yet';
-    const pods = Array.from({ length: 5 }, (_, index) => faults.aPod(`row-12-${index}`, undefined, { schedulingGates: [{ name: GATE }] }));
-    for (const pod of pods) await eventually('the webhook', () => source().client.create(PODS, pod));
-    const old = faults.processes.get(source())!;
-    const [program, command] = old.current.spec.command;
+  const GATE = 'example.com/not-yet';
+
+  /** Five pods that wait for a word. */
+  async function gatedPods(row: string): Promise<readonly Pod[]> {
+    const pods = Array.from({ length: 5 }, (_, index) => faults.aPod(`${row}-${index}`, undefined, { schedulingGates: [{ name: GATE }] }));
+    for (const pod of pods) await faults.create(pod);
+    return pods;
+  }
+
+  /** The word; resolves when they run. */
+  async function runGated(pods: readonly Pod[]): Promise<void> {
+    for (const pod of pods) await source().client.patch(PODS, placeOf(pod), { patchType: 'merge', patch: { spec: { schedulingGates: null } } });
+    await Promise.all(pods.map((pod) => faults.proxyIs(pod, 'Running', (it) => it !== undefined && isRunning(it))));
+  }
+
+  const madeFor = (pods: readonly Pod[]): number[] => pods.map((pod) => faults.everMade(source().pods.get(`${NAMESPACE}/${pod.metadata.name}`)!));
+
+  /** A second replica, which follows by the time that this resolves, and says nothing until it leads. */
+  async function startStandby(): Promise<ComponentProcess> {
+    const { spec } = faults.processes.get(source())!.current;
+    const [program, command] = spec.command;
     const standby = await startComponent({
-      ...old.current.spec, name: 'standby', logPath: `${source().cluster.directory}/standby.log`,
+      ...spec, name: 'standby', logPath: `${source().cluster.directory}/standby.log`,
       command: [program, command!, 'run', '--kubeconfig', source().cluster.kubeconfigPath, '--components', 'scheduler,delegate-controller,virtual-node', '--no-target'],
     });
+    await sleep(STANDBY_MS);
+    return standby;
+  }
+
+  it('12: a leader that is stopped and goes on after another one took over writes nothing', () => faults.during(async () => {
+    const pods = await gatedPods('row-12');
+    const old = faults.processes.get(source())!;
+    const standby = await startStandby();
     try {
-      await sleep(25_000); // it follows by then; it says nothing until it leads
       old.current.pause();
-      for (const pod of pods) await source().client.patch(PODS, placeOf(pod), { patchType: 'merge', patch: { spec: { schedulingGates: null } } });
-      await within('12: another one leads', 30, () => Promise.all(pods.map((pod) => faults.proxyIs(pod, 'Running', (it) => it !== undefined && isRunning(it)))));
+      await within('12: another one leads', 30, () => runGated(pods));
       old.current.resume();
       await within('12: the old one ends', 30, () => old.current.exited);
-      for (const pod of pods) assert.equal(faults.everMade(source().pods.get(`${NAMESPACE}/${pod.metadata.name}`)!), 1);
+      assert.deepEqual(madeFor(pods), [1, 1, 1, 1, 1]);
     } finally {
       old.current.resume();
       await standby.stop();
       await old.restart();
+    }
+  }));
+
+  it('17: a leader that may not renew its lease any more stops writing, and another one takes over', () => faults.during(async () => {
+    const pods = await gatedPods('row-17');
+    const standby = await startStandby();
+    const isLeaders = ({ subjects = [] }: Binding) => subjects.some(({ name }) => name === ALL_COMPONENTS_ACCOUNT);
+    const bindings = ((await source().client.list(ROLE_BINDINGS, { namespace: DEFAULT_INSTALL_NAMESPACE })) as Binding[]).filter(isLeaders);
+    assert.ok(bindings.length > 0, 'the leader has its lease by a RoleBinding');
+    try {
+      for (const binding of bindings) await source().client.delete(ROLE_BINDINGS, placeOf(binding));
+      const revokedAt = Date.now();
+      await within('17: another one is active', 20, () => runGated(pods));
+      await sleep(Math.max(0, revokedAt + 20_000 - Date.now()));
+      const last = Math.max(revokedAt, ...(await writesOf(source(), ALL_COMPONENTS_ACCOUNT)));
+      tell({ row: '17: last write of the old one', seconds: (last - revokedAt) / 1_000, limit: 10 });
+      assert.ok(last - revokedAt <= 10_000, `it wrote ${last - revokedAt} ms later`);
+      assert.deepEqual(madeFor(pods), [1, 1, 1, 1, 1]);
+    } finally {
+      for (const { apiVersion, kind, metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(ROLE_BINDINGS, { apiVersion, kind, metadata: { namespace, name, labels }, ...rest } as KubernetesObject, 'isthmus-test');
+      await standby.stop();
+      await faults.processes.get(source())!.restart();
     }
   }));
 
@@ -167,7 +216,7 @@ describe('what an administrator does', () => {
   it('30: rights that are revoked in the target', () => faults.during(async () => {
     const pair = await faults.run('row-30', first());
     await faults.processes.get(first())!.stop(); // it would give them back at once
-    const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as (KubernetesObject & { readonly subjects?: readonly { readonly namespace?: string; readonly name: string }[] })[];
+    const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
     const ours = bindings.filter(({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects.some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')));
     for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
     faults.paths.get(first())!.heal(); // watches that are open go on without rights: they end here
@@ -272,4 +321,12 @@ describe('what an administrator does', () => {
 async function deniedRequests({ cluster }: WorldCluster): Promise<number> {
   const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n');
   return lines.filter((line) => line.includes('"stage":"ResponseComplete"') && line.includes('"code":403') && line.includes(DEFAULT_INSTALL_NAMESPACE)).length;
+}
+
+/** When an account of the install namespace wrote something that was done, in ms since the epoch, by the audit log. */
+async function writesOf({ cluster }: WorldCluster, account: string): Promise<number[]> {
+  const user = `system:serviceaccount:${DEFAULT_INSTALL_NAMESPACE}:${account}"`;
+  const lines = (await readFile(cluster.auditLog ?? '', 'utf8')).split('\n').filter((line) => line.includes('"stage":"ResponseComplete"') && line.includes(user));
+  const events = lines.map((line) => JSON.parse(line) as { readonly verb: string; readonly stageTimestamp: string; readonly responseStatus?: { readonly code?: number } });
+  return events.filter(({ verb, responseStatus }) => ['create', 'update', 'patch', 'delete'].includes(verb) && (responseStatus?.code ?? 500) < 300).map(({ stageTimestamp }) => Date.parse(stageTimestamp));
 }
