@@ -1,5 +1,6 @@
 // Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any point.
 // The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of the target does as well.
+import type { ClusterTarget } from '../api/cluster-target.ts';
 import type { Secret } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
 import {
@@ -15,11 +16,12 @@ import { TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH, virtualNodeName } from '../model/names.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import type { TargetRef } from '../model/target-ref.ts';
-import { kubeconfigSecretName, sourceName } from '../peering/target-access.ts';
+import { kubeconfigSecretName, sourceName, type Peering } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { lookFor, type Progress } from './apply-objects.ts';
 import { targetText } from './cluster-flags.ts';
 import { drainTarget } from './drain-target.ts';
+import { bareRemains, leaveBareTarget } from './unpeer-bare-target.ts';
 
 /** What to leave, and how. */
 export interface Leave {
@@ -52,9 +54,10 @@ export async function leaveTarget(leave: Leave, progress: Progress): Promise<voi
   const { signal, tell } = progress;
   const sourceId = await readClusterId(client, signal);
   const secret = await client.get(SECRETS, secretAt(leave), signal).catch(unless(isNotFound));
-  const isThere = (await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound))) !== undefined;
+  const object = (await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound))) as ClusterTarget | undefined;
+  const isThere = object !== undefined;
   if (isThere && !isForced) await drain(leave, progress);
-  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId }), sourceId, secret };
+  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId }), sourceId, secret, isBare: object?.spec.delegation === 'Pod' && target.kind === 'ClusterTarget' };
   const remains = await removeIdentity(identity, progress);
   if (remains !== undefined) await recordRemains(identity, remains, progress);
   if (isThere) await removeTarget(leave, progress);
@@ -72,6 +75,12 @@ interface Identity extends Leave {
   readonly name: string;
   readonly sourceId: string;
   readonly secret: Secret | undefined;
+  /** The target was peered as one with nothing of ours in it. */
+  readonly isBare: boolean;
+}
+
+function peeringOf({ target, installNamespace, sourceId }: Identity): Peering {
+  return { name: target.name, namespace: target.kind === 'Target' ? target.namespace : undefined, installNamespace, sourceId, delegation: 'Pod' };
 }
 
 /** Removes the (Cluster)Source once nothing of the source is left in the target; gives why it is still there, where that is accepted. */
@@ -80,6 +89,7 @@ async function removeIdentity(identity: Identity, progress: Progress): Promise<s
   const own = secret === undefined ? undefined : await clientOf(secret);
   const inTarget = targetAdministrator ?? own;
   try {
+    if (identity.isBare) return await removeBareIdentity(identity, progress);
     if (inTarget === undefined) return undefined; // it never came so far, or was done before
     const quick = isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget;
     if (!isForced) await untilNothingIsLeft(identity, quick, progress);
@@ -93,6 +103,12 @@ async function removeIdentity(identity: Identity, progress: Progress): Promise<s
   } finally {
     await own?.transport.close();
   }
+}
+
+async function removeBareIdentity(identity: Identity, progress: Progress): Promise<undefined> {
+  const { targetAdministrator, isForced } = identity;
+  if (targetAdministrator === undefined) throw new AppError('NotFound', `The target runs nothing of Isthmus, and its source may not remove its own rights there. Give --target-kubeconfig of an administrator there, or --force to leave them and write down what remains.`);
+  await leaveBareTarget(isForced ? targetAdministrator.urgent(FORCED_CALL_MS) : targetAdministrator, peeringOf(identity), isForced ? undefined : GONE, progress);
 }
 
 async function untilNothingIsLeft({ sourceId, target }: Identity, inTarget: ClusterClient, { signal }: Progress): Promise<void> {
@@ -109,8 +125,8 @@ async function untilNothingIsLeft({ sourceId, target }: Identity, inTarget: Clus
 
 /** For whoever has the target again: what to delete there. */
 async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
-  const { client, target, installNamespace, name, sourceId } = identity;
-  const remains = `${sourceKind(target)} ${name}${target.kind === 'Target' ? ` in namespace ${target.namespace}` : ''}, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
+  const { client, target, installNamespace, name, sourceId, isBare } = identity;
+  const remains = isBare ? bareRemains(peeringOf(identity)) : `${sourceKind(target)} ${name}${target.kind === 'Target' ? ` in namespace ${target.namespace}` : ''}, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
   const object = {
     apiVersion: 'v1', kind: 'ConfigMap',
     metadata: { namespace: installNamespace, name: joinName([{ constant: 'isthmus-left-behind' }, target.kind === 'Target' ? target.namespace : '', target.name], MAX_NAME_LENGTH), labels: PART_OF },

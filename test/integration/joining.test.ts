@@ -416,4 +416,15 @@ describe('leaving a target', () => {
     await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
     await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
   });
+
+  it('that was peered with nothing of ours in it needs an administrator there, and leaves nothing of it', async () => {
+    const untouched = await all();
+    await peerClusters({ name: 'left', installNamespace, delegation: 'Pod', source: { ...source, label: 'source' }, target: { ...target, label: 'target' } }, quiet);
+    const made = (await all()).filter((one) => !untouched.includes(one));
+    assert.ok(made.some((one) => one.includes('isthmus-pod-mode-left')), made.join());
+    await assert.rejects(leaveTarget(leave(), quiet), /Give --target-kubeconfig of an administrator/);
+    await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
+    const now = await all();
+    assert.deepEqual(made.filter((one) => now.includes(one)), []);
+  });
 });
