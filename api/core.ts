@@ -215,7 +215,7 @@ export interface Pod extends KubernetesObject {
 
 /** `core/v1` Node. */
 export interface Node extends KubernetesObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string };
   readonly status?: {
     readonly capacity?: ResourceList;
     readonly allocatable?: ResourceList;

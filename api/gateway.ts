@@ -22,8 +22,10 @@ export interface Cluster extends KubernetesObject {
 export interface Endpoint extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
-    /** Cable driver, `mtls`. */
+    /** Cable driver, `mtls` or `wireguard`. */
     readonly backend: string;
+    /** With `wireguard`: base64, the newest first. */
+    readonly publicKeys?: readonly string[];
     /** `host:port` in the order in which they are tried; empty for a member that can only dial out. */
     readonly addresses?: readonly string[];
   };
@@ -44,6 +46,8 @@ export interface GatewayStatus {
   readonly haStatus: 'active' | 'passive';
   readonly version: string;
   readonly clusterID: string;
+  /** Cable driver of this process, `mtls` or `wireguard`. */
+  readonly backend?: string;
   /** When it was last written, RFC 3339; one that is old belongs to a process that is gone. */
   readonly heartbeat: string;
   /** End of its certificate, RFC 3339. */
@@ -85,7 +89,7 @@ export const ENDPOINT_KIND: KindDefinition = {
   properties: {
     spec: {
       type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
-      properties: { clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 }, addresses: texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16) },
+      properties: { clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 }, addresses: texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16), publicKeys: texts('Keys of WireGuard, the newest first.', 2) },
     },
   },
 };
@@ -122,6 +126,7 @@ export const GATEWAY_KIND: KindDefinition = {
         haStatus: { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
         version: { type: 'string', description: 'Version of Isthmus.' },
         clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
+        backend: { type: 'string', description: 'Cable driver of this process, mtls or wireguard.' },
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
         statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },

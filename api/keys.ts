@@ -115,6 +115,8 @@ export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
 /** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh: endpoints of all clusters count. Value {@link TRUE}. */
 export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
 
+/** Label on nodes, written by administrators with value `true`, read by the pod plane: one of the nodes that have it is the gateway of the cluster. */
+export const GATEWAY_NODE_LABEL = 'isthmus.dev/gateway';
 /** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 /** The value of {@link PROVIDER_KEY}. */

@@ -80,6 +80,9 @@ export interface ExportedSlice {
   readonly endpoints: readonly { readonly address: string; readonly hostname?: string; readonly ready: boolean }[];
 }
 
+/** Endpoints of one export that are told at most: an object must fit into etcd with room to spare. */
+export const MAX_EXPORTED_ENDPOINTS = 1_000;
+
 /** What a cluster tells the others about one export. Its name is `CLUSTER.NAMESPACE.SERVICE`. Addresses are those of its own cluster. */
 export interface ExportedService extends KubernetesObject {
   readonly spec: ServiceSettings & {

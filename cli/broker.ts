@@ -1,12 +1,11 @@
 // `isthmus broker`: the registry of a clusterset, deployed into any cluster that its members can reach over HTTPS.
 import { Command, Option } from 'commander';
 import type { Secret } from '../api/core.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
+import { CLUSTERS, SECRETS } from '../api/resource-types.ts';
 import { issuedSerials, revokeAll } from '../gateway/broker-protocol.ts';
 import { startBroker } from '../gateway/broker-server.ts';
 import { parseAddress } from '../gateway/allowed-services.ts';
-import { endpointObjectName } from '../gateway/membership.ts';
-import { KubernetesMemberStore } from '../gateway/member-store-client.ts';
+import { KubernetesMemberStore, removeMember } from '../gateway/member-store-client.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { customResourceDefinitions } from '../manifests/crds.ts';
@@ -93,7 +92,7 @@ function deployCommand(): Command {
 async function deploy(flags: DeployFlags): Promise<void> {
   const url = brokerUrl(flags.url);
   const manifests = brokerManifests(flags).filter(({ kind }) => flags.workload || (kind !== 'Deployment' && kind !== 'Service'));
-  const objects = [...customResourceDefinitions().filter(({ spec }) => ['Cluster', 'Endpoint'].includes(spec.names.kind)), ...manifests];
+  const objects = [...customResourceDefinitions().filter(({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind)), ...manifests];
   if (flags.dryRun === true) return console.log(toYaml(objects));
   await withCluster(flags, async (client, signal) => {
     await applyObjects(client, objects, 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
@@ -184,8 +183,6 @@ export async function revoke(client: ClusterClient, { namespace, clusterId }: Pi
   };
   const cluster = await client.get(CLUSTERS, { namespace, name: clusterId }, signal).catch(missing);
   await client.patch(CLUSTERS, { namespace, name: clusterId }, { patchType: 'merge', patch: { spec: revokeAll(cluster).spec } }, signal);
-  await client.delete(ENDPOINTS, { namespace, name: endpointObjectName(clusterId, 'mtls') }, {}, signal).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await removeMember(client, namespace, clusterId);
   return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are good no more.`;
 }

@@ -1,5 +1,6 @@
 // What `isthmus gateway diagnose` and `verify` look at, as pure checks over what was read, each with what to change.
 import type { Gateway } from '../api/gateway.ts';
+import { POD_PLANE_BACKEND } from '../gateway/plane-members.ts';
 import type { ParsedCredentials } from '../gateway/gateway-secret.ts';
 
 /** One thing that was looked at. */
@@ -23,7 +24,8 @@ const STALE_MS = 60_000;
 
 /** The checks of one cluster, in the order in which things depend on one another. */
 export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): readonly Check[] {
-  const active = gateways.filter(({ status }) => status?.haStatus === 'active' && nowMs - Date.parse(status.heartbeat) < STALE_MS);
+  const active = activeOf(gateways, 'mtls', nowMs);
+  const plane = gateways.filter(({ status }) => status?.backend === POD_PLANE_BACKEND);
   const connections = active.flatMap(({ status }) => status?.connections ?? []);
   const missing = peers.filter((peer) => !connections.some(({ endpoint }) => endpoint.clusterID === peer));
   return [
@@ -34,7 +36,22 @@ export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): 
     ...connections.filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID)).map(({ endpoint, status, statusMessage, latencyRTT }) => ({
       what: `a cable to ${endpoint.clusterID}`, holds: status === 'connected', detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
     })),
+    ...(plane.length === 0 ? [] : checkPodPlane(activeOf(gateways, POD_PLANE_BACKEND, nowMs), peers)),
     ...missing.map((peer) => ({ what: `a cable to ${peer}`, holds: false, detail: `"${peer}" is no member that is known here; see "isthmus gateway show endpoints"` })),
+  ];
+}
+
+function activeOf(gateways: readonly Gateway[], backend: string, nowMs: number): readonly Gateway[] {
+  return gateways.filter(({ status }) => (status?.backend ?? 'mtls') === backend && status?.haStatus === 'active' && nowMs - Date.parse(status.heartbeat) < STALE_MS);
+}
+
+/** The pod plane, where nodes run it. */
+function checkPodPlane(active: readonly Gateway[], peers: readonly string[]): readonly Check[] {
+  const connections = active.flatMap(({ status }) => status?.connections ?? []).filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID));
+  return [
+    { what: 'one node is the gateway of the pod plane', holds: active.length === 1, detail: active.length === 1 ? (active[0]?.metadata.name ?? '') : `${active.length} are; ${active.length === 0 ? 'see the logs of "isthmus gateway node" on the nodes' : 'a moment later it must be one'}` },
+    ...active.flatMap(({ status }) => (status?.statusFailure === undefined ? [] : [{ what: 'the pod plane is well', holds: false, detail: status.statusFailure }])),
+    ...connections.map(({ endpoint, status, statusMessage, latencyRTT }) => ({ what: `pods of ${endpoint.clusterID} are reached`, holds: status === 'connected', detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage })),
   ];
 }
 

@@ -1,9 +1,11 @@
 // `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
 import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
+import { EXPORTED_SERVICES } from '../api/service-discovery.ts';
 import { askBroker } from '../gateway/broker-request-client.ts';
-import { COPY_LABEL } from '../gateway/broker-member-client.ts';
+import { OWN_ENDPOINT_LABEL } from '../gateway/broker-member-client.ts';
+import { COPY_LABEL } from '../gateway/export-sharing-client.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../gateway/gateway-secret.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -13,8 +15,10 @@ import { createSigningRequest } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
 import { readJoinToken } from '../process/signed-token.ts';
 import { untilStopped } from '../process/lifecycle.ts';
+import { collect } from './run-flags.ts';
 
-interface ClusterFlags {
+/** Which cluster, and where Isthmus is in it. */
+export interface ClusterFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace: string;
@@ -25,10 +29,6 @@ interface JoinFlags extends ClusterFlags {
   readonly address: readonly string[];
   readonly clusterCidr: readonly string[];
   readonly serviceCidr: readonly string[];
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }
 
 /** Adds the options by which every gateway command finds its cluster. */
@@ -97,8 +97,9 @@ export async function leave(client: ClusterClient, { namespace, force }: Cluster
     });
   }
   await client.delete(SECRETS, { namespace, name: GATEWAY_SECRET }, {}, signal);
-  for (const type of [CLUSTERS, ENDPOINTS]) {
-    for (const { metadata } of await client.list(type, { namespace, labelSelector: `${COPY_LABEL}=true` }, signal)) await client.delete(type, { namespace, name: metadata.name ?? '' }, {}, signal);
+  const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, COPY_LABEL]);
+  for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
+    for (const { metadata } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name: metadata.name ?? '' }, {}, signal);
   }
   return 'This cluster is no member any more.';
 }

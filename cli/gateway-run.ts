@@ -12,6 +12,7 @@ import { ownIncarnation } from '../process/incarnation.ts';
 import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { collectProcessMetrics } from '../process/metrics.ts';
+import { collect } from './run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../manifests/gateway.ts';
 
 interface GatewayRunFlags {
@@ -34,7 +35,7 @@ export function gatewayRunCommand(): Command {
     .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
     .option('--context <name>', 'context within the kubeconfig')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
-    .option('--name <name>', 'name of this process, as its Gateway object shows it', hostname())
+    .addOption(new Option('--name <name>', 'name of this process, as its Gateway object shows it').default(hostname(), "the host's name"))
     .option('--listen <address>', 'HOST:PORT where gateways of other clusters dial in, or "none" where they cannot', `0.0.0.0:${TUNNEL_PORT}`)
     .option('--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster', requireAddress('--connect'), { host: '127.0.0.1', port: CONNECT_PORT })
     .option('--service <name=address>', `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server unless named`, collect, [])
@@ -85,8 +86,4 @@ function requireAddress(option: string): (text: string) => ServiceAddress {
     if (address === undefined) throw new AppError('BadInput', `${option} takes HOST:PORT, not "${text}".`);
     return address;
   };
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

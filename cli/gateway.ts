@@ -13,6 +13,8 @@ import { exitWith } from '../process/lifecycle.ts';
 import { checkGateway, checkLines, type Check } from './gateway-checks.ts';
 import { gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOptions } from './gateway-membership.ts';
 import { measurePath, openPath } from './gateway-path.ts';
+import { gatewayNodeCommand } from './gateway-node.ts';
+import { gatewayRotateKeyCommand } from './gateway-rotate-key.ts';
 import { gatewayRunCommand } from './gateway-run.ts';
 import { connectionsTable, endpointsTable, gatewaysTable } from './gateway-table.ts';
 
@@ -29,6 +31,8 @@ export function gatewayCommand(): Command {
   return new Command('gateway')
     .description('the encrypted gateway between the clusters of a clusterset')
     .addCommand(gatewayRunCommand())
+    .addCommand(gatewayNodeCommand())
+    .addCommand(gatewayRotateKeyCommand())
     .addCommand(gatewayJoinCommand())
     .addCommand(gatewayLeaveCommand())
     .addCommand(showCommand())

@@ -5,8 +5,10 @@ import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS, type ResourceType } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
-import { customResourceDefinitions } from '../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../manifests/crds.ts';
 import { toYaml } from '../manifests/files.ts';
+import { serviceDiscoveryAccess } from '../manifests/service-discovery.ts';
+import { PART_OF } from '../model/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../manifests/install.ts';
 import { WEBHOOK_PATH } from '../manifests/webhook-configuration.ts';
 import { AppError } from '../process/errors.ts';
@@ -28,6 +30,7 @@ interface InstallFlags {
   readonly failurePolicy?: 'Fail' | 'Ignore';
   readonly dryRun?: boolean;
   readonly liqoLabels?: boolean;
+  readonly serviceDiscovery?: boolean;
 }
 
 /** The command for commander. */
@@ -40,16 +43,19 @@ export function installCommand(): Command {
     .option('--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`)
     .addOption(new Option('--failure-policy <policy>', 'what becomes of elected pods while the webhook is away: refused, or run here like any other').choices(['Fail', 'Ignore']))
     .option('--liqo-labels', 'elect the pods of namespaces with label liqo.io/enabled=true or liqo.io/scheduling-enabled=true')
+    .option('--service-discovery', 'also ServiceExport and ServiceImport, unless something else in this cluster serves them; see docs/services.md')
     .option('--dry-run', 'print the objects as YAML and change nothing')
     .action(runInstall);
 }
 
 async function runInstall(flags: InstallFlags): Promise<void> {
   const options = installOptions(flags);
-  if (flags.dryRun === true) return console.log(toYaml(installManifests(options)));
+  if (flags.dryRun === true) return console.log(toYaml([...installManifests(options), ...(flags.serviceDiscovery === true ? serviceDiscoveryDefinitions() : [])]));
   const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
   try {
-    await installInto(client, options, { tell: (line) => console.log(line), signal: untilStopped() });
+    const progress = { tell: (line: string) => console.log(line), signal: untilStopped() };
+    await installInto(client, options, progress);
+    if (flags.serviceDiscovery === true) await installServiceDiscovery(client, options.installNamespace, progress);
     console.log(nextSteps(options));
   } finally {
     await client.transport.close();
@@ -84,6 +90,15 @@ export async function installInto(client: ClusterClient, options: InstallOptions
   await applyObjects(client, installManifests(options), INSTALL_FIELD_MANAGER, progress);
   for (const definition of customResourceDefinitions()) await untilEstablished(client, definition.metadata.name, progress.signal);
   progress.tell(`the cluster serves all ${customResourceDefinitions().length} kinds`);
+}
+
+/** Kinds of the Multi-Cluster Services API that others have installed stay as they are. */
+export async function installServiceDiscovery(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
+  const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
+  const isForeign = (name: string) => existing.some(({ metadata }) => metadata.name === name && Object.entries(PART_OF).some(([key, value]) => metadata.labels?.[key] !== value));
+  const definitions = serviceDiscoveryDefinitions().filter(({ metadata }) => !isForeign(metadata.name));
+  await applyObjects(client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress);
+  for (const { metadata } of serviceDiscoveryDefinitions()) await untilEstablished(client, metadata.name, progress.signal);
 }
 
 async function untilEstablished(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {

@@ -22,6 +22,7 @@ import { planCommand } from './plan.ts';
 import { replayCommand } from './replay.ts';
 import { execCommand, logsCommand, portForwardCommand } from './pod-streams.ts';
 import { runCommand } from './run.ts';
+import { serviceCommand } from './service.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { unpeerCommand } from './unpeer.ts';
 import { verifyCommand } from './verify.ts';
@@ -58,6 +59,7 @@ export function program(): Command {
     .addCommand(completionCommand())
     .addCommand(gatewayCommand())
     .addCommand(brokerCommand())
+    .addCommand(serviceCommand())
     .addCommand(sandboxCommand({ startIsthmus }))
     .addCommand(new Command('version').description('print the version').action(() => console.log(version())));
 }

@@ -34,6 +34,11 @@ export function parseLease(text: string): number {
   throw new AppError('BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`);
 }
 
+/** Adds the value of an option that may be repeated. */
+export function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
 /** Reads a port, 0 for any, for the flag of that name. */
 export function parsePort(option: string): (text: string) => number {
   return (text) => {

@@ -7,10 +7,12 @@ import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource
 import { isNotFound } from '../kubernetes/api-error.ts';
 import { backoffDelay, delay } from '../kubernetes/backoff.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { Informer } from '../kubernetes/informer.ts';
 import { createSigningRequest } from '../process/certificate-authority.ts';
 import { messageOf } from '../process/errors.ts';
-import { planCopy, type Members } from './broker-protocol.ts';
+import { planCopy, type BrokerNews, type Members } from './broker-protocol.ts';
 import { askBroker, openBroker, type BrokerAccess } from './broker-request-client.ts';
+import { COPY_LABEL, ExportSharing } from './export-sharing-client.ts';
 import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
 
 /** What following needs. */
@@ -30,12 +32,23 @@ const FIELD_MANAGER = 'isthmus-gateway';
 
 /** Follows the broker while this process is active, until `signal` is aborted. Never throws. */
 export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
-  await Promise.all([repeat(options, signal, followMembers), repeat(options, signal, renewWhenDue)]);
+  const { client, namespace, logger } = options;
+  const exports = new ExportSharing({ client, namespace, logger });
+  const planes = new Informer<Endpoint, Endpoint>({ client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` }, project: (endpoint) => endpoint });
+  const words = { ...options, exports, planes, told: { plane: '' } };
+  await Promise.all([exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue), repeat(words, signal, tell)]);
 }
 
-type Work = (options: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal) => Promise<void>;
+interface Words extends FollowOptions {
+  readonly exports: ExportSharing;
+  /** The Endpoint that the pod plane of this cluster announces. */
+  readonly planes: Informer<Endpoint, Endpoint>;
+  readonly told: { plane: string };
+}
 
-async function repeat(options: FollowOptions, signal: AbortSignal, work: Work): Promise<void> {
+type Work = (options: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal) => Promise<void>;
+
+async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
     const { driver, credentials } = options.controller;
@@ -50,7 +63,7 @@ async function repeat(options: FollowOptions, signal: AbortSignal, work: Work): 
 }
 
 /** Resolves when the stream has ended: by the broker, or here because another certificate is to be used from now on. Throws when it broke. */
-async function followMembers({ client, namespace, controller }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+async function followMembers({ client, namespace, controller, exports, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   const access = accessOf(credentials);
   const ending = new AbortController();
   const stop = () => ending.abort();
@@ -69,33 +82,50 @@ async function followMembers({ client, namespace, controller }: FollowOptions, c
     for (const emitter of [stream, lines]) emitter.on('error', () => undefined); // the loop has it as well, unless it was left before
     for await (const line of lines) {
       if (line === '') continue;
-      const members = JSON.parse(line) as Members;
-      await copy(client, namespace, members, signal);
-      await tellAddresses(access, credentials, members, signal);
+      const news = JSON.parse(line) as BrokerNews;
+      const { clusters, endpoints } = news;
+      if (clusters !== undefined && endpoints !== undefined) {
+        await copy({ client, namespace, clusterId: credentials.clusterId }, { clusters, endpoints }, signal);
+        await tellAddresses(access, credentials, { clusters, endpoints }, signal);
+      }
+      await exports.hear(credentials.clusterId, news, signal);
     }
   } catch (error) {
     if (!isOver) throw error;
   } finally {
     stop(); // a loop that was left for another reason leaves no stream behind
+    exports.forget();
+    told.plane = '';
     clearTimeout(silence);
     signal.removeEventListener('abort', stop);
   }
 }
 
 async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: MemberCredentials, { endpoints }: Members, signal: AbortSignal): Promise<void> {
-  const own = endpoints.find(({ spec }) => spec.clusterID === clusterId);
+  const own = endpoints.find(({ spec }) => spec.clusterID === clusterId && spec.backend === 'mtls');
   if ((own?.spec.addresses ?? []).join() === addresses.join()) return;
   await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
 }
 
-/** Brings the local copy up to date. Only what came from a broker is touched. */
-async function copy(client: ClusterClient, namespace: string, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
-  await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
-  await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints }, signal);
+/** Exports and the Endpoint of the pod plane, whenever they have changed here. */
+async function tell({ exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  const { clusterId } = credentials;
+  await exports.share(accessOf(credentials), clusterId, signal);
+  const plane = [...planes.records()].find(({ spec }) => spec.clusterID === clusterId)?.spec;
+  if (plane === undefined || JSON.stringify(plane) === told.plane) return;
+  const { backend, addresses = [], publicKeys = [] } = plane;
+  await askBroker(accessOf(credentials), { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal);
+  told.plane = JSON.stringify(plane);
 }
 
-/** Label of local objects that are copies. */
-export const COPY_LABEL = 'isthmus.dev/from-broker';
+/** Brings the local copy up to date. Only what came from a broker is touched; this cluster's pod plane is the better source of its own Endpoint. */
+async function copy({ client, namespace, clusterId }: { readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string }, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
+  await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
+  await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls') }, signal);
+}
+
+/** Label of the Endpoint that this cluster's pod plane announces; the gateway tells the broker of it. */
+export const OWN_ENDPOINT_LABEL = 'isthmus.dev/own-endpoint';
 
 interface Copied<T extends Cluster | Endpoint> {
   readonly namespace: string;

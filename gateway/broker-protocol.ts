@@ -1,15 +1,26 @@
 // What members and the broker say to one another, and the rules by which the broker decides. Bodies of members are data: everything is checked
 // for form and size, and whose it is follows from the certificate alone.
 import type { Cluster, Endpoint } from '../api/gateway.ts';
+import type { ExportedService } from '../api/service-discovery.ts';
 import { isClusterId } from '../model/gateway-names.ts';
 import { allocateGlobalRanges } from '../model/pod-addresses.ts';
 import { parseAddress } from './allowed-services.ts';
 import { clusterObjectName, endpointObjectName } from './membership.ts';
+import { isWireguardKey } from './wireguard-keys.ts';
 
-/** Everything that members share. */
+/** Who the members are, and where. */
 export interface Members {
   readonly clusters: readonly Cluster[];
   readonly endpoints: readonly Endpoint[];
+}
+
+/** A line of the stream that members follow. Members are told whole each time; exports whole at first, then what has changed of them, for there are many. */
+export interface BrokerNews extends Partial<Members> {
+  /** All exports of all members. */
+  readonly exports?: readonly ExportedService[];
+  readonly changedExports?: readonly ExportedService[];
+  /** Names of exports that are no more. */
+  readonly goneExports?: readonly string[];
 }
 
 /** What a cluster joins with. */
@@ -30,6 +41,8 @@ export const CERTIFICATE_DAYS = 1;
 /** Annotation of a Cluster in the broker: serial numbers of its certificates that may still be good, with their ends, as JSON. */
 export const SERIALS_ANNOTATION = 'isthmus.dev/certificate-serials';
 const MAX_ADDRESSES = 16;
+/** A member has two keys while it changes from one to the other. */
+const MAX_KEYS = 2;
 
 /** A body that was read, or what is wrong with it. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'invalid'; readonly message: string };
@@ -51,8 +64,20 @@ export function parseJoin(body: unknown): Parsed<JoinRequest> {
   return { kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR } };
 }
 
+/** Reads where a driver of a member is: `addresses`, with `wireguard` also `publicKeys`. */
+export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint> {
+  const { backend = 'mtls', publicKeys } = asRecord(body);
+  if (backend !== 'mtls' && backend !== 'wireguard') return invalid('backend must be mtls or wireguard');
+  const addresses = parseAddresses(body);
+  if (addresses.kind === 'invalid') return addresses;
+  const keys = parseTexts(publicKeys);
+  if (keys === undefined || keys.length > MAX_KEYS || !keys.every(isWireguardKey)) return invalid(`publicKeys must be at most ${MAX_KEYS} keys of WireGuard`);
+  const spec = { clusterID: clusterId, backend, addresses: addresses.value, ...(backend === 'wireguard' && { publicKeys: keys }) };
+  return { kind: 'value', value: { metadata: { name: endpointObjectName(clusterId, backend) }, spec } };
+}
+
 /** Reads `addresses` of a body. */
-export function parseAddresses(body: unknown): Parsed<readonly string[]> {
+function parseAddresses(body: unknown): Parsed<readonly string[]> {
   const addresses = parseTexts(asRecord(body)['addresses']);
   const wrong = addresses?.find((address) => parseAddress(address) === undefined);
   if (addresses === undefined || wrong !== undefined) return invalid(`addresses must be at most ${MAX_ADDRESSES} texts HOST:PORT${wrong === undefined ? '' : `, and "${wrong}" is none`}`);
@@ -145,7 +170,7 @@ export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[
 export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T } | { readonly kind: 'delete'; readonly name: string };
 
 /** What to change in a local copy so that it equals what the broker has. Objects count as equal by their spec. */
-export function planCopy<T extends Cluster | Endpoint>(local: readonly T[], remote: readonly T[]): readonly CopyChange<T>[] {
+export function planCopy<T extends Cluster | Endpoint | ExportedService>(local: readonly T[], remote: readonly T[]): readonly CopyChange<T>[] {
   const wanted = new Map(remote.map((object) => [object.metadata.name ?? '', object]));
   const had = new Map(local.map((object) => [object.metadata.name ?? '', object]));
   const changed = [...wanted.values()].filter(({ metadata, spec }) => !sameSpec(had.get(metadata.name ?? '')?.spec, spec));
@@ -155,7 +180,14 @@ export function planCopy<T extends Cluster | Endpoint>(local: readonly T[], remo
   ];
 }
 
-function sameSpec(one: object | undefined, other: object): boolean {
-  const canonical = (spec: object) => JSON.stringify(Object.entries(spec).filter(([, value]) => !Array.isArray(value) || value.length > 0).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+/** Whether two specs say the same; API servers drop empty lists and order fields as they like. */
+export function sameSpec(one: object | undefined, other: object): boolean {
   return one !== undefined && canonical(one) === canonical(other);
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).filter(([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0)).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return `{${fields.map(([key, one]) => `${key}:${canonical(one)}`).join()}}`;
 }

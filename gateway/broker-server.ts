@@ -6,14 +6,18 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Cluster } from '../api/gateway.ts';
-import { gatewayName } from '../model/gateway-names.ts';
+import type { ExportedService } from '../api/service-discovery.ts';
+import { exportedServiceName, gatewayName } from '../model/gateway-names.ts';
 import type { CertificateAuthority, KeyPair } from '../process/certificate-authority.ts';
 import { verifyJoinToken } from '../process/signed-token.ts';
 import {
-  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseAddresses, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerNews, type Members,
 } from './broker-protocol.ts';
-import { clusterObjectName, endpointObjectName } from './membership.ts';
+import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
+import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store-client.ts';
+import { isRejection } from '../kubernetes/api-error.ts';
+import { messageOf } from '../process/errors.ts';
 import { readPeer, type KnownPeer } from './tls-identity-client.ts';
 
 /** What the broker is made with. */
@@ -42,7 +46,11 @@ export interface Broker {
 }
 
 const HEARTBEAT_MS = 10_000;
+/** What one member may have left unread; all exports at once fit in. */
+const MAX_UNREAD_BYTES = 64 << 20;
 const MAX_STREAMS = 1_000;
+/** Changes of exports are told together after so long, in ms: a rollout changes one export many times. */
+const GATHER_MS = 100;
 
 class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -68,6 +76,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   server.post('/v1/join', (request, reply) => handlers.join(request, reply));
   server.post('/v1/renew', (request) => handlers.renew(request));
   server.put('/v1/clusters/:clusterId/endpoint', (request) => handlers.saveEndpoint(request));
+  server.put('/v1/clusters/:clusterId/exports/:namespace/:name', { bodyLimit: MAX_EXPORT_BYTES }, (request) => handlers.saveExport(request));
+  server.delete('/v1/clusters/:clusterId/exports/:namespace/:name', (request) => handlers.removeExport(request));
   server.delete('/v1/clusters/:clusterId', (request) => handlers.leave(request));
   server.get('/v1/members', (request) => handlers.members(request));
   server.get('/v1/members/stream', (request, reply) => handlers.stream(request, reply));
@@ -79,10 +89,16 @@ class BrokerHandlers {
   readonly #options: BrokerOptions;
   readonly #streams = new Map<FastifyReply, KnownPeer>();
   #turn: Promise<void> = Promise.resolve();
+  /** Exports that have changed since the last line, by name. */
+  readonly #changedExports = new Map<string, ExportedService | undefined>();
 
   constructor(options: BrokerOptions) {
     this.#options = options;
-    options.store.onChange(() => this.#tellAll());
+    options.store.onChange(() => this.#tellAll(shared(options.store.members())));
+    options.store.onExportChange((name, after) => {
+      if (this.#changedExports.size === 0) setTimeout(() => this.#tellExports(), GATHER_MS);
+      this.#changedExports.set(name, after);
+    });
   }
 
   async join({ body }: FastifyRequest, reply: FastifyReply) {
@@ -121,15 +137,35 @@ class BrokerHandlers {
 
   async saveEndpoint(request: FastifyRequest) {
     const clusterId = await this.#own(request);
-    const parsed = parseAddresses(request.body);
+    const parsed = parseEndpoint(request.body, clusterId);
     if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
-    await this.#options.store.saveEndpoint(toMemberObjects({ clusterId, addresses: parsed.value, clusterCIDR: [], serviceCIDR: [] }, {}).endpoint);
+    await this.#options.store.saveEndpoint(parsed.value);
+    return {};
+  }
+
+  async saveExport(request: FastifyRequest) {
+    const { store } = this.#options;
+    const clusterId = await this.#own(request);
+    const parsed = parseExport(request.body, { ...namesIn(request), clusterId });
+    if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    const others = store.exports().filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
+    if (others.length >= MAX_EXPORTS) throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the most that one member may have`);
+    await store.saveExport(parsed.value).catch((error: unknown) => {
+      throw isRejection(error) ? new Refusal(400, messageOf(error).slice(0, 500)) : error;
+    });
+    return {};
+  }
+
+  async removeExport(request: FastifyRequest) {
+    const clusterId = await this.#own(request);
+    const { namespace, name } = namesIn(request);
+    await this.#options.store.removeExport(exportedServiceName(clusterId, namespace, name));
     return {};
   }
 
   async leave(request: FastifyRequest) {
     const clusterId = await this.#own(request);
-    await this.#options.store.remove(clusterObjectName(clusterId), endpointObjectName(clusterId, 'mtls'));
+    await this.#options.store.remove(clusterId);
     this.#options.logger.info({ audit: true, cluster: clusterId }, 'a cluster has left');
     return {};
   }
@@ -151,12 +187,18 @@ class BrokerHandlers {
       clearInterval(timer);
       this.#streams.delete(reply);
     });
-    this.#tell(reply, `${JSON.stringify(shared(this.#options.store.members()))}\n`);
+    this.#tell(reply, toLine({ ...shared(this.#options.store.members()), exports: this.#options.store.exports() }));
   }
 
-  #tellAll(): void {
-    const members = shared(this.#options.store.members());
-    const line = `${JSON.stringify(members)}\n`;
+  #tellExports(): void {
+    const changed = [...this.#changedExports];
+    this.#changedExports.clear();
+    this.#tellAll({ changedExports: changed.flatMap(([, after]) => after ?? []), goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])) });
+  }
+
+  #tellAll(news: BrokerNews): void {
+    const members = this.#options.store.members();
+    const line = toLine(news);
     for (const [reply, peer] of this.#streams) {
       const member = members.clusters.find(({ spec }) => spec.clusterID === peer.clusterId);
       if (speaksFor(member, peer.serial)) this.#tell(reply, line);
@@ -166,7 +208,7 @@ class BrokerHandlers {
 
   /** A member that does not read is cut: it comes back and gets the latest. */
   #tell(reply: FastifyReply, line: string): void {
-    if (reply.raw.writableLength > 4 << 20) reply.raw.destroy();
+    if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
     else reply.raw.write(line);
   }
 
@@ -202,6 +244,17 @@ class BrokerHandlers {
     const { serialNumber, validTo } = new X509Certificate(certificate);
     return { certificate, serial: serialNumber, notAfterMs: Date.parse(validTo) };
   }
+}
+
+function toLine(news: BrokerNews): string {
+  return `${JSON.stringify(news)}\n`;
+}
+
+/** The export that a path names. */
+function namesIn({ params }: FastifyRequest): { readonly namespace: string; readonly name: string } {
+  const { namespace = '', name = '' } = params as Readonly<Record<string, string | undefined>>;
+  if (!isExportName(namespace) || !isExportName(name)) throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
+  return { namespace, name };
 }
 
 /** What members learn of one another: names, specs, nothing else. */

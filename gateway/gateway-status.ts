@@ -27,6 +27,7 @@ export function toGatewayStatus({ isActive, version, clusterId, backend, connect
     haStatus: isActive ? 'active' : 'passive',
     version,
     clusterID: clusterId,
+    backend,
     heartbeat: new Date(nowMs).toISOString(),
     ...(certificateEndMs !== undefined && { certificateExpires: new Date(certificateEndMs).toISOString() }),
     ...(failure !== undefined && { statusFailure: failure }),

@@ -2,10 +2,12 @@
 import type { Logger } from 'pino';
 import type { Cluster, Endpoint } from '../api/gateway.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { EXPORTED_SERVICES, type ExportedService } from '../api/service-discovery.ts';
+import { isAlreadyExists, isConflict, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { Members } from './broker-protocol.ts';
+import { clusterObjectName } from './membership.ts';
 
 /** What the broker needs of its store. All reads for decisions are live. */
 export interface MemberStore {
@@ -18,8 +20,14 @@ export interface MemberStore {
   /** Creates it, or replaces this very version. False when somebody else was quicker. */
   saveCluster(cluster: Cluster): Promise<boolean>;
   saveEndpoint(endpoint: Endpoint): Promise<void>;
-  /** Removes a member altogether. */
-  remove(clusterName: string, endpointName: string): Promise<void>;
+  /** Exports of all members; a moment old at most. */
+  exports(): readonly ExportedService[];
+  /** Calls back for each export that changes; without an object when it is gone. */
+  onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void;
+  saveExport(exported: ExportedService): Promise<void>;
+  removeExport(name: string): Promise<void>;
+  /** Removes a member altogether: its Cluster, Endpoints and exports. */
+  remove(clusterId: string): Promise<void>;
   /** Marks a token as used. False when it was used before. */
   useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean>;
 }
@@ -33,22 +41,24 @@ export class KubernetesMemberStore implements MemberStore {
   readonly #namespace: string;
   readonly #clusters: Informer<Cluster, Cluster>;
   readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #exports: Informer<ExportedService, ExportedService>;
 
   constructor(client: ClusterClient, namespace: string, logger: Logger) {
     this.#client = client;
     this.#namespace = namespace;
     this.#clusters = new Informer({ client, logger, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
     this.#endpoints = new Informer({ client, logger, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+    this.#exports = new Informer({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }) });
   }
 
   /** Follows the objects until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#clusters.run(signal), this.#endpoints.run(signal)]);
+    await Promise.all([this.#clusters.run(signal), this.#endpoints.run(signal), this.#exports.run(signal)]);
   }
 
   /** Whether all members are known. */
   get hasSynced(): boolean {
-    return this.#clusters.hasSynced && this.#endpoints.hasSynced;
+    return [this.#clusters, this.#endpoints, this.#exports].every(({ hasSynced }) => hasSynced);
   }
 
   members(): Members {
@@ -85,10 +95,25 @@ export class KubernetesMemberStore implements MemberStore {
     await this.#client.apply(ENDPOINTS, { ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace } }, 'isthmus-broker');
   }
 
-  async remove(clusterName: string, endpointName: string): Promise<void> {
-    const { namespace } = { namespace: this.#namespace };
-    await this.#client.delete(ENDPOINTS, { namespace, name: endpointName }).catch(unless(isNotFound));
-    await this.#client.delete(CLUSTERS, { namespace, name: clusterName }).catch(unless(isNotFound));
+  exports(): readonly ExportedService[] {
+    return [...this.#exports.records()];
+  }
+
+  onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void {
+    this.#exports.onChange((key, _before, after) => listener(key.slice(key.indexOf('/') + 1), after));
+  }
+
+  async saveExport({ metadata: { name = '' }, spec }: ExportedService): Promise<void> {
+    await this.#client.apply(EXPORTED_SERVICES, { metadata: { name, namespace: this.#namespace }, spec } as ExportedService, 'isthmus-broker');
+  }
+
+  async removeExport(name: string): Promise<void> {
+    await this.#client.delete(EXPORTED_SERVICES, { namespace: this.#namespace, name }).catch(unless(isNotFound));
+  }
+
+  async remove(clusterId: string): Promise<void> {
+    await removeMember(this.#client, this.#namespace, clusterId);
+    await this.#client.delete(CLUSTERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) }).catch(unless(isNotFound));
   }
 
   async useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean> {
@@ -108,9 +133,11 @@ export class KubernetesMemberStore implements MemberStore {
   }
 }
 
-function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
-  return (error) => {
-    if (expected(error)) return undefined;
-    throw error;
-  };
+/** Removes a member's Endpoints and exports from a broker's namespace; who it was, its Cluster says still. */
+export async function removeMember(client: ClusterClient, namespace: string, clusterId: string): Promise<void> {
+  for (const type of [ENDPOINTS, EXPORTED_SERVICES]) {
+    for (const { metadata, spec } of await client.list<Endpoint | ExportedService>(type, { namespace })) {
+      if (spec.clusterID === clusterId) await client.delete(type, { namespace, name: metadata.name ?? '' }).catch(unless(isNotFound));
+    }
+  }
 }

@@ -2,6 +2,7 @@
 // everything away at the end. All work is done one after the other.
 import type { Logger } from 'pino';
 import { messageOf } from '../process/errors.ts';
+import type { LinkNames } from './gateway-network.ts';
 import { planNetwork, planRemoval, type Network } from './network-plan.ts';
 import { applyRuleset, loosenReversePath, observeNetwork, readTable, runCommands } from './network-tools-client.ts';
 import { removal } from './packet-rules.ts';
@@ -14,11 +15,6 @@ export interface NodePlane {
 
 /** Name of the table of packet rules on every node. */
 export const TABLE = 'isthmus';
-/** Names of the links of the pod plane. */
-export interface LinkNames {
-  readonly tunnel: string;
-  readonly overlay: string;
-}
 /** The names in a cluster; tests use others, for they have several gateways on a machine. */
 export const LINK_NAMES: LinkNames = { tunnel: 'isthmus-wg', overlay: 'isthmus-vx' };
 
@@ -51,6 +47,11 @@ export class NetworkKeeper {
   /** Repairs what differs. */
   check(): Promise<void> {
     return this.#inTurn(() => this.#repair());
+  }
+
+  /** Touches nothing any more, and takes nothing away; resolves when what was under way is done. */
+  forget(): Promise<void> {
+    return this.#inTurn(async () => void (this.#wanted = undefined));
   }
 
   /** Takes everything away. */

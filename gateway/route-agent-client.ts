@@ -2,7 +2,8 @@
 // it ends. It holds no key and sees packets only on their way from its own pods.
 import type { Logger } from 'pino';
 import { toWorkerRuleset } from './packet-rules.ts';
-import { NetworkKeeper, TABLE, type LinkNames } from './pod-plane-network-client.ts';
+import type { LinkNames } from './gateway-network.ts';
+import { NetworkKeeper, TABLE } from './pod-plane-network-client.ts';
 
 /** What a node needs to know. */
 export interface RouteAgentFacts {
@@ -49,6 +50,12 @@ export class RouteAgent {
       },
       ruleset: toWorkerRuleset({ table: TABLE, overlay: device, podRanges }),
     });
+  }
+
+  /** Ends, and leaves what is there to the gateway that this node becomes: it takes it over, and what it does not need goes. */
+  async release(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#keeper.forget();
   }
 
   async close(): Promise<void> {

@@ -7,10 +7,11 @@ import { messageOf } from '../process/errors.ts';
 import type { CableConnection, CableDriver } from './cable-driver.ts';
 import { nextAttempt, type Attempt } from './candidate-address.ts';
 import { Echo, ECHO_PORT } from './echo-client.ts';
+import { gatewayNetwork, WIREGUARD_OVERHEAD, type LinkNames } from './gateway-network.ts';
 import type { Network } from './network-plan.ts';
 import { toRuleset } from './packet-rules.ts';
 import { overlayAddress, planPodPlane, type PodPeer, type PodPlanePlan, type WorkerNode } from './pod-plane-plan.ts';
-import { NetworkKeeper, TABLE, type LinkNames } from './pod-plane-network-client.ts';
+import { NetworkKeeper, TABLE } from './pod-plane-network-client.ts';
 import { inUse, newest, peerStatus } from './peer-status.ts';
 import { resolveEndpoint } from './endpoint-client.ts';
 import { NO_ROUND_TRIPS, toStatistics } from './round-trip-statistics.ts';
@@ -38,11 +39,6 @@ export interface WireguardDriverOptions {
   readonly logger: Logger;
 }
 
-/** What WireGuard puts around a packet over IPv6, the larger of both, in bytes; 1420 is left of 1500. */
-const WIREGUARD_OVERHEAD = 80;
-/** What VXLAN puts around a frame, in bytes. */
-const VXLAN_OVERHEAD = 50;
-const ROUTE_TABLE = 7_373;
 const TICK_MS = 1_000;
 /** While a peer changes its key, it is looked for so often which one it uses. */
 const ROTATION_TICK_MS = 50;
@@ -69,6 +65,7 @@ export class WireguardDriver implements CableDriver {
   readonly #timer: NodeJS.Timeout;
   #privateKey: string;
   #workers: readonly WorkerNode[];
+  #prefixes: readonly PodPrefix[];
   #echo: Echo | undefined;
   #plan: PodPlanePlan = { peers: [], routes: [], relayed: [], refused: new Map() };
   #turn: Promise<void> = Promise.resolve();
@@ -83,6 +80,7 @@ export class WireguardDriver implements CableDriver {
     this.#keeper = keeper;
     this.#privateKey = options.privateKey;
     this.#workers = options.workers ?? [];
+    this.#prefixes = options.prefixes;
     this.#timer = setInterval(() => void this.#tick(), ROTATION_TICK_MS);
     this.#apply();
   }
@@ -90,6 +88,11 @@ export class WireguardDriver implements CableDriver {
   /** What is wrong with the pod plane of this node; undefined when nothing is. */
   get failure(): string | undefined {
     return this.#failure ?? this.#keeper.failure;
+  }
+
+  /** Whether it has ended: closed, or because the program has ended by itself. */
+  get isClosed(): boolean {
+    return this.#closed;
   }
 
   connect(peer: PodPeer): void {
@@ -113,12 +116,21 @@ export class WireguardDriver implements CableDriver {
 
   /** The other nodes of this cluster. */
   useWorkers(workers: readonly WorkerNode[]): void {
+    if (JSON.stringify(workers) === JSON.stringify(this.#workers)) return;
     this.#workers = workers;
+    this.#apply();
+  }
+
+  /** Own ranges as the others see them from now on: a member with the same range has joined, say. */
+  usePrefixes(prefixes: readonly PodPrefix[]): void {
+    if (JSON.stringify(prefixes) === JSON.stringify(this.#prefixes)) return;
+    this.#prefixes = prefixes;
     this.#apply();
   }
 
   /** Another key from now on: peers must have been told of it before. Streams go on: what is under way meanwhile is sent again. */
   useKey(privateKey: string): void {
+    if (privateKey === this.#privateKey) return;
     this.#privateKey = privateKey;
     this.#apply();
     void this.#turn.then(() => this.#askAll());
@@ -157,7 +169,8 @@ export class WireguardDriver implements CableDriver {
   }
 
   async #applyNow(without?: string): Promise<void> {
-    const { clusterId, prefixes, isReachable, listenPort, names } = this.#options;
+    const { clusterId, isReachable, listenPort, names } = this.#options;
+    const prefixes = this.#prefixes;
     this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, [...this.#peers.values()].map(inUse));
     const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without).map((peer) => ({ ...peer, endpoint: this.#endpointOf(peer.clusterId) }));
     const rules = { table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes, relayed: this.#plan.relayed, echoPort: ECHO_PORT };
@@ -168,27 +181,12 @@ export class WireguardDriver implements CableDriver {
   }
 
   #overlayAddress(): string | undefined {
-    return overlayAddress(this.#options.prefixes.map(({ own }) => own));
+    return overlayAddress(this.#prefixes.map(({ own }) => own));
   }
 
   #network(): Network {
     const { names, underlayMtu, nodeAddress } = this.#options;
-    const { tunnel, overlay } = names;
-    const source = this.#overlayAddress();
-    const workers = nodeAddress === undefined ? [] : this.#workers;
-    const mtu = underlayMtu - WIREGUARD_OVERHEAD;
-    return {
-      links: [
-        { kind: 'wireguard', name: tunnel, mtu, address: source },
-        ...(workers.length === 0 || nodeAddress === undefined ? [] : [{ kind: 'vxlan', name: overlay, mtu: Math.min(mtu, underlayMtu - VXLAN_OVERHEAD), local: nodeAddress } as const]),
-      ],
-      routes: [
-        ...this.#plan.routes.map((range) => ({ device: tunnel, range, source })),
-        ...workers.map(({ address, podCIDR }) => ({ device: overlay, range: podCIDR, via: address, table: ROUTE_TABLE })),
-      ],
-      neighbours: workers.map(({ address }) => ({ device: overlay, address })),
-      rules: workers.length === 0 ? [] : [{ inInterface: tunnel, table: ROUTE_TABLE }],
-    };
+    return gatewayNetwork({ names, underlayMtu, nodeAddress, source: this.#overlayAddress(), routes: this.#plan.routes, workers: this.#workers });
   }
 
   #endpointOf(clusterId: string): string | undefined {
@@ -260,14 +258,15 @@ export class WireguardDriver implements CableDriver {
 
   #connection(record: PeerRecord): CableConnection {
     const { peer, state, endpoints } = record;
-    const statistics = toStatistics(this.#echo?.state(overlayAddress(peer.ranges) ?? '').trips ?? NO_ROUND_TRIPS);
+    const trips = this.#echo?.state(overlayAddress(peer.ranges) ?? '').trips ?? NO_ROUND_TRIPS;
+    const statistics = toStatistics(trips);
     const seen = state?.endpoint;
     return {
       clusterId: peer.clusterId, ...peerStatus({ ...record, refused: this.#plan.refused.get(peer.clusterId), answers: this.#answers(record), nowMs: Date.now() }),
       ...(seen !== undefined && { usingIP: seen.slice(0, seen.lastIndexOf(':')) }),
       usingNAT: seen !== undefined && !endpoints.includes(seen),
       rxBytes: state?.rxBytes ?? 0, txBytes: state?.txBytes ?? 0,
-      ...(statistics !== undefined && { latencyRTT: statistics }),
+      ...(statistics !== undefined && { latencyRTT: statistics, roundTripMs: trips.last }),
     };
   }
 }

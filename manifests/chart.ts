@@ -6,9 +6,11 @@ import type { KubernetesObject } from '../api/core.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
-import { customResourceDefinitions } from './crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from './crds.ts';
 import { brokerAccess, gatewayAccess } from './gateway.ts';
+import { podPlaneAccess, podPlaneNamespace } from './pod-plane.ts';
 import { rbacManifests } from './rbac.ts';
+import { serviceDiscoveryAccess } from './service-discovery.ts';
 import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_PATH } from './webhook-configuration.ts';
 
 /** A template of the chart; `path` is relative to the chart's folder. */
@@ -29,9 +31,12 @@ const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
 export function chartTemplates(): readonly ChartTemplate[] {
   return [
     ...customResourceDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))) })),
+    ...serviceDiscoveryDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))) })),
     { path: 'templates/rbac.yaml', text: HEADER + rbacManifests(NAMESPACE).map((object) => guarded(conditionOf(object), toText(object))).join('') },
     { path: 'templates/gateway-rbac.yaml', text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object))).join('') },
     { path: 'templates/broker-rbac.yaml', text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object))).join('') },
+    { path: 'templates/service-discovery-rbac.yaml', text: HEADER + serviceDiscoveryAccess(NAMESPACE).map((object) => guarded('.Values.serviceDiscovery.enabled', toText(object))).join('') },
+    { path: 'templates/pod-plane-rbac.yaml', text: HEADER + [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)].map((object) => guarded('.Values.podPlane.enabled', toText(object))).join('') },
     { path: 'templates/webhook-configuration.yaml', text: HEADER + webhookTemplates() },
   ];
 }

@@ -9,14 +9,22 @@ import { POD_CHAPERON_KIND } from '../api/pod-chaperon.ts';
 import { INVITATION_KIND, JOIN_REQUEST_KIND } from '../api/invitation.ts';
 import { RESOURCE_SHARE_KIND } from '../api/resource-share.ts';
 import { SOURCE_LEASE_KIND } from '../api/source-lease.ts';
+import { EXPORTED_SERVICE_KIND, SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND } from '../api/service-discovery.ts';
 import { toCustomResourceDefinition } from '../api/schema.ts';
 
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition of one of our kinds. */
 export type CustomResourceDefinition = ReturnType<typeof toCustomResourceDefinition>;
 
-const KINDS = [CLUSTER_TARGET_KIND, TARGET_KIND, CLUSTER_SOURCE_KIND, SOURCE_KIND, POD_CHAPERON_KIND, CLUSTER_SUMMARY_KIND, PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTER_KIND, ENDPOINT_KIND, GATEWAY_KIND];
+/** Kinds of the Multi-Cluster Services API: others serve them as well (Submariner, Cilium, clouds), so they are installed only with service discovery. */
+const MCS_KINDS = [SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND];
+const KINDS = [CLUSTER_TARGET_KIND, TARGET_KIND, CLUSTER_SOURCE_KIND, SOURCE_KIND, POD_CHAPERON_KIND, CLUSTER_SUMMARY_KIND, PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTER_KIND, ENDPOINT_KIND, GATEWAY_KIND, EXPORTED_SERVICE_KIND];
 
 /** All kinds that a cluster must serve, be it a source or a target. */
 export function customResourceDefinitions(): readonly CustomResourceDefinition[] {
   return KINDS.map(toCustomResourceDefinition);
+}
+
+/** ServiceExport and ServiceImport. */
+export function serviceDiscoveryDefinitions(): readonly CustomResourceDefinition[] {
+  return MCS_KINDS.map(toCustomResourceDefinition);
 }

@@ -22,6 +22,8 @@ const GATEWAY_RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
   onlyNamed(rule('', ['secrets'], [...READ, 'patch']), ['isthmus-gateway']),
   rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], [...READ, 'create', 'patch', 'delete']), // the local copy
+  rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, 'create', 'patch', 'delete']), // copies of what others export
+  rule(ISTHMUS_GROUP, ['exportedservices/status'], ['patch']), // what the broker has of the own ones
   rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
   rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
 ];
@@ -29,7 +31,7 @@ const GATEWAY_RULES: readonly PolicyRule[] = [
 const BROKER_RULES: readonly PolicyRule[] = [
   rule('', ['secrets'], ['create']), // a create cannot be limited to a name
   onlyNamed(rule('', ['secrets'], ['get', 'patch']), [BROKER_SECRET, 'isthmus-broker-used-tokens']),
-  rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], [...READ, 'create', 'patch', 'delete']),
+  rule(ISTHMUS_GROUP, ['clusters', 'endpoints', 'exportedservices'], [...READ, 'create', 'patch', 'delete']),
 ];
 
 /** The gateway: two replicas of which one is active, a Service for peers and one for the CONNECT endpoint. */

@@ -3,9 +3,12 @@
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/keys.ts';
+import { serviceDiscoveryDefinitions } from './crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './gateway.ts';
 import { installNamespaceManifest } from './install.ts';
+import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './pod-plane.ts';
 import { rbacManifests } from './rbac.ts';
+import { serviceDiscoveryManifests } from './service-discovery.ts';
 import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE } from './webhook-configuration.ts';
 import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './workloads.ts';
 
@@ -59,6 +62,11 @@ function others(): KustomizeFiles {
   return {
     'components/gateway/kustomization.yaml': kustomization('Component', { resources: ['gateway.yaml'] }),
     'components/gateway/gateway.yaml': { objects: gatewayManifests(place) },
+    'components/pod-plane/kustomization.yaml': kustomization('Component', { resources: ['pod-plane.yaml'] }),
+    'components/pod-plane/pod-plane.yaml': { objects: podPlaneManifests({ installNamespace: namespace, image: DEFAULT_POD_PLANE_IMAGE }) },
+    'components/service-discovery/kustomization.yaml': kustomization('Component', { resources: ['crds.yaml', 'service-discovery.yaml'] }),
+    'components/service-discovery/crds.yaml': { objects: serviceDiscoveryDefinitions() },
+    'components/service-discovery/service-discovery.yaml': { objects: serviceDiscoveryManifests(place) },
     'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
     'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },
   };
@@ -75,6 +83,8 @@ function overlays(): KustomizeFiles {
     'overlays/both/kustomization.yaml': kustomization('Kustomization', withSource),
     'overlays/both-cert-manager/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/source', '../../components/cert-manager'] }),
     'overlays/gateway/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/gateway'] }),
+    'overlays/pod-plane/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/gateway', '../../components/service-discovery', '../../components/pod-plane'] }),
+    'overlays/clusterset/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/gateway', '../../components/service-discovery'] }),
   };
 }
 

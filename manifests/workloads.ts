@@ -40,6 +40,8 @@ export interface Workload extends WorkloadPlace {
 export interface ContainerPort {
   readonly name: string;
   readonly containerPort: number;
+  /** TCP when missing. */
+  readonly protocol?: 'UDP' | 'TCP';
 }
 
 const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };

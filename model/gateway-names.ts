@@ -1,5 +1,6 @@
 // Names that both ends of a tunnel and its users must agree on: a member of a clusterset is known by its cluster ID, a DNS label, and by the
 // DNS name made from it. That name stands in its certificate, and it is the host of CONNECT requests to the local gateway.
+import type { Gateway } from '../api/gateway.ts';
 
 /** Domain under which every member has a name. It is never looked up; it only stands in certificates and in CONNECT requests. */
 export const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
@@ -46,4 +47,15 @@ export function parseRoute(authority: string): Route {
   const [clusterId = '', service = API_SERVER_SERVICE] = labels.toReversed();
   if (labels.length <= 2 && isClusterId(clusterId) && isClusterId(service)) return { kind: 'route', clusterId, service };
   return { kind: 'invalid', message: `CONNECT to CLUSTER.${GATEWAY_DOMAIN}:443 or SERVICE.CLUSTER.${GATEWAY_DOMAIN}:443, not to ${JSON.stringify(authority.slice(0, 300))}` };
+}
+
+/** Name of the object that tells of an export. None of the parts has a dot, so no two exports share a name. */
+export function exportedServiceName(clusterId: string, namespace: string, name: string): string {
+  return `${clusterId}.${namespace}.${name}`;
+}
+
+/** The ID of this cluster: its gateways say it. Undefined before the first has. */
+export function ownClusterId(gateways: readonly Gateway[]): string | undefined {
+  const said = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
+  return said.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
 }

@@ -2,8 +2,9 @@
 // exported gives the reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
 import type { Service } from '../api/core.ts';
 import {
-  MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort, type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
+  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort, type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
 } from '../api/service-discovery.ts';
+import { exportedServiceName } from '../model/gateway-names.ts';
 
 /** What is known here of an export. */
 export interface ExportFacts {
@@ -16,18 +17,10 @@ export interface ExportFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** What to tell, or why nothing can be told. `leftOut` counts endpoints beyond {@link MAX_ENDPOINTS}. */
+/** What to tell, or why nothing can be told. `leftOut` counts endpoints beyond {@link MAX_EXPORTED_ENDPOINTS}. */
 export type Export =
   | { readonly kind: 'exported'; readonly object: ExportedService; readonly leftOut: number }
   | { readonly kind: 'invalid'; readonly reason: 'NoService' | 'InvalidServiceType'; readonly message: string };
-
-/** Most endpoints that are told of one export: an object must stay well below the API server's limit of 1.5 MiB. */
-export const MAX_ENDPOINTS = 1_000;
-
-/** Name of an export's object. None of the parts has a dot, so no two exports share a name. */
-export function exportedServiceName(clusterId: string, namespace: string, name: string): string {
-  return `${clusterId}.${namespace}.${name}`;
-}
 
 /** What this cluster tells of an export. */
 export function toExport({ clusterId, installNamespace, serviceExport, service, slices }: ExportFacts): Export {
@@ -64,7 +57,7 @@ function settingsOf({ spec = {} }: Service): ServiceSettings {
 /** The Service's own slices only: what was imported from others is theirs to tell. In the order of their names, so that equal states give equal objects. */
 function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): { readonly slices: readonly ExportedSlice[]; readonly leftOut: number } {
   const own = slices.filter(({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN');
-  let room = MAX_ENDPOINTS;
+  let room = MAX_EXPORTED_ENDPOINTS;
   let leftOut = 0;
   const told: ExportedSlice[] = [];
   for (const slice of own.toSorted(byName)) {

@@ -13,6 +13,8 @@ import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
+import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/pod-plane.ts';
+import { serviceDiscoveryInstallation } from '../../manifests/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
 import { DEFAULT_IMAGE } from '../../manifests/workloads.ts';
 import { version } from '../../process/version.ts';
@@ -56,6 +58,24 @@ describe('the chart', () => {
     const expected = byName(gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
     const rendered = byName(await tools.render(['gateway.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+  });
+
+  it('says the same of service discovery, kinds and all', async () => {
+    const expected = byName(serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
+    const rendered = byName(await tools.render(['serviceDiscovery.enabled=true']));
+    for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+    assert.deepEqual(namesOf(await tools.render(['serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']), 'CustomResourceDefinition').filter((name) => name.endsWith('x-k8s.io')), []);
+  });
+
+  it('says the same of the pod plane, which is the only thing that is privileged', async () => {
+    const expected = byName(podPlaneManifests({ installNamespace: 'isthmus-system', image: DEFAULT_POD_PLANE_IMAGE }));
+    const objects = await tools.render(['podPlane.enabled=true', 'gateway.enabled=true', 'serviceDiscovery.enabled=true']);
+    const rendered = byName(objects);
+    for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+    assert.deepEqual(objects.filter((object) => JSON.stringify(object).includes('"privileged":true')).map(nameOf), ['DaemonSet isthmus-pod-plane/isthmus-pod-plane']);
+    assert.ok(!JSON.stringify(await tools.render()).includes('privileged'));
+    const args = JSON.stringify(await tools.render(['podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400']));
+    assert.match(args, /"--address","gw\.example:51820","--mtu","1400"/);
   });
 
   it('runs in a target what a target needs, and gives no other rights', async () => {
@@ -165,14 +185,14 @@ describe('on a real API server', () => {
   const rendered = async (...values: string[]): Promise<string> => (await succeeded(tools.helm(['template', 'isthmus', CHART, '-n', 'isthmus-system', ...values.flatMap((value) => ['--set', value])]))).stdout;
   const DRY_RUN = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
 
-  for (const values of [[], ['deploy=AllInOne', 'gateway.enabled=true', 'webhook.url=https://hook.example']]) {
+  for (const values of [[], ['deploy=AllInOne', 'gateway.enabled=true', 'serviceDiscovery.enabled=true', 'webhook.url=https://hook.example']]) {
     it(`takes the chart with ${values.join(' ') || 'its defaults'} without an error or a warning, under PSS restricted`, async () => {
       const { stderr } = await succeeded(kubectl(DRY_RUN, await rendered(...values)));
       assert.equal(stderr, '');
     });
   }
 
-  for (const overlay of ['source', 'target', 'both', 'gateway']) {
+  for (const overlay of ['source', 'target', 'both', 'gateway', 'clusterset', 'pod-plane']) {
     it(`takes the Kustomize overlay ${overlay} likewise`, async () => {
       const { stdout } = await succeeded(kubectl(['kustomize', join(KUSTOMIZE, 'overlays', overlay)]));
       assert.equal((await succeeded(kubectl(DRY_RUN, stdout))).stderr, '');

@@ -1,5 +1,6 @@
 // The broker's store in memory, with the API server's rule on versions.
 import type { Cluster, Endpoint } from '../../api/gateway.ts';
+import type { ExportedService } from '../../api/service-discovery.ts';
 import type { Members } from '../../gateway/broker-protocol.ts';
 import type { MemberStore } from '../../gateway/member-store-client.ts';
 
@@ -7,7 +8,9 @@ import type { MemberStore } from '../../gateway/member-store-client.ts';
 export class MemoryMemberStore implements MemberStore {
   readonly clusters = new Map<string, Cluster>();
   readonly endpoints = new Map<string, Endpoint>();
+  readonly exported = new Map<string, ExportedService>();
   readonly #used = new Set<string>();
+  readonly #exportListeners: ((name: string, after: ExportedService | undefined) => void)[] = [];
   readonly #listeners: (() => void)[] = [];
   #version = 0;
 
@@ -41,9 +44,27 @@ export class MemoryMemberStore implements MemberStore {
     this.#tell();
   }
 
-  async remove(clusterName: string, endpointName: string): Promise<void> {
-    this.clusters.delete(clusterName);
-    this.endpoints.delete(endpointName);
+  exports(): readonly ExportedService[] {
+    return [...this.exported.values()];
+  }
+
+  onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void {
+    this.#exportListeners.push(listener);
+  }
+
+  async saveExport(exported: ExportedService): Promise<void> {
+    this.exported.set(exported.metadata.name ?? '', exported);
+    for (const listener of this.#exportListeners) listener(exported.metadata.name ?? '', exported);
+  }
+
+  async removeExport(name: string): Promise<void> {
+    if (this.exported.delete(name)) for (const listener of this.#exportListeners) listener(name, undefined);
+  }
+
+  async remove(clusterId: string): Promise<void> {
+    this.clusters.delete(clusterId);
+    for (const [name, { spec }] of this.endpoints) if (spec.clusterID === clusterId) this.endpoints.delete(name);
+    for (const [name, { spec }] of this.exported) if (spec.clusterID === clusterId) await this.removeExport(name);
     this.#tell();
   }
 

@@ -21,7 +21,7 @@ function sectionsOf(command: Command, parent: string): readonly string[] {
   const nested = command.commands.filter((each) => each.name() !== 'help').flatMap((each) => sectionsOf(each, name));
   if (nested.length > 0) return nested;
   const words = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}${argument.variadic ? '...' : ''}>` : `[${argument.name()}${argument.variadic ? '...' : ''}]`));
-  const options = command.options.filter(({ hidden }) => !hidden).map(({ flags, description, defaultValue }) => `| \`${flags}\` | ${cell(description)}${defaultText(defaultValue)} |`);
+  const options = command.options.filter(({ hidden }) => !hidden).map(({ flags, description, defaultValue, defaultValueDescription: said }) => `| \`${flags}\` | ${cell(description)}${said === undefined ? defaultText(defaultValue) : `; default ${cell(said)}`} |`);
   const table = options.length === 0 ? [] : ['', '| Option | Means |', '|---|---|', ...options];
   return [`## ${name}`, '', `\`${[name, ...words].join(' ')}\``, '', cell(command.description()), ...table, ''];
 }

@@ -5,11 +5,13 @@ import type { Gateway } from '../../../api/gateway.ts';
 import { brokerUrl, servingRequest } from '../../../cli/broker.ts';
 import { throughGateway } from '../../../cli/gateway.ts';
 import { checkGateway, checkLines } from '../../../cli/gateway-checks.ts';
+import { planeAddresses } from '../../../cli/gateway-node.ts';
 import { allowedServices } from '../../../cli/gateway-run.ts';
 import { connectionsTable, endpointsTable, gatewaysTable } from '../../../cli/gateway-table.ts';
 import { parseGateways } from '../../../cli/run-flags.ts';
 import type { ParsedCredentials } from '../../../gateway/gateway-secret.ts';
 import type { ClusterConnection } from '../../../kubernetes/kubeconfig.ts';
+import { AppError } from '../../../process/errors.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const RTT = { last: '1ms', min: '1ms', average: '1.5ms', max: '2ms', stdDev: '0s' };
@@ -93,4 +95,27 @@ describe('options', () => {
     assert.deepEqual(allowedServices(['kube-apiserver=lb:6443'], cluster).get('kube-apiserver'), { host: 'lb', port: 6443 });
     assert.throws(() => allowedServices(['x'], cluster), /--service/);
   });
+});
+
+describe('--address of a node', () => {
+  const rows: [string, readonly string[], readonly string[] | undefined][] = [
+    ['that is missing leaves it to the nodes\' own', [], undefined],
+    ['none means that it can only dial out', ['none'], []],
+    ['may be several', ['a:1', '10.0.0.1:2'], ['a:1', '10.0.0.1:2']],
+  ];
+  for (const [what, given, expected] of rows) it(what, () => assert.deepEqual(planeAddresses(given), expected));
+  for (const given of [['x'], ['none', 'a:1'], ['a:0']]) it(`refuses ${given.join(' ')}`, () => assert.throws(() => planeAddresses(given), (error) => error instanceof AppError && error.code === 'BadInput'));
+});
+
+describe('the checks of a pod plane', () => {
+  const status = (more: object) => ({ haStatus: 'active', version: '1', clusterID: 'eu', heartbeat: new Date(0).toISOString(), connections: [], ...more }) as never;
+  const plane = (more: object = {}) => ({ metadata: { name: 'pod-plane-a' }, status: status({ backend: 'wireguard', ...more }) });
+  const checks = (...gateways: readonly { metadata: { name: string }; status: never }[]) => checkGateway({ secret: undefined, gateways, nowMs: 0, peers: [] }).map(({ what, holds }) => `${holds ? '✓' : '✗'} ${what}`).slice(3);
+  it('are none where no node runs it', () => assert.deepEqual(checks({ metadata: { name: 'g' }, status: status({ backend: 'mtls' }) }), []));
+  it('tell which node is its gateway, and which pods are reached', () => {
+    const connections = [{ status: 'connected', statusMessage: '', usingNAT: false, endpoint: { clusterID: 'us', backend: 'wireguard' } }, { status: 'error', statusMessage: 'x', usingNAT: false, endpoint: { clusterID: 'asia', backend: 'wireguard' } }];
+    assert.deepEqual(checks(plane({ connections })), ['✓ one node is the gateway of the pod plane', '✓ pods of us are reached', '✗ pods of asia are reached']);
+  });
+  it('tell that no node is', () => assert.deepEqual(checks(plane({ haStatus: 'passive' })), ['✗ one node is the gateway of the pod plane']));
+  it('tell what is wrong with it', () => assert.deepEqual(checks(plane({ statusFailure: 'no right to' })), ['✓ one node is the gateway of the pod plane', '✗ the pod plane is well']));
 });

@@ -6,14 +6,14 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as keys from '../../../api/keys.ts';
 import { program } from '../../../cli/program.ts';
-import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
 import { environment } from '../../../process/config.ts';
 import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
   'docs/commands.md': commandsPage(program()),
-  'docs/kinds.md': kindsPage(customResourceDefinitions()),
+  'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]),
   'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/keys.ts'), 'utf8'), keys),
 };
 

@@ -10,6 +10,7 @@ import { startBroker, type Broker } from '../../../gateway/broker-server.ts';
 import type { TlsIdentity } from '../../../gateway/tls-identity-client.ts';
 import { createSigningRequest, type CertificateAuthority } from '../../../process/certificate-authority.ts';
 import { createTokenKey, readJoinToken, signJoinToken, signToken } from '../../../process/signed-token.ts';
+import { exportOf } from '../../support/exported-services.ts';
 import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
 import { MemoryMemberStore } from '../../support/memory-member-store.ts';
 
@@ -167,6 +168,57 @@ describe('the broker', () => {
     assert.equal(store.clusters.has('leaver') || store.endpoints.has('leaver-mtls'), false);
     await assert.rejects(ask('GET', '/v1/members', undefined, member), /\(403\).*has left/);
     await join('leaver');
+  });
+
+  describe('exports', () => {
+    let member: TlsIdentity;
+    const spec = exportOf('exporter').spec;
+    before(async () => { member = await join('exporter'); });
+
+    it('are written by the member that they are of, under its name, and streamed to those who follow', async () => {
+      const { response, lines } = await follow(await join('importer'));
+      await until(() => lines.length === 1, 'the first state');
+      assert.deepEqual((JSON.parse(lines[0] ?? '') as { readonly exports: unknown }).exports, []);
+      await ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec: { ...spec, clusterID: 'first' } }, member);
+      assert.deepEqual(store.exported.get('exporter.shop.web')?.spec, spec);
+      await until(() => lines.some((line) => line.includes('changedExports')), 'the change');
+      await ask('DELETE', '/v1/clusters/exporter/exports/shop/web', undefined, member);
+      await until(() => lines.some((line) => line.includes('"goneExports":["exporter.shop.web"]')), 'its end');
+      response.destroy();
+    });
+
+    it('of others are not written', async () => {
+      await assert.rejects(ask('PUT', '/v1/clusters/first/exports/shop/web', { spec }, member), /\(403\).*own objects only/);
+      await assert.rejects(ask('DELETE', '/v1/clusters/first/exports/shop/web', undefined, member), /\(403\)/);
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }), /\(401\)/);
+    });
+
+    it('that are none are refused', async () => {
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', {}, member), /\(400\).*spec is missing/);
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/a.b/web', { spec }, member), /\(400\).*DNS labels/);
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec: { ...spec, labels: { a: 'x'.repeat(500_000) } } }, member), /\(413\)/);
+    });
+
+    it('are 2,000 at most of one member', async () => {
+      for (let index = 0; index < 2_000; index += 1) store.exported.set(`exporter.many.s${index}`, exportOf('exporter', { namespace: 'many', name: `s${index}` }));
+      await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }, member), /\(403\).*the most/);
+      await ask('PUT', '/v1/clusters/exporter/exports/many/s7', { spec }, member); // one that is there may change
+    });
+
+    it('go with the member', async () => {
+      await ask('DELETE', '/v1/clusters/exporter', undefined, member);
+      assert.deepEqual([...store.exported.values()].filter((one) => one.spec.clusterID === 'exporter'), []);
+    });
+  });
+
+  it('keeps the Endpoint of a pod plane beside that of the gateway, and takes no key that is none', async () => {
+    const member = await join('plane');
+    const key = Buffer.alloc(32, 1).toString('base64');
+    await ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key] }, member);
+    assert.deepEqual(store.endpoints.get('plane-wireguard')?.spec, { clusterID: 'plane', backend: 'wireguard', addresses: ['10.0.0.9:51820'], publicKeys: [key] });
+    assert.deepEqual(store.endpoints.get('plane-mtls')?.spec.addresses, ['10.0.0.1:443']);
+    await assert.rejects(ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'wireguard', addresses: [], publicKeys: ['x'] }, member), /\(400\).*keys of WireGuard/);
+    await assert.rejects(ask('PUT', '/v1/clusters/plane/endpoint', { backend: 'vxlan', addresses: [] }, member), /\(400\).*backend/);
   });
 
   it('refuses bodies beyond its bound', async () => assert.rejects(ask('POST', '/v1/join', { token: 'x'.repeat(100_000) }), /\(413\)/));

@@ -11,7 +11,7 @@ const status = (part: Partial<GatewayFacts> = {}) => toGatewayStatus({ ...FACTS,
 describe('the status of a Gateway', () => {
   it('has the fields of Submariner', () => {
     assert.deepEqual(status(), {
-      haStatus: 'active', version: '0.1.0', clusterID: 'west', heartbeat: '1970-01-01T00:16:40.000Z',
+      haStatus: 'active', version: '0.1.0', clusterID: 'west', backend: 'mtls', heartbeat: '1970-01-01T00:16:40.000Z',
       connections: [{ status: 'connected', statusMessage: '4 sessions', endpoint: { clusterID: 'east', backend: 'mtls' }, usingNAT: true, usingIP: '10.0.0.1', latencyRTT: RTT }],
     });
   });

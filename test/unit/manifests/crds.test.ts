@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Schema } from '../../../api/schema.ts';
-import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
 
 /** Every field of a schema with its path; those of lists and maps stand under `[]` and `{}`. */
 function fields(schema: Schema, path: string): readonly (readonly [string, Schema])[] {
@@ -17,6 +17,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ClusterSource: ['Ready'], Source: ['Ready'], PodChaperon: ['Phase', 'Source pod'], ClusterSummary: ['CPU', 'Free CPU', 'Free Mem', 'Free Pods'],
   PlacementPolicy: ['Accepted'], ClusterPlacementPolicy: ['Accepted'], ResourceShare: ['Source', 'CPU', 'Used CPU', 'Mem', 'Used Mem', 'Pods'],
   SourceLease: ['State', 'Seconds', 'Seen'], NamespaceElection: ['Strategy'], Invitation: ['Expires', 'Redeemed by'], JoinRequest: ['Phase', 'Reason'], Cluster: ['Cluster ID'], Endpoint: ['Cluster ID', 'Addresses'], Gateway: ['HA Status', 'Connections'],
+  ServiceExport: ['Valid', 'Ready', 'Conflict'], ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
 };
 
 /** Whether a column's path leads to a field of the schema, as far as it is made of plain fields. */
@@ -31,7 +32,7 @@ function leadsSomewhere(schema: Schema, jsonPath: string): boolean {
   return at !== undefined;
 }
 
-for (const { spec, metadata } of customResourceDefinitions()) {
+for (const { spec, metadata } of [...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]) {
   for (const version of spec.versions) describe(`${metadata.name} ${version.name}`, () => {
     const schema: Schema = version.schema.openAPIV3Schema;
 

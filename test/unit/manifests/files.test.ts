@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartTemplates } from '../../../manifests/chart.ts';
-import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
 import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
 import { installManifests } from '../../../manifests/install.ts';
 import { kustomizeFiles } from '../../../manifests/kustomize.ts';
@@ -42,7 +42,8 @@ describe('the generated manifests', () => {
     assert.ok(base !== undefined && 'kustomization' in base && (base.kustomization['resources'] as string[]).includes('../../crds'));
     const { resources } = parse(manifestFiles().find(({ path }) => path === 'crds/kustomization.yaml')?.text ?? '') as { readonly resources: readonly string[] };
     assert.deepEqual(resources, manifestFiles().map(({ path }) => path).filter((path) => /^crds\/(?!kustomization)/.test(path)).map((path) => basename(path)).toSorted());
-    assert.deepEqual(manifestFiles().filter(({ path, text }) => path.startsWith('kustomize/') && text.includes('kind: CustomResourceDefinition')), []);
+    // Kinds that others serve as well come with what needs them.
+    assert.deepEqual(manifestFiles().filter(({ path, text }) => path.startsWith('kustomize/') && text.includes('kind: CustomResourceDefinition')).map(({ path }) => path), ['kustomize/components/service-discovery/crds.yaml']);
   });
 
   it('name every file of the Kustomize folders in a kustomization, and none that is missing', () => {
@@ -59,12 +60,12 @@ describe('the generated manifests', () => {
 
 describe('the generated templates of the chart', () => {
   it('have nothing in a description that Helm would take for an expression', () => {
-    for (const definition of customResourceDefinitions()) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
+    for (const definition of [...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
   });
 
   it('keep definitions when the chart is uninstalled', () => {
     const templates = chartTemplates().filter(({ path }) => path.startsWith('templates/crds/'));
-    assert.equal(templates.length, customResourceDefinitions().length);
+    assert.equal(templates.length, customResourceDefinitions().length + serviceDiscoveryDefinitions().length);
     for (const { path, text } of templates) assert.match(text, /helm\.sh\/resource-policy: keep/, path);
   });
 

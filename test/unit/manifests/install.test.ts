@@ -51,8 +51,9 @@ describe('customResourceDefinitions', () => {
     ['clusters', 'icl', 'Namespaced'],
     ['endpoints', 'iep', 'Namespaced'],
     ['gateways', 'igw', 'Namespaced'],
+    ['exportedservices', 'iexs', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
-import { apiServerAuthority, clusterIdOfCertificate, gatewayName, isClusterId, parseRoute } from '../../../model/gateway-names.ts';
+import type { Gateway } from '../../../api/gateway.ts';
+import { apiServerAuthority, clusterIdOfCertificate, gatewayName, isClusterId, ownClusterId, parseRoute } from '../../../model/gateway-names.ts';
 
 const aClusterId = fc.stringMatching(/^[a-z0-9](?:[-a-z0-9]{0,20}[a-z0-9])?$/);
 
@@ -29,4 +30,16 @@ describe('the route of a CONNECT request', () => {
     const route = parseRoute(authority);
     assert.ok(route.kind === 'route' ? isClusterId(route.clusterId) && isClusterId(route.service) : route.message.length < 3_000);
   })));
+});
+
+describe('the ID of a cluster', () => {
+  const says = (clusterID: string, heartbeat: string, haStatus: 'active' | 'passive' = 'active'): Gateway => ({ metadata: { name: 'g' }, status: { haStatus, version: '1', clusterID, heartbeat, connections: [] } });
+  const rows: [string, readonly Gateway[], string | undefined][] = [
+    ['is unknown without a gateway', [], undefined],
+    ['is unknown while a gateway says nothing of itself', [{ metadata: { name: 'g' } }], undefined],
+    ['is what a gateway says, active or not', [says('eu', '2026-01-01T00:00:00Z', 'passive')], 'eu'],
+    ['is unknown to a gateway that has not joined', [says('', '2026-01-01T00:00:00Z')], undefined],
+    ['is what was said last, where the cluster has left and joined as another', [says('eu', '2026-01-01T00:00:00Z'), says('eu2', '2026-02-01T00:00:00Z')], 'eu2'],
+  ];
+  for (const [what, gateways, expected] of rows) it(what, () => assert.equal(ownClusterId(gateways), expected));
 });

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Service } from '../../../api/core.ts';
 import { MCS_SERVICE_NAME_LABEL, type EndpointSlice, type ServiceExport } from '../../../api/service-discovery.ts';
-import { exportedServiceName, MAX_ENDPOINTS, toExport, type Export } from '../../../service-discovery/exported-service.ts';
+import { MAX_EXPORTED_ENDPOINTS } from '../../../api/service-discovery.ts';
+import { exportedServiceName } from '../../../model/gateway-names.ts';
+import { toExport, type Export } from '../../../service-discovery/exported-service.ts';
 
 const serviceExport: ServiceExport = { metadata: { namespace: 'shop', name: 'web', creationTimestamp: '2026-01-01T00:00:00Z' } };
 const service = (spec: Service['spec'] = {}): Service => ({ metadata: { namespace: 'shop', name: 'web', labels: { team: 'a' }, annotations: { note: 'x' } }, spec: { clusterIP: '10.96.0.7', ports: [{ name: 'http', port: 80 }], ...spec } });
@@ -57,7 +59,7 @@ describe('endpoints of an export', () => {
   });
   it('are none where a slice has none, or null', () => assert.deepEqual(specOf({ slices: [slice('a', null), slice('b', [], { ports: null })] }).slices, []));
   it('beyond what an object can hold are left out and counted', () => {
-    const many = Array.from({ length: MAX_ENDPOINTS }, (_, index) => ({ addresses: [`10.1.${index >> 8}.${index & 255}`] }));
+    const many = Array.from({ length: MAX_EXPORTED_ENDPOINTS }, (_, index) => ({ addresses: [`10.1.${index >> 8}.${index & 255}`] }));
     const found = exported({ slices: [slice('a', many), slice('b', [{ addresses: ['10.2.0.1'] }, { addresses: ['10.2.0.2'] }])] });
     assert.equal(found.kind === 'exported' && found.leftOut, 2);
     assert.equal(found.kind === 'exported' && found.object.spec.slices.length, 1);

@@ -1,0 +1,43 @@
+// `isthmus service run`: the service discovery process of a cluster.
+import { Command, Option } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { parseAddress } from '../gateway/allowed-services.ts';
+import { DNS_PORT } from '../manifests/service-discovery.ts';
+import { startServiceDiscovery } from '../service-discovery/main.ts';
+import { AppError } from '../process/errors.ts';
+import { startHealthServer } from '../process/health-server.ts';
+import { ownIncarnation } from '../process/incarnation.ts';
+import { aborted } from '../process/lifecycle.ts';
+import { createLogger, type LogLevel } from '../process/logger.ts';
+import { collectProcessMetrics } from '../process/metrics.ts';
+import { withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
+
+interface ServiceRunFlags extends ClusterFlags {
+  readonly namespace: string;
+  readonly dns: string;
+  readonly healthPort?: number;
+  readonly logLevel: LogLevel;
+}
+
+/** The command `service run`. */
+export function serviceRunCommand(): Command {
+  return withClusterFlags(new Command('run'))
+    .description('run service discovery: tell others what is exported here, make usable what they export, answer DNS; several may run')
+    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
+    .option('--dns <address>', 'HOST:PORT of the DNS server for clusterset.local, UDP and TCP, or "none"', `0.0.0.0:${DNS_PORT}`)
+    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
+    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .action((flags: ServiceRunFlags) => withCluster(flags, 'service-discovery', ({ client }, signal) => run(flags, client, signal)));
+}
+
+async function run({ namespace, dns, healthPort, logLevel }: ServiceRunFlags, client: Parameters<typeof startServiceDiscovery>[0]['client'], asked: AbortSignal): Promise<void> {
+  const logger = createLogger(logLevel);
+  const listen = dns === 'none' ? undefined : parseAddress(dns);
+  if (dns !== 'none' && listen === undefined) throw new AppError('BadInput', `--dns takes HOST:PORT or "none", not "${dns}".`);
+  const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, logger }, asked);
+  if (healthPort !== undefined) collectProcessMetrics();
+  const health = healthPort === undefined ? undefined : await startHealthServer({ host: '0.0.0.0', port: healthPort, checks: { services: () => discovery.hasSynced } });
+  logger.info({ dns: discovery.dnsPort }, 'running');
+  await aborted(asked);
+  await Promise.all([discovery.ended, health?.close()]);
+}

@@ -1,0 +1,86 @@
+// One node of the pod plane as a process: its part, the election of the gateway among the nodes that may be it, and its Gateway object.
+import type { Logger } from 'pino';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import { LeaderElection } from '../kubernetes/leader-election.ts';
+import type { LeaseTimings } from '../kubernetes/lease-record.ts';
+import { isGone } from '../process/incarnation.ts';
+import { version } from '../process/version.ts';
+import { keepGatewayObject } from './gateway-object-controller.ts';
+import { leaseIdentity, readLeaseIdentity } from './plane-nodes.ts';
+import { LINK_NAMES } from './pod-plane-network-client.ts';
+import { PodPlaneController, POD_PLANE_LEASE, type PodPlaneOptions } from './pod-plane-controller.ts';
+import { POD_PLANE_BACKEND } from './plane-members.ts';
+import { RouteAgent } from './route-agent-client.ts';
+import { observeGateway } from './tunnel-metrics-client.ts';
+
+/** What a node's process is started with. */
+export interface PodPlaneNodeOptions extends Pick<PodPlaneOptions, 'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'> {
+  /** Names this run of the process. */
+  readonly incarnation: string;
+  readonly makeAgent?: () => RouteAgent;
+  readonly timings: LeaseTimings;
+  readonly logger: Logger;
+}
+
+/** A running node. */
+export interface PodPlaneNode {
+  readonly isActive: boolean;
+  readonly hasSynced: boolean;
+  readonly failure: string | undefined;
+  /** Resolves when everything has ended, and is taken away, after the signal. */
+  readonly ended: Promise<void>;
+}
+
+const LOOK_MS = 500;
+
+/** Starts it. When `signal` is aborted the tunnel goes first, then the lease is given back. */
+export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
+  const { client, namespace, node, incarnation, timings, logger: root } = options;
+  const logger = root.child({ component: 'pod-plane', node });
+  const identity = leaseIdentity(node, incarnation);
+  const isHolderGone = (holder: string) => isGone(readLeaseIdentity(holder).incarnation);
+  const election = new LeaderElection({ client, namespace, name: POD_PLANE_LEASE, identity, timings, isHolderGone, logger });
+  const { makeAgent = () => new RouteAgent(LINK_NAMES, logger) } = options;
+  const controller = new PodPlaneController({ ...options, makeAgent, fence: election, changed: () => undefined, logger });
+  election.listen({ leading: () => controller.followFence() });
+  observeGateway({ connections: () => controller.connections(), certificateEndMs: () => undefined });
+  const down = new AbortController();
+  const running = controller.run(signal).finally(() => down.abort());
+  return {
+    get isActive() {
+      return controller.isActive;
+    },
+    get hasSynced() {
+      return controller.hasSynced;
+    },
+    get failure() {
+      return controller.failure;
+    },
+    ended: Promise.all([running, campaign(election, controller, down.signal), showCandidate(options, controller, logger, signal)]).then(() => undefined),
+  };
+}
+
+/** Takes part in the election while this node is a candidate. The lease outlives the tunnel, never the other way round. */
+async function campaign(election: LeaderElection, controller: PodPlaneController, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (controller.hasSynced && controller.isCandidate) {
+      const turn = new AbortController();
+      const ended = election.run(AbortSignal.any([signal, turn.signal]));
+      while (!signal.aborted && controller.isCandidate) await delay(LOOK_MS, signal);
+      turn.abort();
+      await ended;
+    }
+    await delay(LOOK_MS, signal);
+  }
+}
+
+/** Candidates show themselves; of the other nodes there may be thousands. */
+async function showCandidate({ client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string }, controller: PodPlaneController, logger: Logger, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))) await delay(LOOK_MS, signal);
+  if (signal.aborted) return;
+  const facts = () => ({
+    isActive: controller.isActive, version: version(), clusterId: controller.clusterId ?? '', backend: POD_PLANE_BACKEND, connections: controller.connections(), nowMs: Date.now(), failure: controller.failure,
+  });
+  await keepGatewayObject({ client, namespace, name: `pod-plane-${node}`, facts, logger }, signal);
+}

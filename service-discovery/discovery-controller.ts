@@ -1,0 +1,77 @@
+// Shell of service discovery: what is exported here is told to the others, what they export is made usable here. One replica writes; see import-plan.ts
+// and export-plan.ts for what.
+import type { Logger } from 'pino';
+import { SERVICE_IMPORTS, type ServiceImport } from '../api/service-discovery.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import type { ClustersetState } from './clusterset-state-client.ts';
+import { exportConditions } from './export-conditions.ts';
+import { isShared, planConditions, planTold } from './export-plan.ts';
+import { toExport, type Export } from './exported-service.ts';
+import { isImported, toImportObjects, type ImportView } from './import-objects.ts';
+import { importStatus, planImport } from './import-plan.ts';
+
+/** What the controller works with. */
+export interface DiscoveryOptions {
+  /** Fenced: only one replica writes. */
+  readonly client: ClusterClient;
+  readonly state: ClustersetState;
+  readonly logger: Logger;
+}
+
+const CONCURRENCY = 8;
+
+/** Starts both sides. Nothing is concluded before everything has been read. */
+export function startDiscovery({ client, state, logger }: DiscoveryOptions, signal: AbortSignal): void {
+  const discovery = new Discovery(client, state);
+  const ready = state.synced();
+  const controllers = [
+    startController({ name: 'exports', reconcile: (key) => discovery.export(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+    startController({ name: 'imports', reconcile: (key) => discovery.import(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+  ];
+  state.onChange((key) => controllers.forEach((controller) => controller.enqueue(key)));
+}
+
+class Discovery {
+  readonly #client: ClusterClient;
+  readonly #state: ClustersetState;
+
+  constructor(client: ClusterClient, state: ClustersetState) {
+    this.#client = client;
+    this.#state = state;
+  }
+
+  async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { serviceExport, service, slices, told } = this.#state.exportOf(key);
+    const { clusterId, installNamespace } = this.#state;
+    if (serviceExport === undefined && told === undefined) return DONE;
+    const exported: Export | undefined = serviceExport && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
+    if (clusterId !== undefined) await executePlan(this.#client, planTold(exported, told), signal).catch(ignoreStale);
+    if (serviceExport === undefined || exported === undefined) return DONE;
+    const { merged } = this.#state.view(key) ?? {};
+    const state = { clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, told), merged, generation: serviceExport.metadata.generation };
+    const conditions = exportConditions(serviceExport.status?.conditions, state, new Date().toISOString());
+    await executePlan(this.#client, planConditions(serviceExport, conditions), signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async import(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const [namespace = ''] = key.split('/');
+    if (!this.#state.hasNamespace(namespace)) return DONE; // what was there goes with the namespace
+    const view = this.#state.view(key);
+    const existing = this.#state.existing(key);
+    await executePlan(this.#client, planImport(view && toImportObjects(view), existing), signal).catch(ignoreStale);
+    if (view !== undefined && existing.serviceImport !== undefined) await this.#writeStatus(existing.serviceImport, view, signal);
+    return DONE;
+  }
+
+  async #writeStatus(serviceImport: ServiceImport, { merged, ips }: ImportView, signal: AbortSignal): Promise<void> {
+    if (!isImported(serviceImport)) return;
+    const status = importStatus(serviceImport.status, merged, ips, new Date().toISOString());
+    if (status === serviceImport.status) return;
+    const { namespace, name = '', uid } = serviceImport.metadata;
+    await this.#client.patch(SERVICE_IMPORTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal).catch(ignoreStale);
+  }
+}

@@ -1,0 +1,106 @@
+// DNS messages as bytes (RFC 1035, 2308, 6891): a question in, an answer out. What does not fit the asker's buffer is cut and marked so, whereupon
+// askers come again over TCP. Whatever is no question gets no answer, so that two servers never talk to one another for ever.
+import packet from 'dns-packet';
+import type { Answer, DecodedPacket, Packet, Question } from 'dns-packet';
+import { CLUSTERSET_ZONE, parseName } from './dns-names.ts';
+import { TTL_SECONDS, type DnsAnswer, type DnsRecord } from './dns-answer.ts';
+
+/** Gives the answer to one question. */
+export type Resolve = (question: { readonly name: string; readonly type: string }) => DnsAnswer;
+
+/** Largest message over UDP without EDNS, in bytes (RFC 1035, 4.2.1). */
+const PLAIN_BYTES = 512;
+/** Largest that we send over UDP at all: no packet on any way is cut into pieces (DNS Flag Day 2020). */
+const SAFE_BYTES = 1_232;
+/** Largest message over TCP, in bytes. */
+export const MAX_MESSAGE_BYTES = 65_535;
+
+const CODES: Readonly<Record<DnsAnswer['code'] | 'FORMERR' | 'NOTIMP', number>> = { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 };
+const RESPONSE_BIT = 0x8000;
+const OPCODE_BITS = 0x7800;
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+/** The answer to a message; undefined when there is to be none. */
+export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Resolve): Buffer | undefined {
+  if (message.length < 12 || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
+  if ((message.readUInt16BE(2) & OPCODE_BITS) !== 0) return headOnly(message, CODES.NOTIMP);
+  const asked = decode(message);
+  if (asked === undefined) return headOnly(message, CODES.FORMERR);
+  const { name, type } = asked.question;
+  const size = over === 'tcp' ? MAX_MESSAGE_BYTES : bufferOf(asked.query);
+  return encode(asked.query, toSections(resolve({ name, type }), name), size);
+}
+
+function toSections({ code, records, additional }: DnsAnswer, name: string): Sections {
+  const isNegative = code === 'NXDOMAIN' || (code === 'NOERROR' && records.length === 0);
+  const isOurs = parseName(name).kind !== 'outside';
+  return { code: CODES[code], answers: records.map(toRecord), additionals: additional.map(toRecord), authorities: isNegative && isOurs ? [AUTHORITY] : [] };
+}
+
+/** One question of printable characters; whatever else there is cannot be told back as it came. */
+function decode(message: Buffer): { readonly query: DecodedPacket; readonly question: Question } | undefined {
+  try {
+    const query = packet.decode(message);
+    const [question, ...more] = query.questions ?? [];
+    return question === undefined || more.length > 0 || !PRINTABLE.test(question.name) ? undefined : { query, question };
+  } catch {
+    return undefined;
+  }
+}
+
+/** How much the asker takes over UDP. */
+function bufferOf({ additionals = [] }: DecodedPacket): number {
+  const option = additionals.find(({ type }) => type === 'OPT') as { readonly udpPayloadSize?: number } | undefined;
+  return option === undefined ? PLAIN_BYTES : Math.min(Math.max(option.udpPayloadSize ?? 0, PLAIN_BYTES), SAFE_BYTES);
+}
+
+interface Sections {
+  readonly code: number;
+  readonly answers: readonly Answer[];
+  readonly additionals: readonly Answer[];
+  readonly authorities: readonly Answer[];
+}
+
+/** How long "there is nothing" may be kept (RFC 2308): as short as an answer, for an export may come at any time. */
+const AUTHORITY: Answer = {
+  type: 'SOA', name: CLUSTERSET_ZONE, ttl: TTL_SECONDS,
+  data: { mname: `ns.${CLUSTERSET_ZONE}`, rname: `hostmaster.${CLUSTERSET_ZONE}`, serial: 1, refresh: 60, retry: 60, expire: 60, minimum: TTL_SECONDS },
+};
+
+function encode(query: DecodedPacket, sections: Sections, size: number): Buffer {
+  const whole = write(query, sections, false);
+  if (whole.length <= size) return whole;
+  const spare = write(query, { ...sections, additionals: [] }, false);
+  if (spare.length <= size) return spare;
+  let count = sections.answers.length;
+  for (;;) {
+    count = Math.floor(count / 2);
+    const cut = write(query, { ...sections, answers: sections.answers.slice(0, count), additionals: [] }, true);
+    if (cut.length <= size || count === 0) return cut;
+  }
+}
+
+function write({ id, flags = 0, questions = [], additionals: asked = [] }: DecodedPacket, { code, answers, additionals, authorities }: Sections, isCut: boolean): Buffer {
+  const option = asked.find(({ type }) => type === 'OPT');
+  const message: Packet = {
+    type: 'response', id: id ?? 0,
+    flags: packet.AUTHORITATIVE_ANSWER | (flags & packet.RECURSION_DESIRED) | (isCut ? packet.TRUNCATED_RESPONSE : 0) | code,
+    questions, answers: [...answers], authorities: [...authorities],
+    additionals: [...additionals, ...(option === undefined ? [] : [{ type: 'OPT', name: '.', udpPayloadSize: SAFE_BYTES, flags: 0, options: [], extendedRcode: 0, ednsVersion: 0, flag_do: false } as unknown as Answer])],
+  };
+  return packet.encode(message);
+}
+
+/** The head of what is not answered, with the reason, without a question. */
+function headOnly(message: Buffer, code: number): Buffer {
+  const head = Buffer.alloc(12);
+  message.copy(head, 0, 0, 2);
+  head.writeUInt16BE(RESPONSE_BIT | (message.readUInt16BE(2) & 0x7900) | code, 2);
+  return head;
+}
+
+function toRecord(record: DnsRecord): Answer {
+  const common = { name: record.name, ttl: TTL_SECONDS } as const;
+  if (record.type === 'A') return { ...common, type: 'A', data: record.address };
+  return { ...common, type: 'SRV', data: { priority: 0, weight: 10, port: record.port, target: record.target } };
+}

@@ -1,0 +1,51 @@
+// Service discovery of a cluster as one process: a controller that one replica runs, and the DNS server for `clusterset.local`, which all run.
+import type { Logger } from 'pino';
+import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { LeaderElection } from '../kubernetes/leader-election.ts';
+import { QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease-record.ts';
+import { answerQuestion } from './dns-answer.ts';
+import { startDnsServer } from './dns-server.ts';
+import { ClustersetState } from './clusterset-state-client.ts';
+import { startDiscovery } from './discovery-controller.ts';
+
+/** What a process is started with. */
+export interface ServiceDiscoveryOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  /** Names this run of the process in the Lease. */
+  readonly identity: string;
+  /** Where the DNS server listens; missing where none is wanted. */
+  readonly dns?: { readonly host: string; readonly port: number } | undefined;
+  readonly timings?: LeaseTimings;
+  readonly logger: Logger;
+}
+
+/** Name of the Lease in the install namespace. */
+export const SERVICE_DISCOVERY_LEASE = 'isthmus-service-discovery';
+
+/** A running process. */
+export interface ServiceDiscovery {
+  /** Port of the DNS server, over UDP and TCP. */
+  readonly dnsPort: number | undefined;
+  readonly hasSynced: boolean;
+  /** Resolves when everything has ended after the signal. */
+  readonly ended: Promise<void>;
+}
+
+/** Starts it; everything ends after `signal` is aborted. Throws what listening throws. */
+export async function startServiceDiscovery({ client, installNamespace, identity, dns, timings = QUICK_LEASE_TIMINGS, logger }: ServiceDiscoveryOptions, signal: AbortSignal): Promise<ServiceDiscovery> {
+  const own = logger.child({ component: 'service-discovery' });
+  const state = new ClustersetState({ client, installNamespace, logger: own });
+  const election = new LeaderElection({ client, namespace: installNamespace, name: SERVICE_DISCOVERY_LEASE, identity, timings, logger: own });
+  const find = (namespace: string, name: string) => state.dnsService(namespace, name);
+  const server = dns && (await startDnsServer({ ...dns, resolve: (question) => answerQuestion(question, find) }));
+  startDiscovery({ client: client.fencedBy(election), state, logger: own }, signal);
+  const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());
+  return {
+    dnsPort: server?.port,
+    get hasSynced() {
+      return state.hasSynced;
+    },
+    ended,
+  };
+}
