@@ -13,7 +13,7 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { regardingPod } from '../model/event-record.ts';
-import { isSelected } from '../model/pod-needs.ts';
+import { isSelected, type PodNeeds } from '../model/pod-needs.ts';
 import { isTerminal } from '../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
 import { SourceMarks } from './follow-marks-controller.ts';
@@ -140,8 +140,14 @@ class Follow implements FollowContext {
     for (const changed of this.#placements.place(key, placement)) this.#enqueueNeeds(changed);
   }
 
+  /** The needs of a pod that is placed, as far as is known. */
+  #mayBePlaced(proxy: ProxyPod | undefined): BoundNeeds[] {
+    const { nodeName, needs } = proxy ?? {};
+    return nodeName === undefined || needs === undefined || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
+  }
+
   #placementOf(proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
-    if (proxy?.nodeName === undefined || isTerminal(proxy.phase)) return undefined;
+    if (proxy?.nodeName === undefined || proxy.needs === undefined || isTerminal(proxy.phase)) return undefined;
     const target = this.#options.targets.byNode(proxy.nodeName);
     if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) return undefined;
     const { session } = target;
@@ -207,10 +213,10 @@ class Follow implements FollowContext {
   async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const { kind, namespace, name } = object;
     const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
-    const placed = pods.flatMap((pod) => toProxyPodRecord(pod) ?? []).filter((proxy) => this.#placementOf(proxy) !== undefined);
+    const placed = pods.flatMap((pod) => this.#mayBePlaced(toProxyPodRecord(pod)));
     const reference = `${kind.type.plural}/${name}`;
-    const isThere = (proxy: ProxyPod) => proxy.nodeName === target.nodeName;
-    if (kind.need.kind === 'named') return placed.some((proxy) => isThere(proxy) && proxy.needs.references.includes(reference));
+    const isThere = ({ nodeName }: BoundNeeds) => nodeName === target.nodeName;
+    if (kind.need.kind === 'named') return placed.some((pod) => isThere(pod) && pod.needs.references.includes(reference));
     const selectors = this.#selectorsBehind(object);
     const selected = placed.filter(({ needs }) => selectors.some((selector) => isSelected(selector, needs.labels)));
     return selected.some(isThere) || this.#options.rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
@@ -235,4 +241,10 @@ class Follow implements FollowContext {
     const object = this.sourceObject(at);
     return typeof object === 'object' ? this.#placements.selected(namespace, object.selector) : [];
   }
+}
+
+/** What a bound pod needs, and its virtual node. */
+interface BoundNeeds {
+  readonly nodeName: string;
+  readonly needs: PodNeeds;
 }

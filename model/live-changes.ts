@@ -1,7 +1,7 @@
 // What may change of a pod while it runs (Kubernetes "Pod update and replacement"; KEP-1287), carried from a proxy to its delegate: images,
 // activeDeadlineSeconds, further tolerations, container resources in place, and the conditions of readiness gates that the source decides.
 // Only what the user changed after the bind is carried, and once: what a target's own admission makes of it is not fought over.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
@@ -31,7 +31,7 @@ export interface CarriedChanges {
 
 /** What tells states of a proxy apart, as far as they are carried; empty where nothing has changed. */
 export function stateOf(changes: LiveChanges): string {
-  return Object.keys(changes).length === 0 ? '' : createHash('sha1').update(JSON.stringify(changes)).digest('base64url').slice(0, 16);
+  return Object.keys(changes).length === 0 ? '' : hash('sha1', JSON.stringify(changes), 'base64url').slice(0, 16);
 }
 
 /** The conditions of a proxy that its readiness gates ask for; undefined where it has no gates. */
@@ -57,7 +57,7 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
 /** A text that is equal as long as nothing of a pod's spec has changed that may change. */
 export function liveSpecDigest({ containers, initContainers = [], activeDeadlineSeconds, tolerations = [] }: PodSpec): string {
   const changing = [...containers, ...initContainers].map(({ name, image, resources }) => [name, image, resources]);
-  return createHash('sha1').update(JSON.stringify([changing, activeDeadlineSeconds, tolerations])).digest('base64url').slice(0, 16);
+  return hash('sha1', JSON.stringify([changing, activeDeadlineSeconds, tolerations]), 'base64url').slice(0, 16);
 }
 
 /** What has changed in the spec of a bound proxy pod since its bind; undefined for nearly all. */

@@ -2,7 +2,7 @@
 // and two different origins must never share one. The rule for joined names is Admiralty 0.17's (`pkg/name`), so that its
 // virtual nodes keep their names; checked against names that its own code gave.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TargetRef } from './target-ref.ts';
 
 /** The longest name of most Kubernetes objects (DNS-1123 subdomain). */
@@ -47,5 +47,5 @@ export function delegateName(proxyName: string, proxyUid: string): string {
 // A cut must not leave a dash or dot before the hash's dash: each label of a DNS-1123 name ends in a letter or digit.
 function appendHash(base: string, hashed: string, maxLength: number): string {
   const cut = base.slice(0, maxLength - HASH_LENGTH - 1).replace(/[-.]+$/, '');
-  return `${cut}-${createHash('sha256').update(hashed).digest('hex').slice(0, HASH_LENGTH)}`;
+  return `${cut}-${hash('sha256', hashed, 'hex').slice(0, HASH_LENGTH)}`;
 }

@@ -1,6 +1,7 @@
 // The part of a pod's status that a target may tell a source. What a target sends is data: known fields only (design §8).
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Condition, PodStatus } from '../api/core.ts';
+import { canonicalJson } from './canonical-json.ts';
 
 const MIRRORED_FIELDS = [
   'phase',
@@ -88,10 +89,5 @@ export function toStatusPatch(mirrored: PodStatus): Readonly<Record<string, unkn
  * a pod's fields in the order of its Go struct, with null for times that were never set, and a custom resource's sorted, without.
  */
 export function digestOf(status: PodStatus): string {
-  return createHash('sha1').update(JSON.stringify(status, withSortedFields)).digest('base64');
-}
-
-function withSortedFields(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return hash('sha1', canonicalJson(status), 'base64');
 }

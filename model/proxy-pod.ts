@@ -53,8 +53,8 @@ export interface ProxyPod {
   readonly antiAffinity?: readonly PodAffinityTerm[];
   /** What chooses its cluster, only until the pod is bound. */
   readonly constraints?: ClusterConstraints;
-  /** What must follow it to its target. */
-  readonly needs: PodNeeds;
+  /** What must follow it to its target, only once it is bound. */
+  readonly needs?: PodNeeds;
   /** The source manifest, only until the pod is bound. */
   readonly manifest?: string;
   /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
@@ -79,8 +79,8 @@ export interface ProxyPod {
   readonly annotations?: StringMap;
   /** Which of them came from the delegate. */
   readonly takenAnnotations?: readonly string[];
-  /** Digest of the status that feedback mirrors; see {@link digestOf}. */
-  readonly statusDigest: string;
+  /** Digest of the status that feedback mirrors, only once it is bound; see {@link digestOf}. */
+  readonly statusDigest?: string;
 }
 
 /** The record of a pod, or undefined when it is no proxy pod. */
@@ -97,9 +97,7 @@ export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
     gated: isGated(pod),
     finalizers: metadata.finalizers ?? [],
     ...placementFields(pod),
-    needs: podNeeds(pod),
     ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
-    statusDigest: digestOf(mirroredStatus(status ?? {})),
   };
 }
 
@@ -112,7 +110,7 @@ function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<Proxy
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'annotations' | 'takenAnnotations'> {
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'annotations' | 'takenAnnotations'> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
@@ -120,6 +118,8 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'containers' | 'ownC
   const [fenceSeconds, awayFrom] = [fenceSecondsOf(metadata), placedAwayFrom(metadata)];
   return {
     nodeName,
+    needs: podNeeds(pod),
+    statusDigest: digestOf(mirroredStatus(status ?? {})),
     containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),

@@ -135,7 +135,7 @@ describe('a source that is older than the target', () => {
     const step = planFeedback(before, target);
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
     assert.equal(step.kind, 'mirror');
-    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest, version: before.resourceVersion };
+    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion };
     assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'settled' });
     assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
     assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');

@@ -59,9 +59,15 @@ describe('toProxyPodRecord', () => {
   });
 
   it('has the same digest as long as nothing that feedback mirrors changes', () => {
-    const digest = aProxyRecord(withStatus({ phase: 'Running' })).statusDigest;
-    assert.equal(aProxyRecord(withStatus({ phase: 'Running', hostIP: '1.2.3.4', qosClass: 'Burstable' })).statusDigest, digest);
-    assert.notEqual(aProxyRecord(withStatus({ phase: 'Failed' })).statusDigest, digest);
+    const bound = onNode('admiralty-c1');
+    const digest = aProxyRecord(bound, withStatus({ phase: 'Running' })).statusDigest;
+    assert.equal(aProxyRecord(bound, withStatus({ phase: 'Running', hostIP: '1.2.3.4', qosClass: 'Burstable' })).statusDigest, digest);
+    assert.notEqual(aProxyRecord(bound, withStatus({ phase: 'Failed' })).statusDigest, digest);
+  });
+
+  it('works out neither what follows it nor the digest of its status before it is bound', () => {
+    const { needs, statusDigest } = aProxyRecord();
+    assert.deepEqual([needs, statusDigest], [undefined, undefined]);
   });
 
   it('mutates nothing', () => assert.ok(toProxyPodRecord(frozen(aProxy(terminating(), onNode('n'))))));
