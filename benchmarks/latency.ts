@@ -17,16 +17,22 @@ export const LATENCY: Benchmark = {
   },
 };
 
-/** Measures single pods, elected and plain in turns. */
-export async function measureAlone({ elected, plain }: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
-  const ours: number[] = [];
-  const reference: number[] = [];
+/** Runs pods of each sort, so that what follows finds compiled code. */
+export async function warmLoads({ elected, plain }: Pick<IsthmusUnderLoad, 'elected' | 'plain'>, signal: AbortSignal): Promise<void> {
   for (let burst = 0; burst < BEFORE.bursts; burst += 1) {
     for (const load of [elected, plain]) {
       await load.burst(BEFORE.pods, signal);
       await load.clear(signal);
     }
   }
+}
+
+/** Measures single pods, elected and plain in turns. */
+export async function measureAlone(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
+  const { elected, plain } = under;
+  const ours: number[] = [];
+  const reference: number[] = [];
+  await warmLoads(under, signal);
   for (let pod = 1; pod <= PODS; pod += 1) {
     for (const [load, times] of [[elected, ours], [plain, reference]] as const) {
       times.push((await load.burst(1, signal)).ms);

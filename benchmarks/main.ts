@@ -16,6 +16,7 @@ import { FOOTPRINT } from './footprint.ts';
 import { GATEWAY } from './gateway.ts';
 import { IDLE } from './idle.ts';
 import { LATENCY } from './latency.ts';
+import { LATENCY_STEPS } from './latency-steps.ts';
 import { describeCommit, describeMachine } from './machine.ts';
 import { formatReport, toResult, type Report, type Result } from './report.ts';
 import { MIRROR } from './mirror.ts';
@@ -26,7 +27,7 @@ import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
 /** In the order of the table of design §9. */
-const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, POD_PLANE, LATENCY, FOOTPRINT, BY_TARGETS];
+const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS];
 
 interface BenchOptions {
   readonly only?: readonly Benchmark[];
@@ -107,7 +108,7 @@ const command = new Command('bench')
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)
-  .option('--targets <list>', 'numbers of targets for PN; 1,3,10 when missing', parseTargets)
+  .option('--targets <list>', 'numbers of targets for PN, 1,3,10 when missing; the first for P13S', parseTargets)
   .option('--profile <folder>', 'write CPU profiles of our processes there, and print where their time went')
   .action((options: BenchOptions) => bench(options, signal));
 try {
