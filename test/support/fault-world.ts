@@ -7,11 +7,10 @@ import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/keys.ts';
 import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../../model/conditions.ts';
-import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { HookedProcess } from './hooked-process.ts';
-import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
+import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster, type WorldOptions } from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';
 import { assertInvariants } from './world-invariants.ts';
 
@@ -63,7 +62,7 @@ export class FaultWorld {
   }
 
   /** Resolves when all targets are Ready through their relays. */
-  static async start(namespace: string, options: Partial<SandboxOptions> = {}): Promise<FaultWorld> {
+  static async start(namespace: string, options: WorldOptions = {}): Promise<FaultWorld> {
     const world = await startWorld({ nodes: 1, audit: true, ...options });
     await makeNamespace(world, namespace);
     const processes = new Map([world.source, ...world.targets].map((cluster) => [cluster, new HookedProcess(world, cluster)]));

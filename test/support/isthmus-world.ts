@@ -32,17 +32,23 @@ export interface IsthmusWorld {
   stop(): Promise<void>;
 }
 
+/** What world to start. */
+export interface WorldOptions extends Partial<SandboxOptions> {
+  /** The only namespace whose pods and chaperons the test follows; all when missing. */
+  readonly watchedNamespace?: string;
+}
+
 /** Starts what is ours in a sandbox. */
 export type StartIn = (sandbox: Sandbox, signal: AbortSignal) => Promise<IsthmusInSandbox>;
 
 /** Starts two targets, or as many as `options` say, and peers them as ClusterTargets `target-1`, `target-2` and so on. */
-export async function startWorld(options: Partial<SandboxOptions> = {}, start: StartIn = startIsthmus): Promise<IsthmusWorld> {
+export async function startWorld({ watchedNamespace, ...options }: WorldOptions = {}, start: StartIn = startIsthmus): Promise<IsthmusWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
   const sandbox = await startSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
   try {
     const isthmus = await start(sandbox, stopped.signal);
-    const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
+    const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal, watchedNamespace)));
     if (source === undefined || first === undefined || second === undefined) throw new Error('the sandbox lacks a cluster');
     const stop = async () => {
       stopped.abort();
@@ -59,11 +65,11 @@ export async function startWorld(options: Partial<SandboxOptions> = {}, start: S
 }
 
 /** Opens a cluster of a sandbox and follows its pods and chaperons. */
-export async function openWorldCluster(cluster: Cluster, signal: AbortSignal): Promise<WorldCluster> {
+export async function openWorldCluster(cluster: Cluster, signal: AbortSignal, namespace?: string): Promise<WorldCluster> {
   const { client } = await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' });
   const [pods, chaperons] = await Promise.all([
-    new WatchedCollection(client, PODS).start(signal),
-    new WatchedCollection(client, POD_CHAPERONS).start(signal),
+    new WatchedCollection(client, PODS, { namespace }).start(signal),
+    new WatchedCollection(client, POD_CHAPERONS, { namespace }).start(signal),
   ]);
   return { cluster, client, pods, chaperons };
 }
