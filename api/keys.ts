@@ -77,6 +77,8 @@ export const CARRIED_CHANGES_ANNOTATION = `${OWN_PREFIX}carried-changes`;
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}delegate-annotations`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
 export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
+/** Annotation on PodChaperons and their delegates, set by the scheduler, read by the source: key of the target that they were made through. Two targets may lead to one cluster. */
+export const MADE_THROUGH_ANNOTATION = `${OWN_PREFIX}made-through`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';

@@ -246,7 +246,7 @@ class Feedback {
 
   async #sweepTarget(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
     const target = this.#options.targets.get(targetKey);
-    const chaperons = target?.session?.madeFor(key) ?? [];
+    const chaperons = target?.session?.madeFor(key).filter((chaperon) => target.holds(chaperon)) ?? [];
     if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
     for (const chaperon of chaperons) {
       const proxy = this.#options.proxies.get(key);

@@ -47,6 +47,8 @@ export interface TargetListener {
   changed(target: TargetCluster): void;
   /** How pods were delegated to it so far. */
   settledDelegation(target: TargetCluster): DelegationMode | undefined;
+  /** Whether there is a target of this key. */
+  isTarget(key: string): boolean;
   /** Which cluster it is has become known; what is given back speaks against using it. */
   identified(target: TargetCluster): IdentityProblem | undefined;
 }
@@ -96,6 +98,11 @@ export class TargetCluster {
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
     return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
+  }
+
+  /** Whether something in its cluster is this target's affair: not what was made through another one that leads to the same cluster. */
+  holds({ through }: { readonly through?: string }): boolean {
+    return through === undefined || through === this.key || !this.#listener.isTarget(through);
   }
 
   /** Takes over a new spec. */

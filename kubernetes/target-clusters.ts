@@ -113,6 +113,7 @@ export class TargetClusters {
         sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
         changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
         identified: (identified) => this.#identified(identified),
+        isTarget: (other) => this.#targets.has(other),
         settledDelegation: (settled) => this.object(settled.ref)?.status.delegation,
       });
       this.#targets.set(key, target);

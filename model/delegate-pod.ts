@@ -1,8 +1,6 @@
 // What a source remembers of a delegate pod and of its PodChaperon in a target. A delegate pod that the source made itself stands for both.
 import type { DelegationMode } from '../api/cluster-target.ts';
-import {
-  CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER,
-} from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
@@ -33,6 +31,8 @@ export interface DelegatePod {
   readonly status: PodStatus;
   /** Those that are not ours. */
   readonly annotations: StringMap;
+  /** Key of the target that it was made through, where that is known. */
+  readonly through?: string;
   /** Of one that no chaperon made: what it is besides, as if there were a chaperon. */
   readonly direct?: Chaperon;
 }
@@ -50,6 +50,8 @@ export interface Chaperon {
   /** When it was created by the target's clock, in ms since the epoch. */
   readonly createdAt: number;
   readonly terminating: boolean;
+  /** Key of the target that it was made through, where that is known. */
+  readonly through?: string;
   /** How its delegate ended, once it has: the delegate itself may be gone by then. */
   readonly ended?: PodStatus;
   /** Seconds that its delegate was told to stop within, where not its own. */
@@ -80,6 +82,7 @@ export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
     verdict: verdictOf(pod.status ?? {}),
     status: pod.status ?? {},
     annotations: foreignAnnotations(pod.metadata),
+    ...throughOf(pod.metadata),
     ...(isDirect && { direct: toDirectRecord(pod, parent) }),
   };
 }
@@ -119,8 +122,14 @@ function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent
     createdAt: Date.parse(metadata.creationTimestamp ?? ''),
     terminating: metadata.deletionTimestamp !== undefined,
     verdict: verdictOf(status),
+    ...throughOf(metadata),
     ...(carried !== undefined && { carried }),
   };
+}
+
+function throughOf({ annotations }: ObjectMeta): Pick<Chaperon, 'through'> {
+  const through = annotations?.[MADE_THROUGH_ANNOTATION];
+  return through === undefined ? {} : { through };
 }
 
 function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' | 'graceSeconds'> {

@@ -4,8 +4,7 @@ import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../api/core.ts';
 import {
-  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION,
-  PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { compileLabelPattern } from './label-pattern.ts';
@@ -98,6 +97,11 @@ function toDelegateSpec(spec: PodSpec): PodSpec {
   // The target resolves the priority class and places the pod itself. A pod is sent only once its gates are open.
   const { priority: _priority, nodeName: _nodeName, schedulingGates: _gates, ...rest } = spec;
   return withoutServiceAccountToken(rest);
+}
+
+/** The chaperon as it goes to a target: marked with its key, for another target of the source may lead to the same cluster. */
+export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
+  return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } } };
 }
 
 function withoutServiceAccountToken(spec: PodSpec): PodSpec {

@@ -12,10 +12,12 @@ import type { Candidate } from './placement.ts';
 import type { Rejection } from './snapshot.ts';
 
 /** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
-export function findCandidate({ session }: TargetCluster, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
+export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
+  const { session } = target;
   if (!session?.hasSynced) return 'unknown';
   const found = session.find(proxy);
-  return found.chaperon === undefined && found.delegate === undefined ? 'nothing' : found;
+  const made = found.chaperon ?? found.delegate;
+  return made === undefined || !target.holds(made) ? 'nothing' : found;
 }
 
 /** Where a candidate is made, and in which way. */

@@ -5,6 +5,7 @@ import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
 import { CONFIG_MAPS } from '../api/resource-types.ts';
 import type { Plan } from '../model/plan.ts';
+import { madeThrough } from '../model/pod-chaperon.ts';
 import { messageOf } from '../process/errors.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
@@ -199,7 +200,7 @@ class Scheduling {
     if (target === undefined || client === undefined || mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
     memory.targets.add(target.key);
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const answer = await createCandidate({ client, mode }, chaperon, signal);
+    const answer = await createCandidate({ client, mode }, madeThrough(chaperon, target.key), signal);
     if (answer.kind === 'created') {
       memory.pendingCreate = { ...answer, target: target.key };
     } else {
