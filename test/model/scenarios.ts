@@ -35,13 +35,20 @@ export const QUICK: Readonly<Record<string, Scenario>> = {
   'one target whose own controller is behind': { targets: 1, watches: 'newest', restartPolicy: 'Never', budget: { crash: 1 } },
   'its delegate is deleted there and made again': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', budget: { adminDelete: 1, impatience: 1 } },
   'its chaperon is taken away by force': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', budget: { force: 1, userDelete: 1, impatience: 1 } },
-  'it leaves a lost target that has stopped it': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', fenced: true, budget: { cut: 1 } },
+};
+
+const LEAVING_ONE = { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', fenced: true } as const;
+
+/** Exhaustive runs of a pod that may leave its target, by name. */
+export const LEAVING: Readonly<Record<string, Scenario>> = {
+  'it leaves a lost target, which has waited long enough': { ...LEAVING_ONE, budget: { cut: 1, impatience: 1 } },
+  'it leaves a lost target, and another one of its name comes': { ...LEAVING_ONE, budget: { cut: 1, successor: 1 } },
 };
 
 /** Exhaustive runs of `npm run test:model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */
 export const FULL: Readonly<Record<string, Scenario>> = {
   ...QUICK,
+  ...LEAVING,
   'one crash, deleted by its user': { ...SMALL, budget: { userDelete: 1, crash: 1 } },
   'two crashes and a partition': { ...SMALL, budget: { crash: 2, cut: 1 } },
-  'it leaves a lost target, and another one of its name comes': { targets: 1, watches: 'newest', prompt: 'targets', restartPolicy: 'Always', fenced: true, budget: { cut: 1, successor: 1 } },
 };
