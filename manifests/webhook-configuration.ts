@@ -1,9 +1,9 @@
-// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, targets with a regular
-// expression, and nothing else.
+// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, DaemonSets that tolerate every taint, targets
+// with a regular expression, and nothing else.
 // The certificate authority is left out: the webhook process owns that field and writes it by itself, and in packages the rules of pods as well.
 import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
-import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../api/keys.ts';
+import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../api/keys.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 
@@ -15,6 +15,8 @@ export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
 export const WEBHOOK_PATH = '/mutate--v1-pod';
 /** Path for pods of namespaces that elect all of theirs. */
 export const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
+/** Path for DaemonSets. */
+export const DAEMON_SETS_WEBHOOK_PATH = '/mutate--daemonsets';
 /** Service in the install namespace through which the API server reaches the webhook. */
 export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
@@ -46,7 +48,29 @@ export function webhookConfiguration(address: WebhookAddress): MutatingWebhookCo
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
     metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
-    webhooks: [podWebhook(address), ...namespaceWebhooks(address)],
+    webhooks: [...podWebhooks(address), daemonSetWebhook(address)],
+  };
+}
+
+function podWebhooks(address: WebhookAddress) {
+  return [podWebhook(address), ...namespaceWebhooks(address)];
+}
+
+/** Of DaemonSets that tolerate virtual nodes, when their template changes: another change of theirs must not replace their pods. */
+function daemonSetWebhook(address: WebhookAddress) {
+  const tolerations = 'object.spec.template.spec.tolerations';
+  return {
+    name: 'daemonsets.isthmus.multicluster.admiralty.io',
+    clientConfig: clientConfig(address, DAEMON_SETS_WEBHOOK_PATH),
+    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
+    matchConditions: [
+      { name: 'tolerates-virtual-nodes', expression: `has(${tolerations}) && ${tolerations}.exists(t, !has(t.key) || t.key in ['', '${PROVIDER_KEY}'])` },
+      { name: 'template-changed', expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template" },
+    ],
+    failurePolicy: 'Ignore', // a cluster's network comes up before its webhooks
+    matchPolicy: 'Equivalent',
+    reinvocationPolicy: 'Never',
+    ...COMMON,
   };
 }
 
@@ -55,13 +79,8 @@ export function webhookConfiguration(address: WebhookAddress): MutatingWebhookCo
  * reaches it (ADR 0029). So nobody is refused by a webhook that has not started yet. One more webhook lets it find out.
  */
 export function packagedWebhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
-  const { webhooks = [], ...configuration } = webhookConfiguration(address);
-  return { ...configuration, webhooks: [...webhooks.map((webhook) => withoutRules(webhook)), reachedWebhook(address)] };
-}
-
-function withoutRules<T extends { readonly rules?: readonly object[] }>(webhook: T): Omit<T, 'rules'> {
-  const { rules, ...rest } = webhook;
-  return rules === undefined ? webhook : rest;
+  const ofPods = podWebhooks(address).map(({ rules: _rules, ...webhook }) => webhook);
+  return { ...webhookConfiguration(address), webhooks: [...ofPods, daemonSetWebhook(address), reachedWebhook(address)] };
 }
 
 function reachedWebhook(address: WebhookAddress) {

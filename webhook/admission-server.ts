@@ -15,6 +15,7 @@ import type { Admission } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
 import { admitPod } from './admit-pod.ts';
+import { keepOffVirtualNodes } from './daemon-set.ts';
 import type { ElectionOf } from './election-client.ts';
 import { answerQuestion } from './missing-rules.ts';
 import { admitPodOfNamespace } from './namespace-election.ts';
@@ -28,6 +29,8 @@ import { validateTarget } from './validate-target.ts';
 export const ADMISSION_PATH = '/mutate--v1-pod';
 /** Path of pods in namespaces that elect all of theirs. */
 export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
+/** Path of DaemonSets. */
+export const DAEMON_SETS_PATH = '/mutate--daemonsets';
 /** Path of (Cluster)Targets. */
 export const TARGETS_PATH = '/validate--targets';
 /** Path of ResourceShares. */
@@ -78,6 +81,7 @@ const DECISIONS: Readonly<Record<string, Decide>> = {
     if (request.operation !== 'CREATE') return { kind: 'pass' };
     return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
   },
+  [DAEMON_SETS_PATH]: ({ request }) => keepOffVirtualNodes(request.object),
   [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
   [SHARES_PATH]: ({ request }) => validateShare(request.object),
 };

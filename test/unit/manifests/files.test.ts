@@ -71,7 +71,7 @@ describe('the generated templates of the chart', () => {
 
   it('ask for the values where a configuration has defaults', () => {
     const text = chartTemplates().find(({ path }) => path.endsWith('webhook-configuration.yaml'))?.text ?? '';
-    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 5);
+    assert.equal(text.match(/include "isthmus\.clientConfig"/g)?.length, 6);
     assert.equal(text.match(/include "isthmus\.injectCertificateAuthority"/g)?.length, 2);
     assert.equal(text.match(/if \.Values\.webhook\.refuseUntilReached/g)?.length, 2);
     for (const value of ['failurePolicy', 'reinvocationPolicy']) assert.ok(text.includes(`${value}: {{ .Values.webhook.${value} }}`));

@@ -42,20 +42,40 @@ const ofNamespaces = (name: string, matchLabels: object) => ({
 });
 const NAMESPACES = ofNamespaces('namespaces', { 'isthmus.dev/elect': 'all' });
 
+/** The last webhook: DaemonSets that would be on virtual nodes. */
+const DAEMON_SETS = {
+  name: 'daemonsets.isthmus.multicluster.admiralty.io',
+  clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: '/mutate--daemonsets', port: 443 } },
+  rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
+  matchConditions: [
+    {
+      name: 'tolerates-virtual-nodes',
+      expression: "has(object.spec.template.spec.tolerations) && object.spec.template.spec.tolerations.exists(t, !has(t.key) || t.key in ['', 'virtual-kubelet.io/provider'])",
+    },
+    { name: 'template-changed', expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template" },
+  ],
+  failurePolicy: 'Ignore',
+  matchPolicy: 'Equivalent',
+  reinvocationPolicy: 'Never',
+  sideEffects: 'None',
+  timeoutSeconds: 5,
+  admissionReviewVersions: ['v1', 'v1beta1'],
+};
+
 describe('webhookConfiguration', () => {
   it('is this, through the Service of the install namespace', () => {
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), { ...GOLDEN, webhooks: [...GOLDEN.webhooks, NAMESPACES] });
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns' }), { ...GOLDEN, webhooks: [...GOLDEN.webhooks, NAMESPACES, DAEMON_SETS] });
   });
 
   it('with a URL has that address and no Service, and is the same otherwise', () => {
     const webhookUrl = 'https://webhook.example:9443/mutate--v1-pod';
     const [webhook] = GOLDEN.webhooks;
-    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }, { ...NAMESPACES, clientConfig: { url: `${webhookUrl}--namespace` } }] });
+    assert.deepEqual(webhookConfiguration({ installNamespace: 'ns', webhookUrl }), { ...GOLDEN, webhooks: [{ ...webhook, clientConfig: { url: webhookUrl } }, { ...NAMESPACES, clientConfig: { url: `${webhookUrl}--namespace` } }, { ...DAEMON_SETS, clientConfig: { url: 'https://webhook.example:9443/mutate--daemonsets' } }] });
   });
 
   it("takes Liqo's labels of namespaces where the installer says so", () => {
     const { webhooks = [] } = webhookConfiguration({ installNamespace: 'ns', acceptsLiqoLabels: true });
-    assert.deepEqual(webhooks.slice(2), [ofNamespaces('liqo-enabled', { 'liqo.io/enabled': 'true' }), ofNamespaces('liqo-scheduling-enabled', { 'liqo.io/scheduling-enabled': 'true' })]);
+    assert.deepEqual(webhooks.slice(2, -1), [ofNamespaces('liqo-enabled', { 'liqo.io/enabled': 'true' }), ofNamespaces('liqo-scheduling-enabled', { 'liqo.io/scheduling-enabled': 'true' })]);
   });
 
   it('lets the installer choose what becomes of elected pods while the webhook is away', () => {

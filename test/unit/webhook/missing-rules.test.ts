@@ -17,7 +17,7 @@ describe('a webhook configuration of a package', () => {
   it('has no rules for pods, and is otherwise what isthmus install applies', () => {
     assert.deepEqual(webhooksWithoutRules(packaged), [PODS, NAMESPACES]);
     const { webhooks = [] } = packaged;
-    assert.deepEqual(webhooks.slice(0, -1).map((webhook) => ({ ...webhook, rules: ELECTED_POD_RULES })), webhookConfiguration({ installNamespace: 'ns' }).webhooks);
+    assert.deepEqual(webhooks.slice(0, -1).map((webhook) => ({ rules: ELECTED_POD_RULES, ...webhook })), webhookConfiguration({ installNamespace: 'ns' }).webhooks);
   });
 
   it('asks in the install namespace alone, about events that carry the question, and is never in the way', () => {
