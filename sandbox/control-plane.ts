@@ -7,6 +7,7 @@ import { clusterFile, componentNames, serverUrl, type ClusterPlan, type Componen
 import { componentArguments, kubeletClientName } from './component-arguments.ts';
 import { startComponent, type ComponentProcess } from './component-process.ts';
 import { openKubeletGate, type KubeletGate } from './kubelet-gate.ts';
+import { containerLogFile } from './kwok-configuration.ts';
 import { nodeObjects } from './node-objects.ts';
 import type { ProcessIdentity } from './process-identity.ts';
 import { AppError, messageOf } from '../process/errors.ts';
@@ -131,7 +132,7 @@ export class ControlPlane implements Cluster {
 
   #openGate({ authority, localServer, execContainer }: ClusterCredentials): Promise<KubeletGate> {
     const { kubelet, kwok } = this.#plan.ports;
-    return openKubeletGate({ port: kubelet, kwokPort: kwok, serving: localServer, authority, clientName: kubeletClientName, execContainer });
+    return openKubeletGate({ port: kubelet, kwokPort: kwok, serving: localServer, authority, clientName: kubeletClientName, execContainer, logFile: clusterFile(this.#plan, containerLogFile) });
   }
 
   async #launch(names: readonly ComponentName[], signal: AbortSignal): Promise<void> {

@@ -6,6 +6,8 @@ import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { toLogView } from './container-log.ts';
+import { FollowedLog } from './followed-log.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
 
 /** What a gate needs. */
@@ -21,6 +23,8 @@ export interface KubeletGateOptions {
   readonly clientName: string;
   /** The container name that kwok runs commands under. */
   readonly execContainer: string;
+  /** Absolute path of the log that all containers share. */
+  readonly logFile: string;
 }
 
 /** A gate that is open. */
@@ -46,9 +50,21 @@ function isAdmitted(message: IncomingMessage, clientName: string): boolean {
   return socket instanceof TLSSocket && socket.authorized && socket.getPeerCertificate().subject.CN === clientName;
 }
 
-function forward(incoming: IncomingMessage, answer: ServerResponse, options: KubeletGateOptions): void {
+/** The query of a log that is to be followed; kwok shows all others. */
+export function followQuery(target: string): URLSearchParams | undefined {
+  const [path = '', text = ''] = target.split('?');
+  const query = new URLSearchParams(text);
+  return path.startsWith('/containerLogs/') && query.get('follow') === 'true' ? query : undefined;
+}
+
+function forward(incoming: IncomingMessage, answer: ServerResponse, options: KubeletGateOptions, log: FollowedLog): void {
   if (!isAdmitted(incoming, options.clientName)) {
     answer.writeHead(403).end('Only the API server may ask this kubelet.\n');
+    return;
+  }
+  const followed = followQuery(incoming.url ?? '/');
+  if (followed !== undefined) {
+    log.show(answer, toLogView(followed, Date.now())).catch(() => answer.destroy());
     return;
   }
   const path = kwokTarget(incoming.url ?? '/', options.execContainer);
@@ -87,6 +103,7 @@ function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, optio
 export async function openKubeletGate(options: KubeletGateOptions): Promise<KubeletGate> {
   const { serving, authority, port } = options;
   const upgraded = new Set<Socket>();
+  const log = new FollowedLog(options.logFile);
   const server = createServer({
     cert: serving.certificate,
     key: serving.key,
@@ -95,7 +112,7 @@ export async function openKubeletGate(options: KubeletGateOptions): Promise<Kube
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
   });
-  server.on('request', (incoming, answer) => forward(incoming, answer, options));
+  server.on('request', (incoming, answer) => forward(incoming, answer, options, log));
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex, first: Buffer) => {
     const upstream = upgrade(incoming, client, first, options);
     if (upstream === undefined) return;

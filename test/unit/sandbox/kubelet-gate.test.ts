@@ -1,9 +1,12 @@
 // The gate before kwok: only the API server's certificate gets through, and only the gate can make kwok run commands.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { request } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createAuthority, type CertificateAuthority, type KeyPair } from '../../../process/certificate-authority.ts';
 import { freePorts } from '../../../sandbox/free-ports.ts';
@@ -29,14 +32,21 @@ describe('requestHead', () => {
   });
 });
 
+const record = (text: string): string => `2026-01-02T03:04:05Z stdout F ${text}\n`;
+
 describe('openKubeletGate', () => {
   let authority: CertificateAuthority;
   let kwok: Server;
   let gate: KubeletGate;
   let port = 0;
+  let folder: string;
+  let logFile: string;
 
   before(async () => {
     const now = new Date();
+    folder = await mkdtemp(join(tmpdir(), 'isthmus-gate-'));
+    logFile = join(folder, 'container.log');
+    await writeFile(logFile, record('before'));
     authority = await createAuthority('test-ca', 1, now);
     kwok = createServer((incoming, answer) => answer.end(`${incoming.method} ${incoming.url}`));
     kwok.on('upgrade', (incoming, socket) => {
@@ -48,11 +58,12 @@ describe('openKubeletGate', () => {
     [port = 0] = await freePorts(1);
     const serving = await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], usages: ['server'], days: 1 }, now);
     const kwokPort = (kwok.address() as AddressInfo).port;
-    gate = await openKubeletGate({ port, kwokPort, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret' });
+    gate = await openKubeletGate({ port, kwokPort, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret', logFile });
   });
   after(async () => {
     await gate.close();
     kwok.close();
+    await rm(folder, { recursive: true });
   });
 
   const clientNamed = (commonName: string): Promise<KeyPair> => authority.issue({ commonName, usages: ['client'], days: 1 }, new Date());
@@ -69,6 +80,26 @@ describe('openKubeletGate', () => {
 
   it('passes the requests of the API server on', async () => {
     assert.deepEqual(await ask('/containerLogs/ns/pod/main?tailLines=1', await clientNamed('api-server')), { status: 200, text: 'GET /containerLogs/ns/pod/main?tailLines=1' });
+  });
+
+  it('shows logs that are followed itself, to any number of readers, each at its own pace', async () => {
+    const client = await clientNamed('api-server');
+    const readers = await Promise.all(Array.from({ length: 20 }, async () => ((await once(open('/containerLogs/ns/pod/main?follow=true&tailLines=1', client).end(), 'response')) as [IncomingMessage])[0]));
+    const [stalled, ...others] = readers;
+    stalled?.pause();
+    const seen = others.map((reader) => {
+      let said = '';
+      reader.setEncoding('utf8').on('data', (text: string) => (said += text));
+      return () => said;
+    });
+    const until = async (holds: (said: string) => boolean) => {
+      while (!seen.every((said) => holds(said()))) await new Promise(setImmediate);
+    };
+    await until((said) => said === 'before\n');
+    await appendFile(logFile, record('x'.repeat(3 << 20)) + record('after').slice(0, 5));
+    await appendFile(logFile, record('after').slice(5));
+    await until((said) => said.length === (3 << 20) + 14 && said.endsWith('x\nafter\n'));
+    for (const reader of readers) reader.destroy();
   });
 
   it('turns away others, although the cluster knows them', async () => {
@@ -100,7 +131,7 @@ describe('openKubeletGate', () => {
     const now = new Date();
     const [own = 0, nobody = 0] = await freePorts(2);
     const serving = await authority.issue({ commonName: 'gate', dnsNames: ['localhost'], days: 1 }, now);
-    const lonely = await openKubeletGate({ port: own, kwokPort: nobody, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret' });
+    const lonely = await openKubeletGate({ port: own, kwokPort: nobody, serving, authority: authority.keyPair.certificate, clientName: 'api-server', execContainer: 'secret', logFile });
     const before = port;
     port = own;
     assert.equal((await ask('/healthz', await clientNamed('api-server'))).status, 502);

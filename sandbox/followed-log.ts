@@ -1,0 +1,96 @@
+// Logs that are followed. kwok would take an inotify instance for each, of which Linux gives a user 128; here one process watches a file once for all
+// of its readers. Each reader reads the file as fast as it is read itself.
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { showLog, showRecords, type LogView } from './container-log.ts';
+
+/** Read at a time, in bytes. */
+const CHUNK = 1 << 20;
+/** How much of the end of a long log is looked at before it is followed, in bytes. */
+const MAX_PAST = 16 << 20;
+
+/** One log file and its readers. */
+export class FollowedLog {
+  readonly #path: string;
+  readonly #wake = new Set<() => void>();
+  #stop: (() => void) | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Shows the log and what is added to it, until the reader goes. */
+  async show(reply: ServerResponse, view: LogView): Promise<void> {
+    const gone = once(reply, 'close');
+    let news: () => void = () => undefined;
+    const wake = () => news();
+    this.#begin(wake);
+    const file = await open(this.#path);
+    try {
+      reply.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders();
+      const reader = new RecordReader(file, Math.max(0, (await file.stat()).size - MAX_PAST));
+      let text = showLog(await reader.rest(), view);
+      while (!reply.destroyed) {
+        const changed = new Promise<void>((resolve) => (news = resolve)); // before the look, so that nothing is missed
+        if (text !== '' && !reply.write(text, 'latin1')) await Promise.race([once(reply, 'drain'), gone]);
+        const records = await reader.next();
+        text = showRecords(records, view);
+        if (records.length === 0 && !reader.isBehind) await Promise.race([changed, gone]);
+      }
+    } finally {
+      this.#end(wake);
+      await file.close();
+    }
+  }
+
+  #begin(wake: () => void): void {
+    this.#wake.add(wake);
+    if (this.#stop !== undefined) return;
+    const watcher = watch(this.#path, () => {
+      for (const reader of this.#wake) reader();
+    });
+    this.#stop = () => watcher.close();
+  }
+
+  #end(wake: () => void): void {
+    this.#wake.delete(wake);
+    if (this.#wake.size > 0) return;
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+}
+
+/** Reads whole records. */
+class RecordReader {
+  readonly #file: FileHandle;
+  readonly #buffer = Buffer.alloc(CHUNK);
+  #at: number;
+  #begun = '';
+  /** The last read filled its buffer, so there may be more. */
+  isBehind = false;
+
+  constructor(file: FileHandle, at: number) {
+    this.#file = file;
+    this.#at = at;
+  }
+
+  /** Records that are complete now; a chunk at most. */
+  async next(): Promise<string[]> {
+    const { bytesRead } = await this.#file.read(this.#buffer, 0, CHUNK, this.#at);
+    this.#at += bytesRead;
+    this.isBehind = bytesRead === CHUNK;
+    const records = (this.#begun + this.#buffer.toString('latin1', 0, bytesRead)).split('\n'); // bytes as they are
+    this.#begun = records.pop() ?? '';
+    return records;
+  }
+
+  /** All that are there now. */
+  async rest(): Promise<string[]> {
+    const records: string[] = [];
+    do records.push(...(await this.next()));
+    while (this.isBehind);
+    return records;
+  }
+}
