@@ -130,6 +130,9 @@ export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
 /** Label on the virtual node of a Target: the target's name. */
 export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
 
+/** Annotation on virtual nodes, set by the virtual node controller, read by metrics-server ≥ 0.7: path of the node's own figures on a port that all virtual nodes share. */
+export const RESOURCE_METRICS_PATH_ANNOTATION = 'metrics.k8s.io/resource-metrics-path';
+
 /** `spec.schedulerName` of proxy pods. */
 export const PROXY_SCHEDULER = 'admiralty-proxy';
 /** `spec.schedulerName` of Admiralty's delegate pods in a target; nobody else may use it. */

@@ -10,6 +10,7 @@ import type { Cluster, Endpoint, Gateway } from './gateway.ts';
 import type { ResourceShare } from './resource-share.ts';
 import type { SourceLease } from './source-lease.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
+import type { PodMetrics } from './pod-metrics.ts';
 
 /** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
 export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
@@ -72,6 +73,9 @@ export const TOKEN_REVIEWS: ResourceType<TokenReview> = { group: 'authentication
 export const CERTIFICATE_SIGNING_REQUESTS: ResourceType<CertificateSigningRequest> = {
   group: 'certificates.k8s.io', version: 'v1', plural: 'certificatesigningrequests', kind: 'CertificateSigningRequest', namespaced: false,
 };
+
+/** What a metrics server serves. */
+export const POD_METRICS: ResourceType<PodMetrics> = { group: 'metrics.k8s.io', version: 'v1beta1', plural: 'pods', kind: 'PodMetrics', namespaced: true };
 
 export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 

@@ -11,7 +11,7 @@ import { foundDelegation } from '../model/delegation.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { ApiError } from './api-error.ts';
-import { ClusterClient } from './cluster-client.ts';
+import { ClusterClient, type Selection } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Informer } from './informer.ts';
@@ -41,6 +41,8 @@ export class TargetSession {
   /** URL of the target's API server. */
   readonly server: string;
   readonly client: ClusterClient;
+  /** Selects what the source has made there. */
+  readonly ours: Selection;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
   /** Indexed by the key of the proxy pod. */
@@ -61,6 +63,7 @@ export class TargetSession {
     const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
+    this.ours = ours;
     this.server = options.connection.server.href;
     this.#wish = options.delegation;
     this.#keptName = kept.name;

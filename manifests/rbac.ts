@@ -1,7 +1,7 @@
 // Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
-import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP, POD_METRICS } from '../api/resource-types.ts';
 import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS,
@@ -88,6 +88,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('certificates.k8s.io', ['certificatesigningrequests'], ['create', 'get']),
     rule('', ['pods/log'], ['get']),
     rule('', STREAMED, ['create', 'get']),
+    rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top, of a target that is this cluster
   ],
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [
@@ -114,6 +115,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('', ['pods/log'], ['get']),
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', STREAMED, ['create', 'get']), // over a WebSocket an exec is a GET
+  rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   // Copies of what elected pods need. Whoever may run pods in a namespace can read its Secrets anyway.
   rule('', ['configmaps', 'secrets', 'services'], [...READ, 'create', 'patch', 'delete']),
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'patch', 'delete']),

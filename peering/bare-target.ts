@@ -1,6 +1,7 @@
 // What peering makes in a target that runs nothing of ours: an account for the source and the rights of Pod mode, in plain Kubernetes kinds.
 // No (Cluster)Source keeps these objects up; peering again does.
 import type { KubernetesObject } from '../api/core.ts';
+import { POD_METRICS } from '../api/resource-types.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../model/rbac-objects.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
@@ -13,7 +14,8 @@ const RULES: readonly PolicyRule[] = [
   rule('', ['pods'], WRITE),
   rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
   rule('', ['pods/log'], ['get']),
-  rule('', ['pods/exec'], ['create', 'get']),
+  rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get']),
+  rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['nodes'], ['list', 'watch']), // what is free there
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', ['configmaps', 'secrets', 'services'], WRITE), // what follows pods

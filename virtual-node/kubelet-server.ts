@@ -21,6 +21,8 @@ import { locateDelegate, type DelegateLocation } from './delegate-lookup.ts';
 import { requiredAccess } from './kubelet-access.ts';
 import { KubeletMetrics } from './kubelet-metrics-server.ts';
 import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, type Refusal } from './kubelet-request.ts';
+import { answerNodePage, type NodePages } from './node-pages-server.ts';
+import { PodUsages } from './pod-usage-client.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from './stream-relay-server.ts';
 
 /** What the server works with. */
@@ -69,6 +71,7 @@ class Kubelet implements KubeletServer {
   readonly #logger: Logger;
   readonly #server: Server;
   readonly #limits: IdleLimits;
+  readonly #pages: NodePages;
   readonly #metrics = new KubeletMetrics(() => [...this.#streams.values()].map(({ operation }) => operation));
   /** By what ends them. */
   readonly #streams = new Map<AbortController, { readonly proxyUid: string; readonly operation: string }>();
@@ -79,6 +82,7 @@ class Kubelet implements KubeletServer {
   constructor(options: KubeletServerOptions) {
     this.#options = options;
     this.#limits = options.limits ?? IDLE_LIMITS;
+    this.#pages = { ...options, limits: this.#limits, usages: new PodUsages(options.proxies) };
     this.#logger = options.logger.child({ component: 'kubelet-api' });
     this.#identity = options;
     this.#server = createServer({ ...toTls(options), allowHalfOpen: true, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, maxHeaderSize: MAX_HEADER_BYTES });
@@ -154,7 +158,7 @@ class Kubelet implements KubeletServer {
     const proxy = asked.kind === 'pod' ? this.#options.proxies.get(`${asked.namespace}/${asked.name}`) : undefined;
     const denial = await this.#authorize(asked, proxy?.nodeName, exchange.request, gone.signal);
     if (denial !== undefined) return denial;
-    if (asked.kind === 'node') return refused(404, 'there is no such path');
+    if (asked.kind === 'node') return answerNodePage(asked, this.#pages, exchange.reply, gone.signal);
     return this.#stream(asked, proxy, exchange, gone);
   }
 

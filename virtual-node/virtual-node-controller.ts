@@ -14,6 +14,7 @@ import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters
 import { parseResourceList } from '../model/resources.ts';
 import { forgetTarget, showTarget, type TargetFigures } from '../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
+import { TargetVersions } from './target-version-client.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -30,6 +31,8 @@ export interface VirtualNodeOptions {
 const FIELD_MANAGER = 'isthmus-virtual-node';
 /** How often a Lease is renewed, in ms (kubelet renews at a quarter of 40 s). */
 const LEASE_RENEWAL_MS = 10_000;
+/** A renewal is given up after this, in ms, so that three tries fit into a Lease. */
+const LEASE_TIMEOUT_MS = 10_000;
 /** Shortest time between two writes of a target's free figures, in ms; they are for people. */
 const STATUS_INTERVAL_MS = 10_000;
 
@@ -59,14 +62,18 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
 
 class VirtualNodes {
   readonly #source: ClusterClient;
+  /** The same cluster; a Lease does not wait behind pods and nodes, however many of them are written. */
+  readonly #leases: ClusterClient;
   readonly #context: NodeContext;
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
+  readonly #versions = new TargetVersions();
   /** When the free figures of a target were last written, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
   constructor({ source, sourceId, targets, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
     this.#source = source;
+    this.#leases = source.urgent(LEASE_TIMEOUT_MS);
     this.#context = { sourceId, kubelet };
     this.#targets = targets;
     this.#nodes = nodes;
@@ -84,7 +91,10 @@ class VirtualNodes {
       if (target !== undefined && (before === undefined) !== (after === undefined)) controllers.status.enqueue(target.key);
     });
     this.#targets.listen({
-      sessionOpened: (target, session) => session.onSummary(() => changed(target)),
+      sessionOpened: (target, session) => {
+        session.onSummary(() => changed(target));
+        session.onConnection(() => void this.#versions.look(session, () => controllers.node.enqueue(target.nodeName)));
+      },
       changed,
       removed: (target) => {
         forgetTarget(target.key);
@@ -107,10 +117,15 @@ class VirtualNodes {
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
-    const status = toVirtualNodeStatus(summary, { ...this.#context, problem: problemOf(target) }, node, new Date().toISOString());
+    const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
     return DONE;
+  }
+
+  #contextOf(target: TargetCluster): NodeContext {
+    const { session } = target;
+    return { ...this.#context, targetVersion: session === undefined ? undefined : this.#versions.of(session), problem: problemOf(target) };
   }
 
   async #remove(node: Node, signal: AbortSignal): Promise<void> {
@@ -128,7 +143,7 @@ class VirtualNodes {
 
   async #applyLease({ metadata: { name = '', uid = '' } }: Node, signal: AbortSignal): Promise<void> {
     const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
-    await this.#source.apply(LEASES, toNodeLease({ name, uid }, renewTime), FIELD_MANAGER, signal);
+    await this.#leases.apply(LEASES, toNodeLease({ name, uid }, renewTime), FIELD_MANAGER, signal);
   }
 
   /** Writes the status of one target when it changed; figures alone are written less often. */

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap } from '../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
 import { ANY_SOURCE } from '../api/resource-share.ts';
 import { formatResourceList, parseResourceList } from '../model/resources.ts';
 import { setCondition } from '../model/conditions.ts';
@@ -38,8 +38,9 @@ const SHOWN_LABEL_KEYS: ReadonlySet<string> = new Set([
  * (`spec.excludedLabelsRegexp`) are not shown; where that cannot be read, none of the target's is.
  */
 export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, excluded?: string): Node {
+  const name = virtualNodeName(target);
   return {
-    metadata: { name: virtualNodeName(target), labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) } },
+    metadata: { name, annotations: { [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` }, labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) } },
     spec: { taints: [{ key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' }] },
   };
 }
@@ -72,6 +73,8 @@ export interface NodeContext {
   readonly sourceId: string;
   /** Missing where none is served. */
   readonly kubelet: KubeletEndpoint | undefined;
+  /** Version of the target's API server; what the node showed stays while it is not known. */
+  readonly targetVersion?: string | undefined;
   /** Why the target takes no new pods now. */
   readonly problem?: { readonly reason: string; readonly message: string } | undefined;
 }
@@ -83,13 +86,14 @@ export interface VirtualNodeStatus {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
   readonly conditions: readonly Condition[];
+  readonly nodeInfo: StringMap;
 }
 
 /**
  * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
  * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, targetVersion, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
   const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
   const { capacity = {}, allocatable = {} } = summary === undefined ? (before?.status ?? {}) : { capacity: summary.capacity, allocatable: lentTo(summary, sourceId) };
   return {
@@ -98,6 +102,21 @@ export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourc
     conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>((conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? []),
     addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
+    nodeInfo: toNodeInfo(summary, targetVersion, before),
+  };
+}
+
+/** What kubectl get nodes shows. The version is the target's: tools compare it with that of API servers, and it is what bounds the pods' features. */
+function toNodeInfo(summary: ClusterSummary | undefined, targetVersion: string | undefined, before: Node | undefined): StringMap {
+  const { nodeInfo = {} } = before?.status ?? {};
+  const labels = summary?.metadata.labels ?? { 'kubernetes.io/arch': nodeInfo['architecture'] ?? '', 'kubernetes.io/os': nodeInfo['operatingSystem'] ?? '' };
+  return {
+    kubeletVersion: targetVersion ?? nodeInfo['kubeletVersion'] ?? '',
+    architecture: labels['kubernetes.io/arch'] ?? '',
+    operatingSystem: labels['kubernetes.io/os'] ?? '',
+    osImage: 'Isthmus virtual node',
+    containerRuntimeVersion: 'isthmus://',
+    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '', // required, and of one machine
   };
 }
 
@@ -140,6 +159,7 @@ export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): b
     sameQuantities(status.capacity, wanted.capacity) &&
     sameQuantities(status.allocatable, wanted.allocatable) &&
     status.conditions === wanted.conditions &&
+    Object.entries(wanted.nodeInfo).every(([field, value]) => (status.nodeInfo?.[field] ?? '') === value) &&
     showsEndpoint(status, wanted)
   );
 }
@@ -152,13 +172,14 @@ function showsEndpoint({ addresses = [], daemonEndpoints }: NonNullable<Node['st
   );
 }
 
-/** Whether the stored Node has the labels and the taint that it should have, and shows nothing that the target says no more. */
+/** Whether the stored Node has the labels, the annotation and the taint that it should have, and shows nothing that the target says no more. */
 export function showsIdentity(node: Node, wanted: Node): boolean {
-  const { labels = {} } = node.metadata;
+  const { labels = {}, annotations = {} } = node.metadata;
   const wantedLabels = wanted.metadata.labels ?? {};
   const taints = node.spec?.taints ?? [];
   return (
     [...SHOWN_LABEL_KEYS, ...Object.keys(wantedLabels)].every((key) => labels[key] === wantedLabels[key]) &&
+    Object.entries(wanted.metadata.annotations ?? {}).every(([key, value]) => annotations[key] === value) &&
     (wanted.spec?.taints ?? []).every((taint) => taints.some(({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect))
   );
 }

@@ -86,6 +86,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('certificatesigningrequests', 'create', 'get'),
       ...each('pods/log', 'get'),
       ...STREAMED,
+      ...each('pods', 'list'), // of metrics.k8s.io
     ],
   ],
   [
@@ -109,6 +110,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('pods/log', 'get'),
       ...each('events', 'list', 'watch'),
       ...STREAMED,
+      ...each('pods', 'list'), // of metrics.k8s.io
       ...['configmaps', 'secrets', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
     ],
   ],

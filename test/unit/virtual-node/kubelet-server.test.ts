@@ -8,13 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import type { Pod } from '../../../api/core.ts';
-import type { ClusterClient } from '../../../kubernetes/cluster-client.ts';
+import { ClusterClient } from '../../../kubernetes/cluster-client.ts';
 import type { Informer } from '../../../kubernetes/informer.ts';
 import type { TargetClusters } from '../../../kubernetes/target-clusters.ts';
 import { Transport } from '../../../kubernetes/transport.ts';
 import type { ProxyPod } from '../../../model/proxy-pod.ts';
 import { createAuthority, type KeyPair } from '../../../process/certificate-authority.ts';
 import { startKubeletServer, type KubeletServer } from '../../../virtual-node/kubelet-server.ts';
+import { readResourceMetrics } from '../../support/resource-metrics.ts';
 import { SILENT } from '../../support/scripted-api-server.ts';
 
 interface Reviewed {
@@ -25,6 +26,7 @@ const NODE = 'admiralty-c2';
 /** Who may do what; `*` is every pod. */
 const RIGHTS: Readonly<Record<string, readonly string[]>> = {
   'kube-apiserver': ['nodes/proxy admiralty-c2'],
+  'metrics-server': ['nodes/metrics admiralty-c2', 'nodes/metrics admiralty-c3', 'nodes/metrics undefined', 'nodes/stats admiralty-c2', 'nodes/stats undefined'],
   alice: ['pods/log web', 'pods/exec web'],
   bob: ['pods/log web'],
   'system:serviceaccount:m:metrics': ['pods/log web'],
@@ -36,6 +38,8 @@ let target: Server;
 let transport: Transport;
 let serving: KeyPair;
 const clients = new Map<string, KeyPair>();
+/** Virtual nodes with a target each, or one that has no session. */
+const nodes: { readonly nodeName: string; readonly session: object | undefined }[] = [];
 const changed: ((key: string, before: unknown, after: unknown) => void)[] = [];
 /** To the target; it forgets those that are upgraded. */
 const connections = new Set<Socket>();
@@ -49,7 +53,7 @@ before(async () => {
   const now = new Date();
   const [authority, foreign] = [await createAuthority('cluster', 1, now), await createAuthority('other', 1, now)];
   serving = await authority.issue({ commonName: 'kubelet', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, now);
-  for (const name of ['kube-apiserver', 'alice', 'bob']) clients.set(name, await authority.issue({ commonName: name, days: 1, usages: ['client'] }, now));
+  for (const name of ['kube-apiserver', 'alice', 'bob', 'metrics-server']) clients.set(name, await authority.issue({ commonName: name, days: 1, usages: ['client'] }, now));
   clients.set('alice of another CA', await foreign.issue({ commonName: 'alice', days: 1, usages: ['client'] }, now));
   clients.set('a server as a client', await authority.issue({ commonName: 'alice', days: 1, usages: ['server'] }, now));
   target = createServer((request, reply) => {
@@ -64,13 +68,15 @@ before(async () => {
   await once(target.listen(0, '127.0.0.1'), 'listening');
   const url = new URL(`http://127.0.0.1:${(target.address() as AddressInfo).port}`);
   transport = new Transport({ server: url, insecure: false, credentials: { kind: 'token', token: 'of-the-source' } }, 'isthmus-test/1');
-  const session = { client: { transport }, signal: closing.signal, find: ({ uid }: ProxyPod) => ({ delegate: uid === 'uid' ? { key: 'a/web-1234567890' } : undefined }) };
-  const pods = new Map([['a/web', { key: 'a/web', uid: 'uid', nodeName: NODE, containers: ['main'] }]]);
+  const delegates = new Map([['t/web-1234567890', { parentKey: 'a/web', parentUid: 'uid' }], ['t/old-1234567890', { parentKey: 'a/web', parentUid: 'of a pod before' }]]);
+  const session = { client: new ClusterClient(transport), ours: { labelSelector: 'ours' }, delegates, signal: closing.signal, find: ({ uid }: ProxyPod) => ({ delegate: uid === 'uid' ? { key: 'a/web-1234567890' } : undefined }) };
+  nodes.push({ nodeName: NODE, session });
+  const pods = new Map([['a/web', { key: 'a/web', namespace: 'a', name: 'web', uid: 'uid', nodeName: NODE, containers: ['main'] }]]);
   server = await startKubeletServer({
     host: '127.0.0.1', port: 0, certificate: serving, clientAuthority: authority.keyPair.certificate, logger: SILENT,
-    source: { create: (_type: unknown, review: Reviewed) => Promise.resolve({ status: judged(review) }) } as unknown as ClusterClient,
+    source: { transport, create: (_type: unknown, review: Reviewed) => Promise.resolve({ status: judged(review) }) } as unknown as ClusterClient,
     proxies: { get: (key: string) => pods.get(key), onChange: (listener: (typeof changed)[0]) => changed.push(listener) } as unknown as Informer<Pod, ProxyPod>,
-    targets: { byNode: (name: string) => (name === NODE ? { session } : undefined) } as unknown as TargetClusters,
+    targets: { byNode: (name: string) => nodes.find(({ nodeName }) => nodeName === name), all: () => nodes } as unknown as TargetClusters,
     limits: { idleMs: 60_000, lingerMs: 60_000 },
   });
 });
@@ -220,6 +226,51 @@ describe('C2-40: who may not', () => {
   });
 
   it('whether it lives, anybody may ask', async () => assert.deepEqual(await get('/healthz', { as: 'nobody' }), { status: 200, body: 'ok' }));
+});
+
+describe('what a node tells', () => {
+  const asMetricsServer = { as: 'metrics-server' };
+  const METRICS = '/nodes/admiralty-c2/metrics/resource';
+  const podMetrics = (name: string) => ({ metadata: { namespace: 't', name }, timestamp: '2026-01-02T03:04:05Z', containers: [{ name: 'main', usage: { cpu: '250m', memory: '20Mi' } }] });
+
+  it('a target that fails makes no figures, and says so', async () => {
+    onRequest = (_request, reply) => reply.writeHead(503, { 'content-type': 'text/plain' }).end('no');
+    const { status, body } = await get('/metrics/resource', asMetricsServer);
+    assert.deepEqual([status, readResourceMetrics(body, 15)], [200, []]);
+    assert.match(body, /^resource_scrape_error 1$/m);
+  });
+
+  it('its pods use what their delegates use, and nobody else does', async (t) => {
+    const later = performance.now() + 10_001;
+    t.mock.method(performance, 'now', () => later); // what was told before is forgotten
+    onRequest = (_request, reply) => reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ metadata: {}, items: ['web-1234567890', 'old-1234567890', 'of-others'].map(podMetrics) }));
+    const told = await get(METRICS, asMetricsServer);
+    assert.deepEqual(readResourceMetrics(told.body, 15), [{ container: 'a/web/main', nanoCores: 250_000_000, memoryBytes: 20 * 2 ** 20 }]);
+    assert.match(told.body, /^node_memory_working_set_bytes 20971520 /m);
+    assert.match(asked.at(-1)?.url ?? '', /^\/apis\/metrics\.k8s\.io\/v1beta1\/pods\?labelSelector=ours&/);
+    const heard = asked.length;
+    const summary = JSON.parse((await get('/stats/summary', asMetricsServer)).body) as { readonly node: object; readonly pods: readonly { readonly podRef: object }[] };
+    assert.deepEqual([summary.pods.map(({ podRef }) => podRef), asked.length], [[{ name: 'web', namespace: 'a', uid: 'uid' }], heard]); // from memory
+  });
+
+  it('its pods are asked of the source', async () => {
+    onRequest = (_request, reply) => reply.writeHead(200, { 'content-type': 'application/json' }).end('{"kind":"PodList"}');
+    assert.deepEqual(await get('/nodes/admiralty-c2/pods'), { status: 200, body: '{"kind":"PodList"}' });
+    assert.equal(asked.at(-1)?.url, '/api/v1/pods?fieldSelector=spec.nodeName%3Dadmiralty-c2&resourceVersion=0');
+  });
+
+  it('is refused to whoever may not read it', async () => {
+    for (const path of [METRICS, '/stats/summary', '/nodes/admiralty-c2/pods']) assert.equal((await get(path, { as: 'alice' })).status, 403);
+  });
+
+  it('is asked by name where there are several', async (t) => {
+    nodes.push({ nodeName: 'admiralty-c3', session: undefined });
+    t.after(() => nodes.pop());
+    const { status, body } = await get('/stats/summary', asMetricsServer);
+    assert.deepEqual([status, body], [400, '2 virtual nodes are served here; ask for /nodes/admiralty-c2/stats/summary\n']);
+    const [all, unreached] = [await get('/metrics/resource', asMetricsServer), await get('/nodes/admiralty-c3/metrics/resource', asMetricsServer)];
+    assert.deepEqual([all.status, /^node_cpu/m.test(all.body), /^resource_scrape_error 1$/m.test(unreached.body)], [200, false, true]);
+  });
 });
 
 it('serves a renewed certificate to whoever connects next', async () => {

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../api/cluster-summary.ts';
 import type { Node, ResourceList, Taint } from '../../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../../api/keys.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../../api/keys.ts';
 import type { TargetRef } from '../../../model/target-ref.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus } from '../../../virtual-node/virtual-node.ts';
-import { afterMergePatch, aNode, frozen, labelled, tainted, withReady } from '../../support/builders.ts';
+import { afterMergePatch, aNode, annotated, frozen, labelled, tainted, withoutAnnotation, withReady } from '../../support/builders.ts';
 
 const C2: TargetRef = { kind: 'ClusterTarget', name: 'c2' };
 const AT = { sourceId: 'source', kubelet: { address: '10.0.0.7', port: 10_250 } };
@@ -22,6 +22,7 @@ describe('toVirtualNode', () => {
     assert.deepEqual(toVirtualNode(C2, undefined), {
       metadata: {
         name: 'admiralty-c2',
+        annotations: { 'metrics.k8s.io/resource-metrics-path': '/nodes/admiralty-c2/metrics/resource' }, // metrics-server reads it
         labels: {
           type: 'virtual-kubelet', [PROVIDER_KEY]: 'admiralty', 'kubernetes.io/role': 'cluster', 'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
           'node.kubernetes.io/exclude-from-external-load-balancers': 'true', [CLUSTER_TARGET_NAME_LABEL]: 'c2',
@@ -70,6 +71,8 @@ describe('showsIdentity', () => {
     'a node whose taint keeps nobody away': [tainted({ key: PROVIDER_KEY, value: 'admiralty', effect: 'PreferNoSchedule' })(wanted), false],
     'a node whose taint has another value': [tainted({ key: PROVIDER_KEY, value: 'x', effect: 'NoSchedule' })(wanted), false],
     'a node that shows what its target no longer says': [labelled({ 'topology.kubernetes.io/region': 'old' })(wanted), false],
+    'a node that does not say where its figures are': [withoutAnnotation(RESOURCE_METRICS_PATH_ANNOTATION)(wanted), false],
+    'a node with an annotation of its users': [annotated({ ...wanted.metadata.annotations, note: 'x' })(wanted), true],
     'a node without any of it': [aNode(), false],
   };
   for (const [sentence, [stored, shows]] of Object.entries(cases)) {
@@ -89,6 +92,16 @@ describe('toVirtualNodeStatus', () => {
     const named = toVirtualNodeStatus(aSummary(), { ...AT, kubelet: { address: 'kubelet.example', port: 1 } }, undefined, NOW);
     assert.deepEqual(named.addresses, [{ type: 'InternalDNS', address: 'kubelet.example' }]);
     assert.deepEqual(toVirtualNodeStatus(aSummary(), { ...AT, kubelet: undefined }, undefined, NOW).addresses, []);
+  });
+
+  it('shows what kubectl get nodes prints: the version of the target, the last one while that is not known', () => {
+    const labels = { 'kubernetes.io/arch': 'arm64', 'kubernetes.io/os': 'linux' };
+    const { nodeInfo } = toVirtualNodeStatus(aSummary({}, labels), { ...AT, targetVersion: 'v1.36.3' }, undefined, NOW);
+    assert.deepEqual([nodeInfo['kubeletVersion'], nodeInfo['architecture'], nodeInfo['operatingSystem']], ['v1.36.3', 'arm64', 'linux']);
+    const before: Node = { metadata: {}, status: { nodeInfo } };
+    assert.equal(toVirtualNodeStatus(undefined, AT, frozen(before), NOW).nodeInfo['kubeletVersion'], 'v1.36.3');
+    const upgraded = toVirtualNodeStatus(aSummary({}, labels), { ...AT, targetVersion: 'v1.37.0' }, frozen(before), NOW);
+    assert.deepEqual([upgraded.nodeInfo['kubeletVersion'], showsStatus({ metadata: {}, status: { ...upgraded, nodeInfo } }, upgraded)], ['v1.37.0', false]);
   });
 
   it('tells by TargetReady that the target cannot be used, while Ready stays True', () => {
