@@ -16,7 +16,7 @@ const run = promisify(execFile);
 export type OnProgress = (text: string) => void;
 
 /** The folder of a Go module of this folder: beside this file in the source tree, two levels up when this is the compiled file. Throws AppError `NotFound`. */
-export async function moduleFolder(name: 'binaries' | 'packaging' | 'wireguard'): Promise<string> {
+export async function moduleFolder(name: 'binaries' | 'packaging' | 'wireguard' | 'metrics'): Promise<string> {
   const candidates = [join(import.meta.dirname, name), join(import.meta.dirname, '..', '..', 'sandbox', name)];
   for (const candidate of candidates) {
     const found = await access(join(candidate, 'go.mod')).then(() => true, () => false);

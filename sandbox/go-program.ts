@@ -11,7 +11,7 @@ const FLAGS = '-s -w';
 
 /** A module with one `main`, and how to talk about it. */
 export interface GoProgram {
-  readonly module: 'packaging' | 'wireguard';
+  readonly module: 'packaging' | 'wireguard' | 'metrics';
   /** `helm and kubectl for tests`. */
   readonly what: string;
   /** How long building takes, `about a minute`. */

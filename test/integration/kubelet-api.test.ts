@@ -10,14 +10,17 @@ import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { text } from 'node:stream/consumers';
 import type { Node, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL, RESOURCE_METRICS_PATH_ANNOTATION } from '../../api/keys.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { openExchange } from '../../kubernetes/stream-exchange.ts';
-import { createAuthority, loadAuthority, type CertificateAuthority, type KeyPair } from '../../process/certificate-authority.ts';
+import { createAuthority, loadAuthority, type KeyPair } from '../../process/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
+import { describeVirtualNode } from '../contract/virtual-node.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
+import { servePodMetrics, type PodMetricsServer } from '../support/pod-metrics-server.ts';
 import { openPodStream, type PodStream } from '../support/pod-stream.ts';
+import { readResourceMetrics } from '../support/resource-metrics.ts';
 
 let world: IsthmusWorld;
 let web: Pod;
@@ -47,7 +50,7 @@ async function log(query: Record<string, string> = {}): Promise<{ readonly statu
   return { status: response.statusCode, body: await text(response) };
 }
 
-/** kwok follows a file by an inotify instance, of which a user has 128 and a control plane takes 14: other tests at the same time may hold all. */
+/** kwok attaches to a file by an inotify instance, of which a user has 128 and a control plane takes 14: other tests at the same time may hold all. */
 async function withInotify(follow: () => Promise<string>): Promise<string> {
   const said = await lookFor(async () => {
     const answer = await follow().catch((error: unknown) => messageOf(error));
@@ -76,16 +79,12 @@ describe('logs', () => {
 
   it('that are followed show what is written later, until the reader goes', async () => {
     const ending = new AbortController();
-    // Nobody answers before the first line, and what is written before the log is followed is not shown: so it is written again and again.
+    const { response } = await openExchange(world.source.client.transport, { method: 'GET', path: path('log'), query: [['container', 'main'], ['follow', 'true'], ['tailLines', '0']] }, ending.signal);
+    response.on('error', () => undefined);
     const writing = setInterval(() => void appendFile(logFile(), `${new Date().toISOString()} stdout F later\n`), 100);
     try {
-      const seen = await withInotify(async () => {
-        const { response } = await openExchange(world.source.client.transport, { method: 'GET', path: path('log'), query: [['container', 'main'], ['follow', 'true'], ['tailLines', '0']] }, ending.signal);
-        response.on('error', () => undefined);
-        let said = '';
-        while (said.length < 12) said += String((await once(response, 'data'))[0]);
-        return said;
-      });
+      let seen = '';
+      while (seen.length < 12) seen += String((await once(response, 'data'))[0]);
       assert.match(seen, /^(later\n)+$/);
     } finally {
       clearInterval(writing);
@@ -155,29 +154,65 @@ describe('attach and port-forward', () => {
   });
 });
 
-describe('C2-39 and C2-40: who calls the kubelet API itself', () => {
-  let authority: CertificateAuthority;
-  const clients = new Map<string, KeyPair>();
+// --- the kubelet API asked by itself
+const clients = new Map<string, KeyPair>();
+
+before(async () => {
+  const pki = join(world.source.cluster.directory, 'pki');
+  const read = async (name: string): Promise<KeyPair> => ({ certificate: await readFile(join(pki, `${name}.crt`), 'utf8'), key: await readFile(join(pki, `${name}.key`), 'utf8') });
+  const authority = await loadAuthority(await read('ca'));
+  const now = new Date();
+  const foreign = await createAuthority('another', 1, now);
+  clients.set('the API server', await read('kubelet-client'));
+  clients.set('an administrator of another CA', await foreign.issue({ commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now));
+  clients.set('a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now));
+});
+
+async function ask(target: string, as?: string, headers: Record<string, string> = {}, method = 'GET'): Promise<{ readonly status: number | undefined; readonly body: string }> {
+  const { certificate: cert, key } = clients.get(as ?? '') ?? {};
+  const sent = request({ ...kubelet, path: target, method, cert, key, headers, rejectUnauthorized: false, agent: false });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
+}
+
+describe('what a virtual node tells', () => {
+  const read = async (page: string) => (await ask(`/nodes/${web.spec.nodeName}/${page}`, 'the API server')).body;
+  let metrics: PodMetricsServer;
 
   before(async () => {
-    const pki = join(world.source.cluster.directory, 'pki');
-    const read = async (name: string): Promise<KeyPair> => ({ certificate: await readFile(join(pki, `${name}.crt`), 'utf8'), key: await readFile(join(pki, `${name}.key`), 'utf8') });
-    authority = await loadAuthority(await read('ca'));
-    const now = new Date();
-    const foreign = await createAuthority('another', 1, now);
-    clients.set('the API server', await read('kubelet-client'));
-    clients.set('an administrator of another CA', await foreign.issue({ commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now));
-    clients.set('a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now));
+    const [delegate] = home.pods.objects.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid);
+    const containers = [['main', '250m', '20Mi'], ['side', '5m', '1Mi'], ['injected', '1', '1Gi']].map(([name = '', cpu = '', memory = '']) => ({ name, usage: { cpu, memory } }));
+    metrics = await servePodMetrics(home.client, () => [{ metadata: delegate?.metadata ?? {}, timestamp: new Date().toISOString(), containers }], world.signal);
+  });
+  after(() => metrics.close());
+
+  it('is what a metrics server asks it for: the use of its pods, read in the target as the source', async () => {
+    const told = await lookFor(async () => {
+      const usages = readResourceMetrics(await read('metrics/resource'), 15);
+      return usages.length > 0 ? usages : undefined; // what was asked before the target had figures is remembered for a while
+    }, { forMs: 60_000, everyMs: 500 }, world.signal);
+    assert.deepEqual(told, [
+      { container: 'demo/web/main', nanoCores: 250_000_000, memoryBytes: 20 * 2 ** 20 },
+      { container: 'demo/web/side', nanoCores: 5_000_000, memoryBytes: 2 ** 20 },
+    ]);
+    assert.match([...metrics.readers].join(), /^system:serviceaccount:[^,]+$/);
+    const { metadata } = await world.source.client.get<Node>(NODES, { name: web.spec.nodeName ?? '' });
+    assert.equal(metadata.annotations?.[RESOURCE_METRICS_PATH_ANNOTATION], `/nodes/${metadata.name}/metrics/resource`);
   });
 
-  async function ask(target: string, as?: string, headers: Record<string, string> = {}, method = 'GET'): Promise<{ readonly status: number | undefined; readonly body: string }> {
-    const { certificate: cert, key } = clients.get(as ?? '') ?? {};
-    const sent = request({ ...kubelet, path: target, method, cert, key, headers, rejectUnauthorized: false, agent: false });
-    sent.end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return { status: response.statusCode, body: await text(response) };
-  }
+  it('is a summary of them', async () => {
+    const { node, pods } = JSON.parse(await read('stats/summary')) as { readonly node: { readonly nodeName: string; readonly memory: { readonly workingSetBytes: number } }; readonly pods: readonly { readonly podRef: { readonly uid: string } }[] };
+    assert.deepEqual([node.nodeName, node.memory.workingSetBytes, pods.map(({ podRef }) => podRef.uid)], [web.spec.nodeName, 21 * 2 ** 20, [web.metadata.uid]]);
+  });
 
+  it('is a list of them', async () => {
+    const { items } = JSON.parse(await read('pods')) as { readonly items: readonly Pod[] };
+    assert.deepEqual(items.map(({ metadata }) => metadata.uid), [web.metadata.uid]);
+  });
+});
+
+describe('C2-39 and C2-40: who calls the kubelet API itself', () => {
   const EXEC = '/exec/demo/web/main?command=id&output=1';
   const SPDY = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': 'v4.channel.k8s.io' };
 
@@ -201,3 +236,5 @@ describe('C2-39 and C2-40: who calls the kubelet API itself', () => {
     socket.destroy();
   });
 });
+
+describeVirtualNode(() => ({ world, web }));

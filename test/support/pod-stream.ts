@@ -19,6 +19,11 @@ export class PodStream {
     };
   }
 
+  /** What standard output has said so far. */
+  get stdout(): string {
+    return this.#said[CHANNELS.stdout] ?? '';
+  }
+
   write(input: string | Buffer): void {
     this.#channels.send(CHANNELS.stdin, Buffer.from(input));
   }

@@ -15,28 +15,52 @@ export interface SourceWithStandby {
 
 /** Has the leader's name say that it runs on another machine: else the standby sees at once that its process has gone. */
 const ELSEWHERE = "data:text/javascript,import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module'; fs.readlinkSync = () => 'elsewhere'; syncBuiltinESMExports();";
-const ACTING = 'scheduler,delegate-controller,virtual-node,peering';
+/** What only one replica does at a time. */
+export const ACTING = 'scheduler,delegate-controller,virtual-node,peering';
 const PATIENCE = { forMs: 60_000, everyMs: 50 };
 
 /** Stops the source's one process and starts the three; resolves once one leads and the other waits. */
-export async function startSourceWithStandby({ isthmus, source, signal }: IsthmusWorld): Promise<SourceWithStandby> {
+export async function startSourceWithStandby(world: IsthmusWorld): Promise<SourceWithStandby> {
+  const { isthmus, source, signal } = world;
   const name = source.cluster.name;
-  const whole = isthmus.processes.get(name)!;
-  await whole.stop();
-  const start = (role: string, components: string, ...flags: string[]) => {
-    const [node, ...args] = whole.spec.command;
-    const at = args.indexOf('--components') + 1;
-    const logPath = whole.spec.logPath.replace('.log', `-${role}.log`);
-    return startComponent({ ...whole.spec, name: `${name}/isthmus-${role}`, logPath, command: [node, ...flags, ...args.with(at, components)] });
-  };
-  const holder = async () => (await source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: leaseName('virtual-node') }, signal)).spec?.holderIdentity;
-  const webhook = await start('webhook', 'webhook');
-  const leader = await start('leader', ACTING, '--import', ELSEWHERE);
-  await lookFor(async () => ((await holder()) ? true : undefined), PATIENCE, signal);
-  const standby = await start('standby', ACTING);
+  await isthmus.processes.get(name)?.stop();
+  const webhook = await startPart(world, { role: 'webhook', components: 'webhook' });
+  const leader = await startPart(world, { role: 'leader', components: ACTING, nodeFlags: ['--import', ELSEWHERE] });
+  await lookFor(async () => await leaseHolder(world), PATIENCE, signal);
+  const standby = await startPart(world, { role: 'standby', components: ACTING });
   const stop = async () => {
     await Promise.all([webhook, leader, standby].map((component) => component.stop()));
     await isthmus.restart(name);
   };
   return { leader, standby, stop };
+}
+
+/** A process of the source that runs some of its components. */
+export interface Part {
+  /** Unique among the parts; its log is named by it. */
+  readonly role: string;
+  readonly components: string;
+  /** For Node.js. */
+  readonly nodeFlags?: readonly string[];
+  /** Options of `run` that replace those of the whole, with their values. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+/** Starts a part like the source's whole process, which may have ended by now. */
+export function startPart({ isthmus, source }: IsthmusWorld, { role, components, nodeFlags = [], options = {} }: Part): Promise<ComponentProcess> {
+  const { name } = source.cluster;
+  const { spec } = isthmus.processes.get(name)!;
+  const [node, ...args] = spec.command;
+  const replaced = Object.entries({ '--components': components, ...options }).reduce<readonly string[]>((all, [option, value]) => {
+    const at = all.indexOf(option);
+    return at === -1 ? [...all, option, value] : all.with(at + 1, value);
+  }, args);
+  const logPath = spec.logPath.replace('.log', `-${role}.log`);
+  return startComponent({ ...spec, name: `${name}/isthmus-${role}`, logPath, command: [node, ...nodeFlags, ...replaced] });
+}
+
+/** Who leads the virtual nodes now, undefined when nobody does. */
+export async function leaseHolder({ source, signal }: IsthmusWorld): Promise<string | undefined> {
+  const { spec } = await source.client.get(LEASES, { namespace: DEFAULT_INSTALL_NAMESPACE, name: leaseName('virtual-node') }, signal);
+  return spec?.holderIdentity || undefined;
 }
