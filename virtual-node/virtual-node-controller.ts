@@ -113,7 +113,7 @@ class VirtualNodes {
     }
     const summary = summaryOf(target);
     if (summary === undefined && node === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
-    const wanted = toVirtualNode(target.ref, summary, this.#targets.object(target.ref)?.spec.excludedLabelsRegexp);
+    const wanted = toVirtualNode(target.ref, summary, this.#targets.object(target.ref)?.spec.excludedLabelsRegexp, node);
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);

@@ -1,7 +1,7 @@
 // The Node in the source that stands for a target (contract §3): what it is called, how it is labelled and tainted, what it has.
 import { isIP } from 'node:net';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
-import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap } from '../api/core.ts';
+import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../api/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
 import { ANY_SOURCE } from '../api/resource-share.ts';
 import { formatResourceList, parseResourceList } from '../model/resources.ts';
@@ -34,15 +34,29 @@ const SHOWN_LABEL_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The Node object of a target, as it is applied. Labels and taints that users add stay theirs. Labels that match `excluded`
- * (`spec.excludedLabelsRegexp`) are not shown; where that cannot be read, none of the target's is.
+ * The Node object of a target, as it is applied. Labels and taints that users add stay theirs; taints are one value to an apply, so those that are
+ * `before` are applied again, in the version that they were seen in. Labels that match `excluded` (`spec.excludedLabelsRegexp`) are not shown;
+ * where that cannot be read, none of the target's is.
  */
-export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, excluded?: string): Node {
+export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, excluded?: string, before?: Node): Node {
   const name = virtualNodeName(target);
+  const { resourceVersion } = before?.metadata ?? {};
   return {
-    metadata: { name, annotations: { [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` }, labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) } },
-    spec: { taints: [{ key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' }] },
+    metadata: {
+      name,
+      annotations: { [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` },
+      labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) },
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+    spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), OUR_TAINT] },
   };
+}
+
+const OUR_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
+
+/** Of one key and effect a node has one taint. */
+function isOurs({ key, effect }: Taint): boolean {
+  return key === OUR_TAINT.key && effect === OUR_TAINT.effect;
 }
 
 function targetLabels(target: TargetRef): StringMap {

@@ -52,6 +52,15 @@ describe('toVirtualNode', () => {
     assert.deepEqual(shown('('), []);
   });
 
+  it('keeps the taints of others, for an apply replaces them all, unless they have changed meanwhile', () => {
+    const others: Taint[] = [{ key: 'maintenance', value: 'soon', effect: 'NoSchedule' }, { key: PROVIDER_KEY, value: 'admiralty', effect: 'NoExecute' }];
+    const before = { ...aNode(), metadata: { name: 'admiralty-c2', resourceVersion: '7' }, spec: { taints: [...others, { key: PROVIDER_KEY, value: 'wrong', effect: 'NoSchedule' }] } } as Node;
+    const { metadata, spec } = toVirtualNode(C2, undefined, undefined, frozen(before));
+    assert.deepEqual([metadata.resourceVersion, spec?.taints], ['7', [...others, { key: PROVIDER_KEY, value: 'admiralty', effect: 'NoSchedule' }]]);
+    const again = { ...before, spec: spec! };
+    assert.deepEqual(toVirtualNode(C2, undefined, undefined, frozen(again)).spec, spec);
+  });
+
   it('lets a target say nothing else, least of all who it is', () => {
     const own = toVirtualNode(C2, undefined);
     const key = fc.oneof(fc.constantFrom(...Object.keys(own.metadata.labels ?? {}), 'kubernetes.io/hostname', 'node-role.kubernetes.io/control-plane', '__proto__'), fc.string());
