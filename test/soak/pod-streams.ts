@@ -51,7 +51,7 @@ async function useKubectl(streams: StreamsWorld, scratch: string): Promise<void>
   await until('the answer to what was typed', () => typed.said().includes('got typed'));
   const failing = begin('exec', 'web', '--', 'sh', '-c', 'exit 3');
   assert.notEqual((await once(failing.child, 'exit'))[0], 0); // kwok names no exit code
-  await useTerminal(commandLine('exec', '-it', 'web', '--', 'sh', '-c', 'tty; stty size'));
+  await useTerminal(commandLine('exec', '-it', 'web', '--', 'sh', '-c', 'while tty; do stty size; sleep 0.2; done'));
   const attached = begin('attach', 'web', '-c', 'main');
   const saying = setInterval(() => writeLog(['said while attached']), 200);
   await until('what attach shows', () => attached.said().includes('said while attached')).finally(() => clearInterval(saying));
@@ -76,11 +76,11 @@ async function useKubectl(streams: StreamsWorld, scratch: string): Promise<void>
 
 /** kubectl asks for a terminal only where it has one itself: `script` (util-linux) makes one. */
 async function useTerminal(command: string): Promise<void> {
-  const child = spawn('script', ['-qec', `stty rows 43 cols 132; ${command}`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn('script', ['-qec', `stty rows 43 cols 132; ${command}`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   let said = '';
   child.stdout.on('data', (data: Buffer) => (said += data.toString()));
   await until('the terminal and its size', () => /\/dev\/pts\/\d+\s+43 132/.test(said), 20_000).catch((error: unknown) => assert.fail(`${String(error)}; it said ${said}`));
-  child.kill();
+  process.kill(-(child.pid ?? 0), 'SIGKILL'); // kubectl with it
 }
 
 /** kubectl top by the metrics server of the source. */

@@ -50,7 +50,9 @@ export interface Part {
 export function startPart({ isthmus, source }: IsthmusWorld, { role, components, nodeFlags = [], options = {} }: Part): Promise<ComponentProcess> {
   const { name } = source.cluster;
   const { spec } = isthmus.processes.get(name)!;
-  const [node, ...args] = spec.command;
+  const [node, ...whole] = spec.command;
+  const health = whole.indexOf('--health-port'); // only one process can have it
+  const args = health === -1 ? whole : whole.toSpliced(health, 2);
   const replaced = Object.entries({ '--components': components, ...options }).reduce<readonly string[]>((all, [option, value]) => {
     const at = all.indexOf(option);
     return at === -1 ? [...all, option, value] : all.with(at + 1, value);
