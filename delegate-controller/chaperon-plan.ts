@@ -65,7 +65,7 @@ function isFenced({ metadata }: PodChaperon): boolean {
 
 /** The mark goes first: whoever dies between the two writes leaves a delegate that is deleted, and none that is made anew. */
 function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
-  const mark = patchMetadata(chaperon, { annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
+  const mark = patchMetadata(chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
   return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
 }
 

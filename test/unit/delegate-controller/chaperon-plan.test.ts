@@ -9,10 +9,7 @@ import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate
 import { toTargetPodRecord, type TargetPod } from '../../../delegate-controller/target-pod.ts';
 import { DELEGATE_REJECTED, toChaperonRecord } from '../../../model/delegate-pod.ts';
 import { isTerminal } from '../../../model/pod.ts';
-import {
-  aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, frozen, inPhase, named, scheduled, terminating, unschedulable, withCondition, withFinalizers,
-  withMetadata, withoutAnnotation, withSpec, withStatus, withUid, type Change,
-} from '../../support/builders.ts';
+import { aChaperon, aDelegate, afterMergePatch, afterStatusPatches, annotated, aPod, CHAPERON_UID, frozen, inPhase, named, scheduled, terminating, type Change, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec, withStatus, withUid } from '../../support/builders.ts';
 
 const NOW = Date.UTC(2026, 0, 2);
 const AT = { namespace: 'team-a', name: 'web-abc' };
@@ -102,6 +99,11 @@ describe('planChaperon', () => {
     'and none is made, however long that is ago': [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'settled'],
     'one that must not run again is let go with its end': [state(aChaperon(fenced), delegate(held, stopped, inPhase('Failed'))), 'patch, patch'],
   };
+  it('a mark that comes late is for this chaperon alone, not for the next one of its name', () => {
+    const step = planChaperon(state(aChaperon(marked), delegate(inPhase('Running')), lost), NOW);
+    const [mark] = step.kind === 'write' ? step.plan : [];
+    assert.equal(mark?.kind === 'patch' && (mark.patch as { metadata: { uid?: string } }).metadata.uid, CHAPERON_UID);
+  });
   for (const [sentence, [before, commands]] of Object.entries(fencing)) it(`${sentence} (fencing)`, () => assert.equal(commandsOf(planChaperon(frozen(before), NOW)), commands));
 
   it('marks when the delegate was found gone, on this very chaperon, and comes back when patience ends', () => {
