@@ -10,7 +10,7 @@ const seeds = Number(process.argv[2] ?? 10_000);
 /** A mutant may go on for ever: versions count up. */
 const MAX_MUTANT_STATES = 30_000;
 /** Walks in which pods leave are asked first for so many seeds: what only they find out, they find out soon. */
-const FEW_SEEDS = 1_000;
+const FEW_SEEDS = 1_500;
 
 function tell(line: string): void {
   process.stdout.write(`${line}\n`);
