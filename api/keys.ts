@@ -88,6 +88,10 @@ export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
 export const NAMESPACE_ELECT_VALUE = 'all';
 /** Annotation on what is made in a target for a source's identity, set by peering, read by its controller: `namespace/name` of the Source, `name` of the ClusterSource. */
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
+/** Annotation on (Cluster)Sources, set and read by the join controller: digest of the key that joined, by which a source that was interrupted is known again. */
+export const JOIN_KEY_ANNOTATION = `${ISTHMUS_PREFIX}join-key`;
+/** Label on PlacementPolicies, set by `isthmus move` and read by it and by `isthmus doctor`: it is there for as long as a pod moves. Value {@link TRUE}. */
+export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
 /** Condition of a bound proxy pod, set by the feedback controller, read by users: its target cannot be heard, so its status may be old. Gone with the next word of the target. */
@@ -114,6 +118,10 @@ export const ORIGINAL_SELECTOR_ANNOTATION = `${OWN_PREFIX}original-selector`;
 export const FOLLOW_MARKS_ANNOTATION = `${OWN_PREFIX}follow-marks`;
 /** Annotation on copies in targets, set and read by the follow controller: which labels and annotations came from the source, as JSON. */
 export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
+/** Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the target: resourceVersion of the source's Secret. */
+export const COPY_VERSION_ANNOTATION = `${ISTHMUS_PREFIX}copy-version`;
+/** Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the target: digest of what the copy was when it was written. */
+export const COPY_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}copy-digest`;
 /** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh: endpoints of all clusters count. Value {@link TRUE}. */
 export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
 

@@ -8,6 +8,7 @@ import type { NamespaceElection } from './namespace-election.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
 import type { Cluster, Endpoint, Gateway } from './gateway.ts';
 import type { ResourceShare } from './resource-share.ts';
+import type { SecretCopy } from './secret-copy.ts';
 import type { SourceLease } from './source-lease.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
 import type { PodMetrics } from './pod-metrics.ts';
@@ -111,6 +112,7 @@ export const INVITATIONS = isthmus<Invitation>('invitations', 'Invitation', true
 export const JOIN_REQUESTS = isthmus<JoinRequest>('joinrequests', 'JoinRequest', true);
 export const RESOURCE_SHARES = isthmus<ResourceShare>('resourceshares', 'ResourceShare', false);
 export const SOURCE_LEASES = isthmus<SourceLease>('sourceleases', 'SourceLease', true);
+export const SECRET_COPIES = isthmus<SecretCopy>('secretcopies', 'SecretCopy', true);
 export const CLUSTERS = isthmus<Cluster>('clusters', 'Cluster', true);
 export const ENDPOINTS = isthmus<Endpoint>('endpoints', 'Endpoint', true);
 export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);

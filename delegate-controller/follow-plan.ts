@@ -13,6 +13,7 @@ import { formatSelector, isSame, originalSelector, rewrittenSelector } from './f
 export interface SourceObject {
   readonly key: string;
   readonly uid: string;
+  readonly resourceVersion: string;
   /** Digest of the copy that targets are to have. */
   readonly digest: string;
   /** Which pods it selects, as its user means it. */
@@ -99,6 +100,7 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
   return {
     key: objectKey(object.metadata),
     uid: object.metadata.uid ?? '',
+    resourceVersion: object.metadata.resourceVersion ?? '',
     digest: copyDigest(kind, toCopy(kind, object, clusterId)),
     selector: need.kind === 'selects' ? need.selectorOf(object) : {},
     leadsTo: need.kind === 'leads-to' ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string')) : [],

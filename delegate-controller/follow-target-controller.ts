@@ -2,20 +2,21 @@
 // so that one that does not answer delays no other.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
-import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../api/keys.ts';
-import { ApiError, ignoreStale, isAlreadyExists, isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { SECRETS } from '../api/resource-types.ts';
+import { ApiError, ignoreStale, isConflict, isNotFound, isRejection, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
-import { Informer, type ConnectionState } from '../kubernetes/informer.ts';
+import type { ConnectionState } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import type { Command } from '../model/plan.ts';
 import { objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
+import { EitherCopies } from './either-copies-client.ts';
+import type { Copies } from './follow-copies-client.ts';
 import { planFollow, type CopyObject, type FollowState, type SourceObject } from './follow-plan.ts';
-import { copyDigest, isCopyOf, planCopy } from './followed-copy.ts';
 import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from './followed-kinds.ts';
+import { ReadCopies } from './read-copies-client.ts';
 
 /** What all targets share: the source, and what elected pods need. */
 export interface FollowContext {
@@ -33,6 +34,13 @@ export interface FollowContext {
   tell(object: FollowedName, target: TargetCluster, message: string): void;
 }
 
+/** A write that failed, and what was known. */
+interface FailedWrite {
+  readonly copy: CopyObject | undefined;
+  readonly copies: Copies;
+  readonly error: unknown;
+}
+
 const CONCURRENCY = 8;
 const FOREIGN = 'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
 /** An object that the target does not take is tried again this often, in ms: somebody must change something first. */
@@ -45,7 +53,7 @@ export class TargetFollower {
   readonly #context: FollowContext;
   readonly #target: TargetCluster;
   readonly #session: TargetSession;
-  readonly #copies = new Map<string, Informer<KubernetesObject, CopyObject>>();
+  readonly #copies = new Map<string, Copies>();
   readonly #controller: Controller;
   readonly #unneededSince = new Map<string, number>();
   /** By key, what the target stored instead of what we wrote. */
@@ -62,7 +70,7 @@ export class TargetFollower {
     for (const kind of FOLLOWED_KINDS) {
       this.#copies.get(kind.type.plural)?.onChange((key) => this.enqueue(kind, key));
     }
-    for (const informer of this.#copies.values()) void informer.run(session.signal);
+    for (const copies of this.#copies.values()) copies.run(session.signal);
   }
 
   /** Asks for an object to be looked at. */
@@ -77,16 +85,11 @@ export class TargetFollower {
     }
   }
 
-  #copiesOf(kind: FollowedKind): Informer<KubernetesObject, CopyObject> {
+  #copiesOf(kind: FollowedKind): Copies {
     const { sourceId, logger } = this.#context;
     const { ref } = this.#target;
-    return new Informer({
-      client: this.#session.client,
-      logger,
-      type: kind.type,
-      selection: { namespace: ref.kind === 'Target' ? ref.namespace : undefined, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
-      project: (object) => (isCopyOf(object, sourceId) ? toCopyObject(kind, object) : undefined),
-    });
+    const place = { client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId, logger };
+    return kind.type === SECRETS ? new EitherCopies(place) : new ReadCopies(place);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -105,10 +108,11 @@ export class TargetFollower {
         this.#tell(at, step.message);
         return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
       case 'copy':
-        return this.#copy(at, state, signal);
+        return this.#copy(at, state, copies, signal);
       case 'remove':
         if (await this.#isWanted(at, step.cause, signal)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
         await executePlan(this.#session.client, step.plan, signal).catch(ignoreStale);
+        copies.forget(`${at.namespace}/${at.name}`);
         return DONE;
     }
   }
@@ -124,11 +128,11 @@ export class TargetFollower {
   #gather(at: FollowedName, key: string): FollowState {
     const { kind, namespace, name } = at;
     const needed = this.#context.isNeeded(at, this.#target);
-    const copy = this.#copies.get(kind.type.plural)?.get(`${namespace}/${name}`);
+    const source = this.#context.sourceObject(at);
+    const copy = this.#copies.get(kind.type.plural)?.get(`${namespace}/${name}`, source);
     if (needed !== false || copy === undefined) this.#unneededSince.delete(key);
     else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, Date.now());
     if (copy === undefined) this.#accepted.delete(key);
-    const source = this.#context.sourceObject(at);
     return { kind, needed, source, copy, unneededSince: this.#unneededSince.get(key) ?? Date.now(), accepted: this.#accepted.get(key) };
   }
 
@@ -137,45 +141,34 @@ export class TargetFollower {
     return this.#context.isStillNeeded(at, this.#target, signal);
   }
 
-  async #copy(at: FollowedName, state: FollowState, signal: AbortSignal): Promise<ReconcileResult> {
-    const { kind } = at;
-    const { client } = this.#session;
-    const [source, existing] = await Promise.all([
-      readIfThere(this.#context.source, at, signal),
-      state.copy === undefined ? undefined : readIfThere(client, at, signal),
-    ]);
-    if (source === undefined || (state.copy !== undefined && existing === undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
-    const step = planCopy(kind, source, existing, this.#context.sourceId);
-    if (step.kind === 'foreign') return this.#refused(at, FOREIGN);
-    if (step.kind === 'equal') return DONE;
+  async #copy(at: FollowedName, state: FollowState, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
+    const object = await readIfThere(this.#context.source, at, signal);
+    if (object === undefined) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     try {
-      const stored = await write(client, step.command, signal);
+      const written = await copies.write({ object, copy: state.copy }, signal);
+      if (written.kind === 'foreign') return this.#refused(at, FOREIGN);
+      if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
       const desired = typeof state.source === 'object' ? state.source.digest : '';
-      this.#accepted.set(followKey(kind, objectKey(at)), { desired, stored: copyDigest(kind, stored) });
+      if (written.kind === 'stored') this.#accepted.set(followKey(at.kind, objectKey(at)), { desired, stored: written.digest });
       return DONE;
     } catch (error) {
-      return this.#recover(at, existing, error, signal);
+      return this.#recover(at, { copy: state.copy, copies, error }, signal);
     }
   }
 
-  /** What the target did not take: because it has such an object, because a field cannot be changed, or for a reason of its own. */
-  async #recover(at: FollowedName, existing: KubernetesObject | undefined, error: unknown, signal: AbortSignal): Promise<ReconcileResult> {
-    const { client } = this.#session;
-    if (isAlreadyExists(error)) {
-      const found = await readIfThere(client, at, signal);
-      return found === undefined || isCopyOf(found, this.#context.sourceId) ? { kind: 'requeue-after', ms: CACHE_LAG_MS } : this.#refused(at, FOREIGN);
-    }
-    if (isConflict(error) || (isNotFound(error) && existing !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+  /** What the target did not take: because the copy is another by now, because a field cannot be changed, or for a reason of its own. */
+  async #recover(at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal): Promise<ReconcileResult> {
+    if (isConflict(error) || (isNotFound(error) && copy !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (!isRejection(error)) throw error;
-    if (existing !== undefined && isUnchangeable(error)) return this.#remake(at, existing, signal);
+    if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, copy, copies, signal);
     if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE; // no such namespace: none of its pods can be there either
     return this.#refused(at, messageOf(error));
   }
 
   /** Deletes a copy that cannot be changed; it is made anew when its absence is seen. */
-  async #remake({ kind, namespace, name }: FollowedName, existing: KubernetesObject, signal: AbortSignal): Promise<ReconcileResult> {
-    const preconditions = { uid: existing.metadata.uid ?? '' };
-    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions }, signal).catch(ignoreStale);
+  async #remake({ kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
+    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreStale);
+    copies.forget(`${namespace}/${name}`);
     return DONE;
   }
 
@@ -189,28 +182,11 @@ export class TargetFollower {
   }
 }
 
-function toCopyObject(kind: FollowedKind, object: KubernetesObject): CopyObject {
-  const { uid = '', labels = {} } = object.metadata;
-  return { key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '' };
-}
-
 /** Immutable ConfigMaps and Secrets, and the type of a Secret: the API server answers 422. */
 function isUnchangeable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 422;
 }
 
-async function readIfThere(client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-  try {
-    return await client.get(kind.type, { namespace, name }, signal);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Executes a command whose answer matters. */
-function write(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject> {
-  if (command.kind === 'create') return client.create(command.type, command.object, signal);
-  if (command.kind === 'patch') return client.patch(command.type, command.at, command, signal);
-  throw new Error(`a copy is created or patched, not: ${command.kind}`);
+function readIfThere(client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  return client.get(kind.type, { namespace, name }, signal).catch(unless(isNotFound));
 }

@@ -2,7 +2,7 @@
 // A copy is ours when its parent is in our cluster and has its name. Nothing else is ever written to or deleted.
 import type { KubernetesObject, ObjectMeta, StringMap } from '../api/core.ts';
 import {
-  FOLLOWED_KEYS_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
+  COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
 } from '../api/keys.ts';
 import { apiVersionOf } from '../api/resource-types.ts';
 import { contentDigest } from '../model/content-digest.ts';
@@ -12,6 +12,8 @@ import type { FollowedKind } from './followed-kinds.ts';
 
 /** kubectl's note of what was applied in the source; of a Secret it would be the contents once more. */
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Annotations of an object that its copies do not get: the last two are a copy's own. */
+const NEVER_CARRIED: readonly string[] = [LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION];
 
 /** The copy that a target is to have of an object of the cluster `clusterId`. */
 export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
@@ -33,8 +35,18 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
   return { apiVersion: apiVersionOf(kind.type), kind: kind.type.kind, metadata, ...carriedFields(kind, kind.rewrite?.(object) ?? object) };
 }
 
+/**
+ * The copy of an object that is not read in targets: it says which version of the object it was made of, and by a digest what it said when it was
+ * written. Who can read the digest can read the contents.
+ */
+export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
+  const copy = toCopy(kind, object, clusterId);
+  const annotations = { ...copy.metadata.annotations, [COPY_VERSION_ANNOTATION]: object.metadata.resourceVersion ?? '', [COPY_DIGEST_ANNOTATION]: copyDigest(kind, copy) };
+  return { ...copy, metadata: { ...copy.metadata, annotations } };
+}
+
 function carriedAnnotations({ marks }: FollowedKind, annotations: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => key !== LAST_APPLIED_ANNOTATION && !Object.hasOwn(marks, key)));
+  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(marks, key)));
 }
 
 function foreignEntries(entries: StringMap): StringMap {

@@ -10,6 +10,7 @@ import { Informer } from '../kubernetes/informer.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { ReadyChecks } from '../process/health-server.ts';
 import { startChaperons } from './chaperon-controller.ts';
+import { startCopiedSecrets } from './copied-secret-controller.ts';
 import { startDelegateEvents } from './delegate-events-controller.ts';
 import { startFailover } from './failover-controller.ts';
 import { SourceLeases } from './fence-controller.ts';
@@ -54,6 +55,7 @@ export function startDelegateController({ client, sourceId, proxies, targets, ru
   const shares = new Shares({ client, pods, logger: own });
   const hasChaperons = startChaperons({ client, pods, shares, events, leases: new SourceLeases({ client, logger: own }), logger: own }, signal);
   const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
+  startCopiedSecrets({ client, logger: own }, signal);
   shares.run(signal);
   void pods.run(signal);
   return { chaperons: hasChaperons, nodes: hasNodes, pods: () => pods.hasSynced };

@@ -137,6 +137,13 @@ export class ClusterClient {
     return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
   }
 
+  /** Replaces an object as a whole; `metadata.uid` and `metadata.resourceVersion`, where given, must be those of what is there. */
+  update<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+    const { namespace, name = '' } = object.metadata;
+    const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
+    return this.#call<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
+  }
+
   /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
   post<T>(type: ResourceType, at: ObjectName, body: object, signal?: AbortSignal): Promise<T> {
     return this.#call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);

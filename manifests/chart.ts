@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { ELECTED_POD_RULES } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
 import { customResourceDefinitions, serviceDiscoveryDefinitions } from './crds.ts';
 import { brokerAccess, gatewayAccess } from './gateway.ts';
@@ -21,7 +21,7 @@ export interface ChartTemplate {
 
 const NAMESPACE = '{{ .Release.Namespace }}';
 const HEADER = '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
-const TARGET_ONLY: ReadonlySet<string> = new Set([SOURCE_ROLE, SOURCE_POD_MODE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE]);
+const TARGET_ONLY: ReadonlySet<string> = new Set([SOURCE_ROLE, SOURCE_POD_MODE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE, COPIED_SECRET_READER_ROLE]);
 const SOURCE_ONLY: ReadonlySet<string> = new Set([FOLLOWED_READER_ROLE, TARGET_SECRET_READER_ROLE]);
 const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
   'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController', 'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',

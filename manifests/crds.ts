@@ -8,6 +8,7 @@ import { NAMESPACE_ELECTION_KIND } from '../api/namespace-election.ts';
 import { POD_CHAPERON_KIND } from '../api/pod-chaperon.ts';
 import { INVITATION_KIND, JOIN_REQUEST_KIND } from '../api/invitation.ts';
 import { RESOURCE_SHARE_KIND } from '../api/resource-share.ts';
+import { SECRET_COPY_KIND } from '../api/secret-copy.ts';
 import { SOURCE_LEASE_KIND } from '../api/source-lease.ts';
 import { EXPORTED_SERVICE_KIND, SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND } from '../api/service-discovery.ts';
 import { toCustomResourceDefinition } from '../api/schema.ts';
@@ -17,7 +18,7 @@ export type CustomResourceDefinition = ReturnType<typeof toCustomResourceDefinit
 
 /** Kinds of the Multi-Cluster Services API: others serve them as well (Submariner, Cilium, clouds), so they are installed only with service discovery. */
 const MCS_KINDS = [SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND];
-const KINDS = [CLUSTER_TARGET_KIND, TARGET_KIND, CLUSTER_SOURCE_KIND, SOURCE_KIND, POD_CHAPERON_KIND, CLUSTER_SUMMARY_KIND, PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTER_KIND, ENDPOINT_KIND, GATEWAY_KIND, EXPORTED_SERVICE_KIND];
+const KINDS = [CLUSTER_TARGET_KIND, TARGET_KIND, CLUSTER_SOURCE_KIND, SOURCE_KIND, POD_CHAPERON_KIND, CLUSTER_SUMMARY_KIND, PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, SECRET_COPY_KIND, NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTER_KIND, ENDPOINT_KIND, GATEWAY_KIND, EXPORTED_SERVICE_KIND];
 
 /** All kinds that a cluster must serve, be it a source or a target. */
 export function customResourceDefinitions(): readonly CustomResourceDefinition[] {

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../api/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP, POD_METRICS } from '../api/resource-types.ts';
 import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, SCHEDULER_SETTINGS_CONFIG_MAP, SIGNING_KEYS_SECRET, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
-  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS,
+  CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TARGET_USERS,
   targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../model/component-accounts.ts';
 import {
@@ -73,6 +73,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule(ISTHMUS_GROUP, ['resourceshares/status'], ['patch']),
     rule(ISTHMUS_GROUP, ['sourceleases'], [...READ, 'create', 'patch', 'delete']), // written where a target is this cluster
     rule(ISTHMUS_GROUP, ['sourceleases/status'], ['patch']),
+    rule(ISTHMUS_GROUP, ['secretcopies'], ['list', 'watch', 'create', 'patch', 'delete']), // what sources may know of the Secrets that they wrote
     rule(ADMIRALTY_GROUP, ['clustersummaries'], ['create', 'update', 'patch', 'delete']), // its own, and those of targets that have nothing of ours in them
   ],
   'isthmus-virtual-node': [
@@ -116,8 +117,10 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', STREAMED, ['create', 'get']), // over a WebSocket an exec is a GET
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
-  // Copies of what elected pods need. Whoever may run pods in a namespace can read its Secrets anyway.
-  rule('', ['configmaps', 'secrets', 'services'], [...READ, 'create', 'patch', 'delete']),
+  // Copies of what elected pods need. No Secret can be read, and none patched: what a patch is answered shows the object (ADR 0024).
+  rule('', ['configmaps', 'services'], [...READ, 'create', 'patch', 'delete']),
+  rule('', ['secrets'], ['create', 'update', 'delete']),
+  rule(ISTHMUS_GROUP, ['secretcopies'], ['list', 'watch']),
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'patch', 'delete']),
 ];
 
@@ -137,6 +140,7 @@ export function clusterRoles(): readonly RoleObject[] {
     clusterRole(SOURCE_POD_MODE_ROLE, SOURCE_POD_MODE_RULES),
     clusterRole(CLUSTER_SUMMARY_VIEWER_ROLE, CLUSTER_SUMMARY_VIEWER_RULES),
     clusterRole(FOLLOWED_READER_ROLE, [rule('', ['configmaps', 'secrets'], READ)]),
+    clusterRole(COPIED_SECRET_READER_ROLE, [rule('', ['secrets'], ['list', 'watch'])]),
     clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
     clusterRole(TOKEN_REQUESTER_ROLE, [rule('', ['serviceaccounts/token'], ['create'])]),
   ];
@@ -149,6 +153,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...clusterRoles(),
     ...COMPONENT_ACCOUNTS.map((name) => clusterRoleBinding(name, name, componentHolders([name], installNamespace))),
     clusterRoleBinding(FOLLOWED_READER_ROLE, FOLLOWED_READER_ROLE, componentHolders(['isthmus-delegate-controller'], installNamespace)),
+    clusterRoleBinding(COPIED_SECRET_READER_ROLE, COPIED_SECRET_READER_ROLE, componentHolders(['isthmus-delegate-controller'], installNamespace)),
     targetSecretReaderBinding(installNamespace, installNamespace),
     ...webhookSecretManifests(installNamespace),
     ...invitationKeyManifests(installNamespace),

@@ -20,6 +20,8 @@ export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
 export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
 /** ClusterRole to read the ConfigMaps and Secrets that elected pods name. Its one binding may be replaced by bindings in the namespaces of elected pods. */
 export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
+/** ClusterRole to find, in a target, the Secrets that sources have made. Its binding is of its own, so that a cluster which is no target can do without. */
+export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
 /** ClusterRole to ask for tokens; bound to our peering in the namespaces of sources' ServiceAccounts, so that it may give each of them the right to its own. */
 export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
 /** Who gets the rights of components: their own accounts, and the one that runs them all. */

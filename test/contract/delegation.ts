@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/cluster-target.ts';
-import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
+import type { Condition, KubernetesObject, Pod, Secret } from '../../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
-import { EVENTS, PODS } from '../../api/resource-types.ts';
+import { EVENTS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { lookFor } from '../../cli/apply-objects.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 
@@ -36,6 +37,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('the status of a proxy pod', () => statusOf(under, actor));
     describe('a running pod', () => changesOf(under, actor));
     describe('a StatefulSet', () => statefulSetsOf(under, actor));
+    describe('a Secret that a pod names', () => secretsOf(under, actor));
   });
 }
 
@@ -83,6 +85,30 @@ class Actor {
   patchStatus({ delegate }: Pair, status: object): Promise<unknown> {
     return this.#under.home().client.patch(PODS, { ...at(delegate), subresource: 'status' }, { patchType: 'strategic', patch: { status } });
   }
+}
+
+/** Where the target reports on copies, and where it has nothing of ours. */
+function secretsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('follows it, is put right, and goes with it', async () => {
+    const where = { namespace, name: 'password' };
+    const type: ResourceType<Secret> = SECRETS;
+    const data = (text: string) => ({ key: Buffer.from(text).toString('base64') });
+    const copyBecomes = async (what: string, holds: (copy: Secret | undefined) => boolean) => {
+      const look = async () => (holds(await home().client.get(type, where).catch(() => undefined)) ? true : undefined);
+      assert.ok(await lookFor(look, { forMs: 60_000, everyMs: 100 }, world().signal), what);
+    };
+    const says = (text: string) => (copy: Secret | undefined) => copy?.data?.['key'] === data(text)['key'];
+    await world().source.client.create(SECRETS, { metadata: where, data: data('first') } as Secret);
+    const pair = await actor.run('reader', { volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] });
+    await copyBecomes('it follows', says('first'));
+    await home().client.patch(SECRETS, where, { patchType: 'merge', patch: { data: data('forged') } });
+    await copyBecomes('it is put right', says('first'));
+    await world().source.client.patch(SECRETS, where, { patchType: 'merge', patch: { data: data('second') } });
+    await copyBecomes('a change follows', says('second'));
+    await world().source.client.delete(PODS, at(pair.proxy));
+    await copyBecomes('it goes', (copy) => copy === undefined);
+    await world().source.client.delete(SECRETS, where);
+  });
 }
 
 function endsOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {

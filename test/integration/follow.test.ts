@@ -9,7 +9,8 @@ import {
   CILIUM_GLOBAL_SERVICE_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/keys.ts';
 import {
-  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRETS, SERVICES, type ResourceType,
+  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
+  type ResourceType,
 } from '../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../api/placement-policy.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
@@ -118,6 +119,29 @@ describe('ConfigMaps and Secrets', () => {
     assert.equal(one(all, namespace, 'settings')?.metadata.labels?.['theirs'], 'x');
   });
 
+  it('of Secrets stay equal and are put right without being read: the target says who changed what', async () => {
+    const [at, { client }] = [{ namespace, name: 'password' }, world.targets[target]];
+    const copies = watched.secrets[target];
+    const saying = (value: string) => (all: KubernetesObject[]) => one(all, namespace, 'password')?.data?.['key'] === base64(value);
+    await make({ metadata: at, data: { key: base64('canary-3') } } as Secret, SECRETS);
+    await copies.until('the change has followed', saying('canary-3'));
+    await client.patch(SECRETS, at, { patchType: 'merge', patch: { data: { key: base64('forged') } } });
+    await copies.until('what somebody wrote is put right', saying('canary-3'));
+    const { metadata: { uid } } = await client.get(SECRETS, at);
+    await client.delete(SECRETS, at);
+    await copies.until('what somebody deleted is made anew', (all) => saying('canary-3')(all) && one(all, namespace, 'password')?.metadata.uid !== uid);
+    const isReported = async () => {
+      const report = await client.get(SECRET_COPIES, at).catch(() => undefined);
+      return report?.spec.intact === true && report.spec.secretUID === (await client.get(SECRETS, at)).metadata.uid ? report : undefined;
+    };
+    const report = await lookFor(isReported, { forMs: 30_000, everyMs: 100 }, world.signal);
+    assert.ok(report);
+    assert.ok(!/canary|Y2FuYX/.test(JSON.stringify(report)), 'nothing of what it says');
+    await client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { labels: { theirs: 'x' } } } });
+    await make({ metadata: { ...at, annotations: { note: 'y' } }, data: { key: base64('canary-3') } } as Secret, SECRETS);
+    await copies.until('annotations follow, too', (all) => one(all, namespace, 'password')?.metadata.annotations?.['note'] === 'y');
+  });
+
   it('are made anew where the target lets nobody change them', async () => {
     const collection = watched.configMaps[target];
     await world.source.client.delete(CONFIG_MAPS, { namespace, name: 'settings' });
@@ -127,6 +151,12 @@ describe('ConfigMaps and Secrets', () => {
     await world.source.client.delete(CONFIG_MAPS, { namespace, name: 'settings' });
     await make({ metadata: { namespace, name: 'settings' }, data: { color: 'two' }, immutable: true } as ConfigMap, CONFIG_MAPS);
     await collection.until('the second is there', (all) => one(all, namespace, 'settings')?.data?.['color'] === 'two');
+    const secrets = watched.secrets[target];
+    await make({ metadata: { namespace, name: 'password' }, data: { key: base64('canary-3') }, immutable: true } as Secret, SECRETS);
+    await secrets.until('the copy is immutable', (all) => (one(all, namespace, 'password') as { immutable?: boolean } | undefined)?.immutable === true);
+    await world.source.client.delete(SECRETS, { namespace, name: 'password' });
+    await make({ metadata: { namespace, name: 'password' }, data: { key: base64('canary-4') } } as Secret, SECRETS);
+    await secrets.until('the one after it is there', (all) => one(all, namespace, 'password')?.data?.['key'] === base64('canary-4'));
   });
 
   it('go when no pod names them any more', async () => {
@@ -153,6 +183,26 @@ describe('an object of a target that Isthmus did not make', () => {
     await world.source.client.delete(PODS, { namespace, name: 'reader' });
     await world.source.pods.until('the pod is gone', (all) => inNamespace(all, namespace).length === 0, GONE_MS);
     assert.deepEqual(one(watched.configMaps[target].objects, namespace, 'settings')?.data, { whose: 'theirs' });
+  });
+});
+
+describe('a Secret of a target that Isthmus did not make', () => {
+  const namespace = 'follow-foreign-secret';
+
+  it('is left as it is, unread, and the pod says so', async () => {
+    await makeNamespace(world, namespace);
+    const theirs = { metadata: { namespace, name: 'password' }, data: { key: base64('theirs') } } as Secret;
+    await Promise.all(world.targets.map(({ client }) => client.apply(SECRETS, theirs, MANAGER)));
+    await make({ metadata: { namespace, name: 'password' }, data: { key: base64('canary-5') } } as Secret, SECRETS);
+    const target = await run(elected(namespace, 'reader', { volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] }));
+    type Told = KubernetesObject & { readonly reason?: string; readonly note?: string };
+    const isRefusal = (event: Told) => event.reason === 'FollowRefused' && /Secret password does not follow into target target-[12]: an object of that name exists/.test(event.note ?? '');
+    await events.until('an Event of the pod', (all) => inNamespace(all, namespace).some(isRefusal), 30_000);
+    assert.deepEqual((await world.targets[target].client.get(SECRETS, { namespace, name: 'password' })).data, theirs.data);
+    await Promise.all(world.targets.map(({ client }) => client.delete(SECRETS, { namespace, name: 'password' })));
+    await watched.secrets[target].until('ours follows once theirs is gone', (all) => one(all, namespace, 'password')?.data?.['key'] === base64('canary-5'), GONE_MS);
+    await world.source.client.delete(PODS, { namespace, name: 'reader' });
+    await watched.secrets[target].until('and goes with the pod', (all) => one(all, namespace, 'password') === undefined, GONE_MS);
   });
 });
 

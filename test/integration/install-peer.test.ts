@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { CLUSTER_SOURCES, CONFIG_MAPS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_SOURCES, CONFIG_MAPS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION, PARENT_CLUSTER_LABEL } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
@@ -33,7 +33,8 @@ import { peeringIdentity, sourceAccount, sourceName, sourceSideManifests, tokenK
 import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import { documentedRights, rightsOfRules } from '../support/documented-rights.ts';
+import { documentedRights, rightsOfRules, rightsOfTable } from '../support/documented-rights.ts';
+import { Packaging } from '../support/packaging.ts';
 
 const installNamespace = 'isthmus-system';
 const deadline = AbortSignal.timeout(300_000);
@@ -140,9 +141,13 @@ async function rightsIn(client: ClusterClient, namespace: string): Promise<reado
   return rightsOfRules([...status.resourceRules, ...addresses]);
 }
 
-async function asSource(secretNamespace: string): Promise<ClusterClient> {
+async function sourceKubeconfig(secretNamespace: string): Promise<string> {
   const secret = await source.client.get(SECRETS, { namespace: secretNamespace, name: 'eu-west-kubeconfig' });
-  const text = Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8');
+  return Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8');
+}
+
+async function asSource(secretNamespace: string): Promise<ClusterClient> {
+  const text = await sourceKubeconfig(secretNamespace);
   return new ClusterClient(new Transport(await readKubeconfig({ text, author: 'tenant' }), 'isthmus-test-source'));
 }
 
@@ -295,11 +300,13 @@ describe('the identity of a source that was peered with the whole target', () =>
   let client: ClusterClient;
   /** An identity that nobody gave any rights. */
   let plain: ClusterClient;
+  let plainKubeconfig: string;
   before(async () => {
     client = await asSource(installNamespace);
     const { connection } = target;
     const { token } = await requestToken(target.client, { namespace: installNamespace, name: 'default', seconds: 3_600 }, deadline);
     const text = tokenKubeconfig({ server: connection.server.href, certificateAuthority: connection.certificateAuthority, token, cluster: 'c', user: 'plain' });
+    plainKubeconfig = text;
     plain = new ClusterClient(new Transport(await readKubeconfig({ text, author: 'administrator' }), 'isthmus-test-plain'));
   });
   after(() => Promise.all([client, plain].map((one) => one?.transport.close())));
@@ -343,7 +350,7 @@ describe('the identity of a source that was peered with the whole target', () =>
         const at = { namespace: 'default', name };
         await target.client.create(type, object(name, labels));
         for (const call of [
-          () => client.patch(type, at, { patchType: 'merge', patch: { metadata: { labels: own } } }),
+          type === SECRETS ? () => client.update(type, object(name, own)) : () => client.patch(type, at, { patchType: 'merge', patch: { metadata: { labels: own } } }),
           () => client.delete(type, at),
           () => client.create(type, object(`${name}-2`, labels)),
         ]) await assert.rejects(call, isForbidden, `${type.kind} ${name}`);
@@ -352,6 +359,78 @@ describe('the identity of a source that was peered with the whole target', () =>
       await client.create(type, object('own', own));
       await client.delete(type, { namespace: 'default', name: 'own' });
     }
+  });
+
+  describe('facing Secrets', () => {
+    const encoded = Buffer.from('canary-of-the-target').toString('base64');
+    const at = { namespace: 'default', name: 'theirs' };
+    const path = '/api/v1/namespaces/default/secrets/theirs';
+    let own: Record<string, string>;
+    before(async () => {
+      own = { [PARENT_CLUSTER_LABEL]: await readClusterId(source.client, deadline) };
+      await target.client.create(SECRETS, { metadata: at, data: { key: encoded } } as KubernetesObject);
+    });
+    after(() => target.client.delete(SECRETS, at));
+
+    const secret = (labels: object, more: object = {}) => ({ metadata: { ...at, labels, ...more }, data: { key: '' } }) as KubernetesObject;
+    /** What the API server says when it refuses. */
+    const refusalOf = (call: Promise<unknown>, status: number): Promise<string> => call.then(() => assert.fail('it was allowed'), (error: unknown) => {
+      assert.ok(error instanceof ApiError && error.status === status, String(error));
+      return error.message;
+    });
+
+    const reads: [string, () => Promise<unknown>][] = [
+      ['get', () => client.get(SECRETS, at)],
+      ['list', () => client.list(SECRETS, { namespace: 'default' })],
+      ['list by its own label', () => client.list(SECRETS, { labelSelector: `${PARENT_CLUSTER_LABEL}=${own[PARENT_CLUSTER_LABEL]}` })],
+      ['watch', () => client.transport.call({ method: 'GET', path: '/api/v1/namespaces/default/secrets', query: { watch: 'true' } })],
+      ['merge patch', () => client.patch(SECRETS, at, { patchType: 'merge', patch: {} })],
+      ['merge patch that fits no schema', () => client.patch(SECRETS, at, { patchType: 'merge', patch: { immutable: 'x' } })],
+      ['dry run of a patch', () => client.transport.call({ method: 'PATCH', path, query: { dryRun: 'All' }, body: {}, contentType: 'application/merge-patch+json' })],
+      ['JSON patch that copies what it cannot see', () => client.transport.call({ method: 'PATCH', path, body: [{ op: 'copy', from: '/data/key', path: '/metadata/labels' }], contentType: 'application/json-patch+json' })],
+      ['server-side apply', () => client.apply(SECRETS, secret(own), 'isthmus-test')],
+    ];
+    for (const [what, call] of reads) {
+      it(`reads none by a ${what}`, async () => assert.ok(!(await refusalOf(call(), 403)).includes(encoded)));
+    }
+
+    const writes: [string, number, () => Promise<unknown>][] = [
+      ['replaced', 403, () => client.update(SECRETS, secret(own))],
+      ['replaced, by its own version', 403, async () => {
+        const { uid, resourceVersion } = (await target.client.get(SECRETS, at)).metadata;
+        return client.update(SECRETS, secret(own, { uid, resourceVersion }));
+      }],
+      ['replaced in a dry run', 403, () => client.transport.call({ method: 'PUT', path, query: { dryRun: 'All' }, body: { apiVersion: 'v1', kind: 'Secret', ...secret(own) } })],
+      ['deleted', 403, () => client.delete(SECRETS, at)],
+      ['deleted in a dry run', 403, () => client.transport.call({ method: 'DELETE', path, query: { dryRun: 'All' } })],
+      ['replaced as if it were an object of before', 409, () => client.update(SECRETS, secret(own, { uid: 'another' }))],
+      ['made anew', 409, () => client.create(SECRETS, secret(own))],
+    ];
+    for (const [what, status, call] of writes) {
+      it(`has none ${what} that it did not make, and is not told what it says`, async () => {
+        assert.ok(!(await refusalOf(call(), status)).includes(encoded));
+        assert.deepEqual((await target.client.get(SECRETS, at)).data, { key: encoded });
+      });
+    }
+
+    it('makes, replaces and deletes its own', async () => {
+      const mine = (value: string) => ({ metadata: { namespace: 'default', name: 'mine', labels: own }, data: { key: value } }) as KubernetesObject;
+      const { metadata } = await client.create(SECRETS, mine('YQ=='));
+      await client.update(SECRETS, { ...mine('Yg=='), metadata: { ...mine('').metadata, uid: metadata.uid ?? '' } });
+      assert.deepEqual((await target.client.get(SECRETS, { namespace: 'default', name: 'mine' })).data, { key: 'Yg==' });
+      await client.delete(SECRETS, { namespace: 'default', name: 'mine' }, { preconditions: { uid: metadata.uid ?? '' } });
+    });
+
+    it('has no right to patch because that would be one to read: what fits no schema is answered with the whole object, before admission', async () => {
+      const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['patch'] }];
+      const name = { namespace: 'default', name: 'patches' };
+      await target.client.create(ROLES, { metadata: name, rules } as KubernetesObject);
+      const subjects = [{ kind: 'ServiceAccount', namespace: installNamespace, name: 'default' }];
+      await target.client.create(ROLE_BINDINGS, { metadata: name, subjects, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: name.name } } as KubernetesObject);
+      const told = () => plain.patch(SECRETS, at, { patchType: 'merge', patch: { immutable: 'x' } }).then(() => '', (error: unknown) => (error instanceof ApiError && error.status !== 403 ? error.message : undefined));
+      assert.match((await lookFor(told, patience, deadline)) ?? '', new RegExp(encoded));
+      await Promise.all([target.client.delete(ROLES, name), target.client.delete(ROLE_BINDINGS, name)]);
+    });
   });
 
   it('may do what docs/joining.md lists, and nothing else', async () => {
@@ -364,6 +443,26 @@ describe('the identity of a source that was peered with the whole target', () =>
     assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...inNamespaces, ...own].toSorted());
     const elsewhere = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
     assert.deepEqual(elsewhere, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted());
+  });
+
+  it('is told the same by kubectl auth can-i --list', async () => {
+    const tools = await Packaging.open(deadline);
+    const dir = await mkdtemp(join(tmpdir(), 'isthmus-can-i-'));
+    const listed = async (text: string): Promise<readonly string[]> => {
+      const kubeconfig = join(dir, 'kubeconfig');
+      await writeFile(kubeconfig, text);
+      const { stdout, stderr, code } = await tools.kubectl(['auth', 'can-i', '--list', '--namespace', installNamespace], { kubeconfig });
+      assert.equal(code, 0, stderr);
+      return rightsOfTable(stdout);
+    };
+    try {
+      const [rights, everybody] = [await listed(await sourceKubeconfig(installNamespace)), new Set(await listed(plainKubeconfig))];
+      const { inNamespaces, inTarget } = documentedRights();
+      const name = sourceName(await peeringOf());
+      assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...inNamespaces, ...inTarget.map((right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${name}`))].toSorted());
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 
   it('learns which cluster it talks to', async () => {
@@ -388,7 +487,9 @@ describe('the identity of a source that was peered with the whole target', () =>
     [true, { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'default' }],
     ...['exec', 'attach', 'portforward'].map((subresource): [boolean, Access] => [true, { verb: 'get', resource: 'pods', subresource, namespace: 'default' }]),
     [true, { verb: 'watch', group: ours, resource: 'clustersummaries' }],
-    [true, { verb: 'patch', resource: 'secrets', namespace: 'default' }],
+    [true, { verb: 'update', resource: 'secrets', namespace: 'default' }],
+    ...['get', 'list', 'watch', 'patch'].map((verb): [boolean, Access] => [false, { verb, resource: 'secrets', namespace: 'default' }]),
+    [false, { verb: 'update', group: 'isthmus.dev', resource: 'secretcopies', namespace: 'default' }],
     [false, { verb: 'deletecollection', resource: 'secrets', namespace: 'default' }],
     [false, { verb: 'update', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
     [false, { verb: 'patch', group: ours, resource: 'clustersummaries' }],

@@ -1,4 +1,4 @@
-// `npm run test:credentials [minutes]`: tokens of the shortest life that API servers grant (600 s), renewed again and again while elected pods are
+// `npm run test:credentials [minutes]`: tokens of the shortest life that API servers grant (600 s), renewed again and again while elected pods, each with a Secret, are
 // made all the time. Nothing may be interrupted: every pod runs, the target stays Ready, no call of ours is answered with 401. At the end every
 // Secret of both clusters and every token that there was is looked for in logs, events, status, metrics and the support archive.
 import assert from 'node:assert/strict';
@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../api/core.ts';
+import type { Pod, Secret } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION } from '../../api/keys.ts';
 import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
@@ -29,6 +29,7 @@ const world = await startWorld({ nodes: 2, audit: true });
 const { source, signal } = world;
 try {
   await makeNamespace(world, NAMESPACE);
+  await source.client.create(SECRETS, { metadata: { namespace: NAMESPACE, name: 'password' }, data: { key: Buffer.from('canary-that-follows').toString('base64') } } as Secret, signal);
   await shortenTokens();
   const renewals = followTokens();
   const readyBefore = await readySince();
@@ -101,7 +102,7 @@ async function readySince(): Promise<string> {
 
 /** Makes an elected pod, waits until it runs, and deletes it; gives the ms until it ran. */
 async function onePod(name: string): Promise<number> {
-  const pod: Pod = { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+  const pod: Pod = { metadata: { namespace: NAMESPACE, name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }], volumes: [{ name: 'password', secret: { secretName: 'password' } } as { name: string }] } };
   const startedAt = performance.now();
   await source.client.create(PODS, pod, signal);
   await source.pods.until(`${name} Running`, (pods) => pods.some(({ metadata, status }) => metadata.name === name && status?.phase === 'Running'), 60_000);

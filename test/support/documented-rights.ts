@@ -31,6 +31,18 @@ export function rightsOfRules(rules: readonly PolicyRule[]): readonly string[] {
   return [...new Set(all)].toSorted();
 }
 
+/** What `kubectl auth can-i --list` prints, in the form of the page; without doubles. Rows of addresses that are no resources have the address in their place. */
+export function rightsOfTable(table: string): readonly string[] {
+  const rights = table.split('\n').slice(1).flatMap((line) => {
+    const [, name = '', addresses = '', names = '', verbs = ''] = /^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]\s*$/.exec(line) ?? [];
+    const [whole = '', subresource] = name.split('/');
+    const [resource = '', ...group] = whole.split('.');
+    const what = name === '' ? addresses : `${resource}${subresource === undefined ? '' : `/${subresource}`}`;
+    return verbs.split(' ').filter((verb) => verb !== '').flatMap((verb) => (names === '' ? [''] : names.split(' ')).map((only) => right(verb, group.join('.'), what, only)));
+  });
+  return [...new Set(rights)].toSorted();
+}
+
 function right(verb: string, group: string, resource: string, name: string): string {
   return `${verb} ${group === '' ? '' : `${group}/`}${resource}${name === '' ? '' : `=${name}`}`;
 }

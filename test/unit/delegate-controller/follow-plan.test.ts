@@ -12,7 +12,7 @@ const NOW = 1_000_000;
 const kindOf = (plural: string): FollowedKind => FOLLOWED_KINDS.find(({ type }) => type.plural === plural)!;
 const [CONFIG_MAP, SECRET, SERVICE, INGRESS] = [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
 
-const source: SourceObject = { key: 'a/x', uid: 'u', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined, isMarked: true, hasMarks: false };
+const source: SourceObject = { key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined, isMarked: true, hasMarks: false };
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
 const base: FollowState = { kind: CONFIG_MAP, needed: true, source, copy, unneededSince: NOW, accepted: undefined };
 const removal = (kind: FollowedKind) => [{ kind: 'delete', type: kind.type, at: { namespace: 'a', name: 'x' }, preconditions: { uid: 'c' }, propagation: 'Background' }];

@@ -80,6 +80,16 @@ describe('ClusterClient', () => {
     assert.equal((await created).metadata.uid, 'u');
   });
 
+  it('replaces an object as a whole', async () => {
+    const updated = server.client.update(PODS, { metadata: { namespace: 'a', name: 'b', uid: 'u' } });
+    const request = await server.next();
+    assert.deepEqual([request.method, request.path, request.headers['content-type']], ['PUT', '/api/v1/namespaces/a/pods/b', 'application/json']);
+    assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b', uid: 'u' } });
+    request.answer(200, { metadata: { resourceVersion: '2' } });
+    assert.equal((await updated).metadata.resourceVersion, '2');
+    await assert.rejects(async () => server.client.update(PODS, { metadata: { namespace: 'a' } }), /no name/);
+  });
+
   it('applies with its field manager and by force', async () => {
     const applied = server.client.apply(NODES, { metadata: { name: 'n' } }, 'isthmus');
     const request = await server.next();

@@ -18,6 +18,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   PlacementPolicy: ['Accepted'], ClusterPlacementPolicy: ['Accepted'], ResourceShare: ['Source', 'CPU', 'Used CPU', 'Mem', 'Used Mem', 'Pods'],
   SourceLease: ['State', 'Seconds', 'Seen'], NamespaceElection: ['Strategy'], Invitation: ['Expires', 'Redeemed by'], JoinRequest: ['Phase', 'Reason'], Cluster: ['Cluster ID'], Endpoint: ['Cluster ID', 'Addresses'], Gateway: ['HA Status', 'Connections'],
   ServiceExport: ['Valid', 'Ready', 'Conflict'], ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
+  SecretCopy: ['Intact'],
 };
 
 /** Whether a column's path leads to a field of the schema, as far as it is made of plain fields. */

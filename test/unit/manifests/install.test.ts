@@ -45,6 +45,7 @@ describe('customResourceDefinitions', () => {
     ['clusterplacementpolicies', 'cpp', 'Cluster'],
     ['resourceshares', 'share', 'Cluster'],
     ['sourceleases', 'srcl', 'Namespaced'],
+    ['secretcopies', 'scopy', 'Namespaced'],
     ['namespaceelections', 'nselect', 'Namespaced'],
     ['invitations', 'inv', 'Namespaced'],
     ['joinrequests', 'jreq', 'Namespaced'],
@@ -53,7 +54,7 @@ describe('customResourceDefinitions', () => {
     ['gateways', 'igw', 'Namespaced'],
     ['exportedservices', 'iexs', 'Namespaced'],
   ];
-  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices']);
+  const own = new Set(['placementpolicies', 'clusterplacementpolicies', 'resourceshares', 'sourceleases', 'secretcopies', 'namespaceelections', 'invitations', 'joinrequests', 'clusters', 'endpoints', 'gateways', 'exportedservices']);
 
   it('are the six kinds with the names and scopes of Admiralty, and our own', () => {
     const found = customResourceDefinitions().map(({ spec }) => [spec.names.plural, spec.names.shortNames[0], spec.scope]);

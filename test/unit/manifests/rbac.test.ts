@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../model/rbac-objects.ts';
 import { clusterRoles, COMPONENT_ACCOUNTS, rbacManifests } from '../../../manifests/rbac.ts';
-import { ALL_COMPONENTS_ACCOUNT, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS } from '../../../model/component-accounts.ts';
+import { ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS } from '../../../model/component-accounts.ts';
 
 const objects = rbacManifests('ns');
 const roles = objects.filter((object): object is RoleObject => object.kind === 'ClusterRole' || object.kind === 'Role');
@@ -68,6 +68,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('resourceshares/status', 'patch'),
       ...each('sourceleases', ...READ, 'create', 'patch', 'delete'),
       ...each('sourceleases/status', 'patch'),
+      ...each('secretcopies', 'list', 'watch', 'create', 'patch', 'delete'),
       ...each('clustersummaries', 'create', 'update', 'patch', 'delete'),
     ],
   ],
@@ -111,12 +112,15 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('events', 'list', 'watch'),
       ...STREAMED,
       ...each('pods', 'list'), // of metrics.k8s.io
-      ...['configmaps', 'secrets', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
+      ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
+      ...each('secrets', 'create', 'update', 'delete'),
+      ...each('secretcopies', 'list', 'watch'),
     ],
   ],
   ['isthmus-source-pod-mode', [...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch')]],
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
   ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
+  ['isthmus-copied-secret-reader', each('secrets', 'list', 'watch')],
   ['isthmus-target-secret-reader', each('secrets', ...READ)],
   ['isthmus-token-requester', each('serviceaccounts/token', 'create')],
 ];
@@ -153,20 +157,22 @@ describe('every rule', () => {
 });
 
 describe('bindings', () => {
-  it('give Secrets in the whole cluster to nobody but what follows elected pods', () => {
+  it('give Secrets in the whole cluster to nobody but what follows elected pods, and to no source', () => {
+    const reading = (name: string) => rulesOf(name).some(({ verbs, resources }) => resources.includes('secrets') && verbs.some((verb) => ['get', 'list', 'watch', 'patch'].includes(verb)));
+    assert.deepEqual(['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader'].map(reading), [false, true, true]);
     const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
+    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
     const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create')).map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
     assert.deepEqual(named, [[true, ['isthmus-signing-keys', 'isthmus-webhook-certificates']], [false, ['isthmus-cert']]]);
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
-    assert.deepEqual(clusterWide, [...COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE]);
+    assert.deepEqual(clusterWide, [...COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE]);
   });
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      const holder = binding.roleRef.name === FOLLOWED_READER_ROLE ? 'isthmus-delegate-controller' : binding.roleRef.name;
+      const holder = [FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE].includes(binding.roleRef.name) ? 'isthmus-delegate-controller' : binding.roleRef.name;
       const names = [holder, ALL_COMPONENTS_ACCOUNT];
       assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
     }
