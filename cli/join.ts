@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { JoinRequest, JoinRequestStatus } from '../api/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../api/resource-types.ts';
-import { ApiError, isNotFound, UnreachableError } from '../kubernetes/api-error.ts';
+import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../kubernetes/api-error.ts';
 import { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
@@ -12,14 +12,15 @@ import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { Transport } from '../kubernetes/transport.ts';
 import { installNamespaceManifest } from '../manifests/install.ts';
-import { toInvitationData, type InvitationData } from '../peering/join-verdict.ts';
+import { joinKeyOf, toInvitationData, type InvitationData } from '../peering/join-verdict.ts';
 import { sourceSideManifests, targetKubeconfig, type GrantedAccess, type Peering } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
-import { createReceiver } from '../process/sealed-message.ts';
+import type { Receiver } from '../process/sealed-message.ts';
 import { unverifiedData } from '../process/signed-token.ts';
 import { applyObjects, lookFor, type Progress } from './apply-objects.ts';
 import { gatewayRoute, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
+import { forgetReceiver, keptReceiver } from './kept-receiver.ts';
 import { requireLabel } from './object-names.ts';
 import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
 import { outcome } from './peer.ts';
@@ -76,7 +77,7 @@ export interface Joiner {
 }
 
 /**
- * Uses up an invitation; gives what was peered.
+ * Uses up an invitation; gives what was peered. Joining that was broken off goes on, with the same token or another one.
  * @throws AppError `BadInput` for what is no token, `InvitationRefused` with the target's reason, `NotFound` when Isthmus is missing here,
  * `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when nothing answers in the target.
  */
@@ -89,11 +90,14 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
   const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, gatewayCluster: joiner.route?.clusterId };
-  const granted = await askTarget(peering, { token, data, route: joiner.route }, progress);
+  const ownNamespace = data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : [];
+  await applyObjects(client, ownNamespace, PEER_FIELD_MANAGER, progress);
+  const receiver = await keptReceiver(client, peering, signal);
+  const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
   const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
   progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
-  const objects = [...(data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
-  await applyObjects(client, objects, PEER_FIELD_MANAGER, progress);
+  await applyObjects(client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, progress);
+  await forgetReceiver(client, peering, signal);
   return peering;
 }
 
@@ -106,22 +110,20 @@ async function requireInstalled(client: ClusterClient, signal: AbortSignal): Pro
 interface OpenInvitation {
   readonly token: string;
   readonly data: InvitationData;
+  readonly receiver: Receiver;
   readonly route: GatewayRoute | undefined;
 }
 
-async function askTarget(peering: Peering, { token, data, route }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
+async function askTarget(peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
   const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
   const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
   const connection = { ...(await readKubeconfig({ text, author: 'tenant' })), ...(route !== undefined && { gateway: route }) };
   const target = new ClusterClient(new Transport(connection, userAgent('join')));
   try {
-    const receiver = await createReceiver();
     const invitation = String(unverifiedData(token)?.['jti']);
     const spec = { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
-    const metadata = { namespace, generateName: `${invitation}-` };
     progress.tell(`asking ${server} to be let in`);
-    const request: JoinRequest = { metadata, spec };
-    const stored = await target.create(JOIN_REQUESTS, request, progress.signal);
+    const stored = await request(target, namespace, spec, progress.signal);
     const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
     if (status.phase !== 'Accepted') throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
     return JSON.parse(await receiver.open(status.access ?? '')) as GrantedAccess;
@@ -129,6 +131,20 @@ async function askTarget(peering: Peering, { token, data, route }: OpenInvitatio
     throw explained(error, server);
   } finally {
     await target.transport.close();
+  }
+}
+
+/** One request for a token and a key: when it was made before, its answer counts, unless that was a refusal. */
+async function request(target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal): Promise<JoinRequest> {
+  const name = `${spec.invitation}-${(joinKeyOf(spec.publicKey) ?? '').slice(0, 10)}`;
+  const made: JoinRequest = { metadata: { namespace, name }, spec };
+  try {
+    return await target.create(JOIN_REQUESTS, made, signal);
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const before = await target.get<JoinRequest>(JOIN_REQUESTS, { namespace, name }, signal);
+    if (before.status?.phase !== 'Refused') return before;
+    return target.create(JOIN_REQUESTS, { metadata: { namespace, generateName: `${name}-` }, spec } as JoinRequest, signal);
   }
 }
 

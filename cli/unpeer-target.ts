@@ -16,7 +16,7 @@ import { TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH, virtualNodeName } from '../model/names.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import type { TargetRef } from '../model/target-ref.ts';
-import { kubeconfigSecretName, sourceName, type Peering } from '../peering/target-access.ts';
+import { joiningSecretName, kubeconfigSecretName, sourceName, type Peering } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { lookFor, type Progress } from './apply-objects.ts';
 import { targetText } from './cluster-flags.ts';
@@ -167,7 +167,7 @@ async function removeAccess(leave: Leave, { signal, tell }: Progress): Promise<v
   if (target.kind === 'Target' && (await client.list(TARGETS, { namespace }, signal)).length === 0) {
     await client.delete(ROLE_BINDINGS, { namespace, name: TARGET_SECRET_READER_ROLE }, {}, signal).catch(unless(isNotFound));
   }
-  await client.delete(SECRETS, { namespace, name }, {}, signal).catch(unless(isNotFound));
+  for (const secret of [joiningSecretName(target), name]) await client.delete(SECRETS, { namespace, name: secret }, {}, signal).catch(unless(isNotFound));
   tell(`removed Secret ${namespace}/${name} and the right to renew it`);
 }
 

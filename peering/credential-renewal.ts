@@ -27,7 +27,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   const account = accountOf(secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] ?? '');
   if (account === undefined) return { kind: 'none', why: `it has no annotation ${TOKEN_ACCOUNT_ANNOTATION}` };
   const kubeconfig = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
-  const life = lifeOf(tokenOf(kubeconfig) ?? '');
+  const life = tokenLife(tokenOf(kubeconfig) ?? '');
   if (life === undefined) return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };
@@ -40,7 +40,7 @@ function accountOf(text: string): ServiceAccountName | undefined {
 }
 
 /** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Nothing is verified: the API server does that. */
-function lifeOf(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
+export function tokenLife(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
   const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   const [issuedAt, expiresAt] = isRecord(claims) ? [claims['iat'], claims['exp']] : [];
   if (typeof issuedAt !== 'number' || typeof expiresAt !== 'number' || expiresAt <= issuedAt) return undefined;

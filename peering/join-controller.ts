@@ -13,7 +13,7 @@ import { requestToken } from '../kubernetes/service-account-token.ts';
 import { sealFor } from '../process/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../process/signed-token.ts';
 import { establishIdentity } from './identity-client.ts';
-import { INVITATION_AUDIENCE, judgeJoin, toInvitationData, type InvitationData, type JoinVerdict } from './join-verdict.ts';
+import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type InvitationData, type JoinVerdict } from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from './source-identity.ts';
 import { peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from './target-access.ts';
 
@@ -129,7 +129,7 @@ class Joining {
     const { clusterID, targetName, publicKey } = request.spec;
     const peering: Peering = { name: targetName, sourceId: clusterID, namespace: data.namespace, installNamespace };
     try {
-      await establishIdentity({ client, installNamespace, fieldManager: FIELD_MANAGER }, peeringIdentity(peering), signal);
+      await establishIdentity({ client, installNamespace, fieldManager: FIELD_MANAGER }, { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404 || data.namespace === undefined) throw error;
       return this.#refuse(request, { reason: 'NamespaceMissing', message: `the target has no namespace ${data.namespace}` }, signal);

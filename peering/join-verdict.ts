@@ -1,6 +1,7 @@
 // Whether a cluster that asks to become a source is let in. The token has been verified before; this looks at what it says, at the invitation
 // that it belongs to, and at what has become of that. An invitation is for one request of one cluster: the first that is accepted.
 import type { Invitation, JoinRequest } from '../api/invitation.ts';
+import { contentDigest } from '../model/content-digest.ts';
 import { sourceKey, type SourceIdentity } from './source-identity.ts';
 import { sourceName } from './target-access.ts';
 
@@ -61,21 +62,38 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   if (Date.parse(invitation.spec.expiresAt) <= now) return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
   const known = sourceInTheWay(joinCase);
   if (known !== undefined) {
-    return refuse('AlreadyASource', `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer), or be deleted here`);
+    return refuse('AlreadyASource', `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer in that source), or be deleted in the target (${deletionOf(known)})`);
   }
   return judgeApproval(spec.clusterID, invitation);
 }
 
 /**
  * A cluster's identity is what it says it is: whoever was invited must not be able to take that of a source which is there, nor its account.
- * Sources of different namespaces do not meet.
+ * Sources of different namespaces do not meet. One that was let in and interrupted is known again by its key: what it is granted nobody else can read.
  */
 function sourceInTheWay({ request, namespace, sources }: JoinCase): SourceIdentity | undefined {
-  const { clusterID, targetName } = request.spec;
+  const { clusterID, targetName, publicKey } = request.spec;
   const name = sourceName({ name: targetName, sourceId: clusterID });
   return sources
     .filter((source) => namespace === undefined || source.namespace === undefined || source.namespace === namespace)
-    .find((source) => source.clusterId === clusterID || source.name === name);
+    .find((source) => (source.clusterId === clusterID || source.name === name) && !isInterrupted(source));
+
+  function isInterrupted(source: SourceIdentity): boolean {
+    return source.clusterId === clusterID && source.name === name && source.namespace === namespace && source.joinKey !== undefined && source.joinKey === joinKeyOf(publicKey);
+  }
+}
+
+function deletionOf({ namespace, name }: SourceIdentity): string {
+  return namespace === undefined ? `kubectl delete clustersource ${name}` : `kubectl delete source ${name} -n ${namespace}`;
+}
+
+/** Digest of a public key (JWK, JSON), however its fields are ordered: 64 hexadecimal digits; undefined for what is no JSON. */
+export function joinKeyOf(publicKey: string): string | undefined {
+  try {
+    return Buffer.from(contentDigest(JSON.parse(publicKey)), 'base64').toString('hex');
+  } catch {
+    return undefined;
+  }
 }
 
 function judgeApproval(clusterID: string, invitation: Invitation): JoinVerdict {

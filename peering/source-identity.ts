@@ -2,7 +2,7 @@
 // (Cluster)Source alone. Names of bindings are Admiralty 0.17's (contract §1.3, §5.3); names that differ by source never meet.
 import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
-import { SOURCE_ANNOTATION } from '../api/keys.ts';
+import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../api/keys.ts';
 import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ROLE, TOKEN_REQUESTER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
@@ -20,6 +20,8 @@ export interface SourceIdentity {
   readonly userName?: string | undefined;
   /** UID of the source's kube-system Namespace; without it nothing keeps the source from what other sources have in the target. */
   readonly clusterId?: string | undefined;
+  /** Digest of the key that joined; missing for one that was peered or declared. */
+  readonly joinKey?: string | undefined;
 }
 
 /** Label on all that is made for an identity, so that it can be followed. */
@@ -27,8 +29,9 @@ export const IDENTITY_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'sou
 
 /** The identity that a stored object asks for. */
 export function toSourceIdentity({ metadata, spec }: Source | ClusterSource): SourceIdentity {
-  const { namespace, name = '', uid } = metadata;
-  return { namespace, name, uid, account: accountOf(namespace, spec), userName: spec.userName, clusterId: spec.clusterID };
+  const { namespace, name = '', uid, annotations } = metadata;
+  const joinKey = annotations?.[JOIN_KEY_ANNOTATION];
+  return { namespace, name, uid, account: accountOf(namespace, spec), userName: spec.userName, clusterId: spec.clusterID, ...(joinKey !== undefined && { joinKey }) };
 }
 
 function accountOf(namespace: string | undefined, spec: Source['spec'] & ClusterSource['spec']): ServiceAccountName | undefined {
@@ -43,14 +46,15 @@ export function sourceKey({ namespace, name }: Pick<SourceIdentity, 'namespace' 
 
 /** The (Cluster)Source itself. */
 export function sourceObject(identity: SourceIdentity): Source | ClusterSource {
-  const { namespace, name, account, userName, clusterId } = identity;
+  const { namespace, name, account, userName, clusterId, joinKey } = identity;
+  const more = { labels: PART_OF, ...(joinKey !== undefined && { annotations: { [JOIN_KEY_ANNOTATION]: joinKey } }) };
   const common = { ...(userName !== undefined && { userName }), ...(clusterId !== undefined && { clusterID: clusterId }) };
   if (namespace === undefined) {
     const spec = { ...common, ...(account !== undefined && { serviceAccount: account }) };
-    return { apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, labels: PART_OF }, spec };
+    return { apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, ...more }, spec };
   }
   const spec = { ...common, ...(account !== undefined && { serviceAccountName: account.name }) };
-  return { apiVersion: ADMIRALTY_API_VERSION, kind: 'Source', metadata: { namespace, name, labels: PART_OF }, spec };
+  return { apiVersion: ADMIRALTY_API_VERSION, kind: 'Source', metadata: { namespace, name, ...more }, spec };
 }
 
 /** The account, owned by its source; undefined for one that has none. */

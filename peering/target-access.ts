@@ -68,6 +68,11 @@ export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
   return `${name}-kubeconfig`;
 }
 
+/** Name of the Secret in the source that holds a key while joining goes on. */
+export function joiningSecretName({ name }: Pick<Peering, 'name'>): string {
+  return `isthmus-joining-${name}`;
+}
+
 /** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
   const { name, namespace, installNamespace, gatewayCluster, delegation } = peering;

@@ -4,21 +4,39 @@ import { CompactEncrypt, compactDecrypt, exportJWK, generateKeyPair, importJWK, 
 const AGREEMENT = 'ECDH-ES';
 const CIPHER = 'A256GCM';
 
-/** Who can read what is sealed for its public key. The private key stays in here. */
+/** Who can read what is sealed for its public key. */
 export interface Receiver {
   /** JWK as JSON. */
   readonly publicKey: string;
+  /** JWK as JSON, for {@link restoreReceiver} alone: whoever has it can read the messages. */
+  readonly privateKey: string;
   /** Gives the text; rejects what was sealed for another key, or changed. */
   open(sealed: string): Promise<string>;
 }
 
 /** A receiver with a key of its own. */
 export async function createReceiver(): Promise<Receiver> {
-  const { publicKey, privateKey } = await generateKeyPair(AGREEMENT, { crv: 'P-256' });
+  const { privateKey } = await generateKeyPair(AGREEMENT, { crv: 'P-256', extractable: true });
+  return receiverOf(await exportJWK(privateKey));
+}
+
+/** The receiver that had this {@link Receiver.privateKey}; undefined for what is none. */
+export async function restoreReceiver(privateKey: string): Promise<Receiver | undefined> {
+  try {
+    const { kty, crv, x, y, d } = JSON.parse(privateKey) as JWK;
+    return kty === 'EC' && crv === 'P-256' && typeof d === 'string' ? await receiverOf({ kty, crv, x, y, d } as JWK) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function receiverOf({ kty, crv, x, y, d }: JWK): Promise<Receiver> {
+  const key = await importJWK({ kty, crv, x, y, d } as JWK, AGREEMENT);
   return {
-    publicKey: JSON.stringify(await exportJWK(publicKey)),
+    publicKey: JSON.stringify({ kty, crv, x, y }),
+    privateKey: JSON.stringify({ kty, crv, x, y, d }),
     open: async (sealed) => {
-      const { plaintext } = await compactDecrypt(sealed, privateKey, { keyManagementAlgorithms: [AGREEMENT], contentEncryptionAlgorithms: [CIPHER] });
+      const { plaintext } = await compactDecrypt(sealed, key, { keyManagementAlgorithms: [AGREEMENT], contentEncryptionAlgorithms: [CIPHER] });
       return new TextDecoder().decode(plaintext);
     },
   };

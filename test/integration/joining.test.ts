@@ -338,6 +338,48 @@ describe('the token of a target', () => {
   });
 });
 
+describe('joining that was broken off', () => {
+  /** As if the process were killed once the target has let it in, before the source has written any of it down. */
+  const killedOnceGranted = (withToken: string) => {
+    const tell = (line: string): void => {
+      if (/granted a token/.test(line)) throw new Error('killed');
+    };
+    return assert.rejects(joinTarget({ client: source.client, token: withToken, installNamespace, name: 'resumed' }, { tell, signal }), /killed/);
+  };
+  const untilResumed = async (withToken: string): Promise<void> => {
+    await joinTarget({ client: source.client, token: withToken, installNamespace, name: 'resumed' }, quiet);
+    const { data } = await source.client.get(SECRETS, { namespace: installNamespace, name: 'resumed-kubeconfig' });
+    assert.deepEqual(await (await clientOf(Buffer.from(data?.['config'] ?? '', 'base64').toString())).list(POD_CHAPERONS), []);
+    await untilGone(SECRETS, { namespace: installNamespace, name: 'isthmus-joining-resumed' });
+    await leaveTarget({ client: source.client, target: { kind: 'ClusterTarget', name: 'resumed' }, installNamespace, isForced: false, evictUnmanaged: false }, quiet);
+    await untilGone(CLUSTER_SOURCES, { name: `resumed-${sourceId.slice(0, 8)}` });
+  };
+
+  it('goes on with the same token', async () => {
+    const { token: once } = await inviteSource(target, offer(), signal);
+    await killedOnceGranted(once);
+    await untilResumed(once);
+  });
+
+  it('goes on with another token, for the key that was let in is still there', async () => {
+    const [{ token: first }, { token: second }, { token: third }] = await Promise.all([inviteSource(target, offer(), signal), inviteSource(target, offer(), signal), inviteSource(target, offer(), signal)]);
+    await killedOnceGranted(first);
+    assert.equal(await refusal(third, { targetName: 'resumed' }), 'Refused AlreadyASource', 'of somebody else who says he is that cluster');
+    await untilResumed(second);
+  });
+
+  it('says what to delete in the target when its key was lost', async () => {
+    const [{ token: first }, { token: second }, { token: third }] = await Promise.all([inviteSource(target, offer(), signal), inviteSource(target, offer(), signal), inviteSource(target, offer(), signal)]);
+    await killedOnceGranted(first);
+    await source.client.delete(SECRETS, { namespace: installNamespace, name: 'isthmus-joining-resumed' });
+    const name = `resumed-${sourceId.slice(0, 8)}`;
+    await assert.rejects(joinTarget({ client: source.client, token: second, installNamespace, name: 'resumed' }, quiet), new RegExp(`AlreadyASource.*kubectl delete clustersource ${name}`));
+    await target.client.delete(CLUSTER_SOURCES, { name });
+    await untilGone(CLUSTER_SOURCES, { name });
+    await untilResumed(third);
+  });
+});
+
 describe('leaving a target', () => {
   const leave = (more: Partial<Leave> = {}): Leave => ({ client: source.client, target: { kind: 'ClusterTarget', name: 'left' }, installNamespace, isForced: false, evictUnmanaged: false, ...more });
   const types: readonly ResourceType[] = [

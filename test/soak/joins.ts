@@ -1,5 +1,5 @@
 // `npm run test:joins [rounds] [seed]` (0 rounds: the times alone; --only-rounds: without them): from two bare clusters to the first remote pod both ways, timed; then joined and left again and again,
-// commands and processes killed at random moments, until both sides have exactly the objects that they had before. Prints a table; fails
+// commands and processes killed after a random one of their steps, in every fourth round joined again with another token, until both sides have exactly the objects that they had before. Prints a table; fails
 // when a way takes more than four commands or 30 s, or when an object is left or missing.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
@@ -25,8 +25,9 @@ const seed = Number(process.argv[3] ?? 20261121);
 const random = seededRandom(seed);
 const signal = untilStopped();
 const NAME = 'joined';
-/** Lines that commands print that are not killed. */
-const LINES = { peer: 22, token: 8, leave: 6 };
+/** Lines that commands print that are not killed: from the first that says something was written to the last. */
+const LINES = { peer: [1, 22], token: [2, 9], leave: [1, 6] } as const;
+type Lines = readonly [first: number, last: number];
 /** From the line to the kill, at most, in ms. */
 const MOMENT_MS = 100;
 /** In which a process is killed while a command runs, in ms. */
@@ -84,9 +85,9 @@ async function joinAndLeave(): Promise<void> {
     return performance.now() - startedAt;
   };
   /** Kills after a random line of what the command says, and a moment: each line is a step done, however slow the machine is. */
-  const killed = async (lines: number, ...args: readonly string[]): Promise<number> => {
+  const killed = async ([first, last]: Lines, ...args: readonly string[]): Promise<number> => {
     const command = new RunningCommand(...args);
-    const after = Math.floor(random() * (lines + 1));
+    const after = first + Math.floor(random() * (last - first + 1));
     await command.untilLines(after);
     await sleep(random() * MOMENT_MS, undefined, { signal });
     await command.stop('SIGKILL');
@@ -111,25 +112,37 @@ async function joinAndLeave(): Promise<void> {
     const isBare = async () => ((await all()).some((one) => /target-1(?!-node)|isthmus-invitation-(?!key)/.test(one)) ? undefined : true);
     assert.ok(await lookFor(isBare, { forMs: 60_000, everyMs: 200 }, signal), 'what was joined first has not gone');
     const before = await all();
-    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | objects then | leaving killed after line | left by | s until as before |\n|---|---|---|---|---|---|---|---|`);
+    print(`seed ${seed}, ${before.length} objects on both sides\n| round | way | killed after line | process killed | joined again | objects then | leaving killed after line | left by | s until as before |\n|---|---|---|---|---|---|---|---|---|`);
     for (let round = 1; round <= rounds; round += 1) {
       const way = round % 2 === 1 ? 'peer' : 'token';
+      const isResumed = round % 4 === 0;
       const joining = way === 'peer'
         ? ['peer', '--source-kubeconfig', sourceFile, '--target-kubeconfig', targetFile, '--name', NAME]
         : ['join', await invite(targetFile), '--kubeconfig', sourceFile];
       const [joined, victim] = await Promise.all([killed(LINES[way], ...joining), killProcess()]);
+      const resumed = isResumed ? await joinAgain() : '';
       const objects = (await all()).length;
       const left = await killed(LINES.leave, ...leave);
       const by = await untilLeft(leave, targetFile);
       await forgetInvitations();
       const ms = await untilEqual(before);
-      print(`| ${round} | ${way} | ${joined} | ${victim} | ${objects} | ${left} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
+      print(`| ${round} | ${way} | ${joined} | ${victim} | ${resumed} | ${objects} | ${left} | ${by} | ${(ms / 1_000).toFixed(1)} |`);
     }
     print(`${rounds} rounds, ${before.length} objects before and after`);
   } finally {
     await Promise.all(opened.map(({ client }) => client.transport.close()));
     await world.stop();
     await sandbox.stop();
+  }
+
+  /** With another invitation, to the end: what the killed command was granted is its own still. One that had done all but wait has nothing left to do. */
+  async function joinAgain(): Promise<string> {
+    const { code, stderr } = await isthmus('join', await invite(targetFile), '--kubeconfig', sourceFile);
+    if (code === 0) return 'to the end';
+    assert.match(stderr, /AlreadyASource/);
+    const { status } = await source!.client.get(CLUSTER_TARGETS, { name: NAME }, signal);
+    assert.ok(status?.conditions?.some(({ type }) => type === 'Ready'), 'the command that was killed had joined');
+    return 'was joined';
   }
 
   /** What remains of invitations goes by itself ten minutes after their end; here an administrator does not wait for that. */

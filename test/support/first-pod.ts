@@ -1,13 +1,15 @@
-// From two bare clusters to the first Running remote pod, by the commands that users type. Each is counted; what kubectl would do counts as one.
+// From two bare clusters to the first Running remote pod, by the commands that users type, kubectl's included. Each is counted.
 import assert from 'node:assert/strict';
+import { stringify } from 'yaml';
 import type { Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION } from '../../api/keys.ts';
-import { NAMESPACES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import { PODS, type ResourceType } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/open-cluster.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { isthmus, RunningCommand, type Ended } from './command-line.ts';
+import { Packaging } from './packaging.ts';
 
 /** Kubeconfigs of two clusters with nothing of ours in them. */
 export interface BareClusters {
@@ -46,11 +48,13 @@ class Session {
     await command.line(until);
   }
 
-  async apply(client: ClusterClient, name: string): Promise<void> {
-    this.commands.push('kubectl apply -f pod.yaml');
-    const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
-    await client.apply(NAMESPACES, { metadata: { name: 'default', labels } }, 'kubectl');
-    await client.apply(PODS, podOf(name), 'kubectl');
+  /** The file has both the namespace, which it opts in, and the pod. */
+  async apply(tools: Packaging, kubeconfig: string, name: string): Promise<void> {
+    const args = ['apply', '-f', '-'];
+    this.commands.push(['kubectl', ...args].join(' '));
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default', labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } };
+    const { code, stderr } = await tools.kubectl(args, { kubeconfig, input: [namespace, podOf(name)].map((object) => stringify(object)).join('---\n') });
+    assert.equal(code, 0, stderr);
   }
 
   end(): FirstPod {
@@ -64,7 +68,7 @@ class Session {
 }
 
 function podOf(name: string): Pod {
-  return { metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
 }
 
 /** The one that serves the webhook; targets run the rest. */
@@ -96,11 +100,12 @@ export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Pr
 }
 
 async function firstPod({ source, target, name }: BareClusters, signal: AbortSignal, join: (session: Session) => Promise<void>): Promise<FirstPod> {
+  const tools = await Packaging.open(signal); // built before the clock starts
   const session = new Session();
   const [inSource, inTarget] = await Promise.all([source, target].map((kubeconfigPath) => openCluster({ kubeconfigPath, userAgent: userAgent('test') })));
   try {
     await join(session);
-    await session.apply(inSource!.client, name);
+    await session.apply(tools, source, name);
     await untilRunning(inSource!.client, name, signal);
     const ended = session.end();
     const [delegate, ...others] = await podsIn(inTarget!.client, name, signal);

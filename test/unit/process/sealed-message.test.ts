@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { exportJWK, generateKeyPair } from 'jose';
-import { createReceiver, sealFor } from '../../../process/sealed-message.ts';
+import { createReceiver, restoreReceiver, sealFor } from '../../../process/sealed-message.ts';
 
 describe('a sealed message', () => {
   it('is opened by whom it was sealed for, whatever it says', async () => {
@@ -20,6 +20,17 @@ describe('a sealed message', () => {
     await assert.rejects(receiver.open(''));
     assert.ok(!sealed.includes(Buffer.from('secret').toString('base64url')));
   });
+
+  it('is opened by the receiver that was put away and taken out again', async () => {
+    const before = await createReceiver();
+    const sealed = (await sealFor(before.publicKey, 'secret')) ?? '';
+    const after = await restoreReceiver(before.privateKey);
+    assert.deepEqual([after?.publicKey, await after?.open(sealed)], [before.publicKey, 'secret']);
+  });
+
+  for (const [what, text] of [['nothing', ''], ['no JSON', '{'], ['null', 'null'], ['a public key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}'], ['a broken key', '{"kty":"EC","crv":"P-256","x":"AA","y":"AA","d":"AA"}']] as const) {
+    it(`has no receiver in ${what}`, async () => assert.equal(await restoreReceiver(text), undefined));
+  }
 
   it('names no private part in the public key', async () => {
     assert.deepEqual(Object.keys(JSON.parse((await createReceiver()).publicKey) as object).toSorted(), ['crv', 'kty', 'x', 'y']);
