@@ -49,3 +49,10 @@ export function parseTarget(argument: string): TargetRef {
 export function targetText(ref: TargetRef): string {
   return ref.kind === 'ClusterTarget' ? ref.name : `${ref.namespace}/${ref.name}`;
 }
+
+/** Reads `--timeout-seconds`. Throws AppError `BadInput` for what is no number above 0. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
+  throw new AppError('BadInput', `--timeout-seconds takes a number of seconds, not "${text}".`);
+}

@@ -1,7 +1,6 @@
 // `isthmus cordon`, `uncordon` and `drain` of a target.
 import { Command } from 'commander';
-import { AppError } from '../process/errors.ts';
-import { parseTarget, withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
+import { parseSeconds, parseTarget, withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
 import { cordonTarget, drainTarget } from './drain-target.ts';
 
 interface DrainFlags extends ClusterFlags {
@@ -41,10 +40,4 @@ async function drain(argument: string, flags: DrainFlags): Promise<void> {
   const target = parseTarget(argument);
   const options = { evictUnmanaged: flags.evictUnmanaged === true, forMs: flags.timeoutSeconds * 1_000 };
   await withCluster(flags, 'cli', ({ client }, signal) => drainTarget(client, target, options, { tell: (line) => console.log(line), signal }));
-}
-
-function parseSeconds(text: string): number {
-  const seconds = Number(text);
-  if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new AppError('BadInput', `--timeout-seconds takes a number of seconds, not "${text}".`);
 }

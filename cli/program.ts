@@ -11,11 +11,13 @@ import { bundleCommand } from './bundle.ts';
 import { brokerCommand } from './broker.ts';
 import { failbackCommand } from './failback.ts';
 import { gatewayCommand } from './gateway.ts';
+import { doctorCommand } from './doctor.ts';
 import { explainCommand } from './explain.ts';
 import { getCommand } from './get.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
 import { joinCommand } from './join.ts';
+import { moveCommand } from './move.ts';
 import { offloadCommand, unoffloadCommand } from './offload.ts';
 import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
@@ -23,6 +25,7 @@ import { replayCommand } from './replay.ts';
 import { execCommand, logsCommand, portForwardCommand } from './pod-streams.ts';
 import { runCommand } from './run.ts';
 import { serviceCommand } from './service.ts';
+import { statusCommand } from './status.ts';
 import { uninstallCommand } from './uninstall.ts';
 import { unpeerCommand } from './unpeer.ts';
 import { verifyCommand } from './verify.ts';
@@ -46,7 +49,10 @@ export function program(): Command {
     .addCommand(uncordonCommand())
     .addCommand(offloadCommand())
     .addCommand(unoffloadCommand())
+    .addCommand(moveCommand())
     .addCommand(failbackCommand())
+    .addCommand(statusCommand())
+    .addCommand(doctorCommand())
     .addCommand(getCommand())
     .addCommand(explainCommand())
     .addCommand(logsCommand())

@@ -359,7 +359,7 @@ describe('a namespace whose pods are all elected', () => {
 describe('secrets', () => {
   it('stand nowhere in what Isthmus says: logs, events, objects, metrics, commands, the support archive', async () => {
     const canaries = (await Promise.all([world.source, ...world.targets].map(({ client, cluster }) => secretsOf(client, cluster.name)))).flat();
-    assert.ok(canaries.some(({ text }) => text === 'canary-1') && canaries.some(({ what }) => what.includes('isthmus-signing-keys')), 'what followed and what is ours are among them');
+    assert.ok(canaries.some(({ text }) => text === 'canary-4') && canaries.some(({ what }) => what.includes('isthmus-signing-keys')), 'what followed and what is ours are among them');
     const work = await mkdtemp(join(tmpdir(), 'isthmus-canaries-'));
     try {
       const outputs = await everyOutput(world, work);

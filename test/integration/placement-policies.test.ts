@@ -12,8 +12,9 @@ import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
 import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
 import type { PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import { CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/names.ts';
+import { isthmus as typed } from '../support/command-line.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
@@ -369,5 +370,101 @@ describe('isthmus plan', () => {
     const live = await isthmus('plan', '-f', file, '--record', record);
     assert.match(live, /2 pods \(placed\/planned-0, …\) → ClusterTarget\/target-1/);
     assert.equal(await isthmus('plan', '-f', file, '--snapshot', record), live);
+  });
+});
+
+describe('the command line', () => {
+  const kubeconfig = () => ['--kubeconfig', world.source.cluster.kubeconfigPath] as const;
+  const inNames = ['--namespace', NAMESPACE] as const;
+  const opposite = (target: string | undefined) => (target === 'target-1' ? 'target-2' : 'target-1');
+
+  it('verifies each target with a pod that goes its whole way', async () => {
+    const { code, stdout, stderr } = await typed('verify', ...inNames, ...kubeconfig(), '-o', 'json');
+    assert.equal(code, 0, stderr);
+    const results = JSON.parse(stdout) as { target: string; steps: Record<string, number>; problem?: string }[];
+    assert.deepEqual(results.map(({ target }) => target).toSorted(), ['target-1', 'target-2']);
+    for (const { steps: { admitted = NaN, placed = NaN, running = NaN, gone = NaN }, target } of results) {
+      assert.ok(admitted <= placed && placed <= running && running <= gone, `${target}: ${admitted} ${placed} ${running} ${gone}`);
+    }
+  });
+
+  it('verifies no target that lets nothing in, and says why', async () => {
+    assert.equal((await typed('cordon', 'target-2', ...kubeconfig())).code, 0);
+    const { code, stdout, stderr } = await typed('verify', 'target-2', 'target-1', '--timeout-seconds', '8', ...inNames, ...kubeconfig());
+    assert.equal((await typed('uncordon', 'target-2', ...kubeconfig())).code, 0);
+    assert.equal(code, 1);
+    assert.match(stdout, /target-1 .*ok$/m);
+    assert.match(stdout, /target-2 .*target-2: Cordoned/);
+    assert.match(stderr, /No pod ran its whole way in target-2\. "isthmus doctor"/);
+  });
+
+  it('moves a pod of a Deployment to another target, and leaves nothing behind', async () => {
+    const template = { metadata: { labels: { app: 'moved' }, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+    const spec = { replicas: 1, selector: { matchLabels: { app: 'moved' } }, template };
+    await world.source.client.create(DEPLOYMENTS, { metadata: { namespace: NAMESPACE, name: 'moved' }, spec } as KubernetesObject);
+    const isMoved = (pods: readonly Pod[]) => inNamespace(pods, NAMESPACE).filter((pod) => isRunning(pod) && pod.metadata.labels?.['app'] === 'moved');
+    const [before] = isMoved(await world.source.pods.until('it runs', (pods) => isMoved(pods).length === 1, 30_000));
+    const to = opposite(targetOf(before));
+    try {
+      const { code, stdout, stderr } = await typed('move', `pod/${before?.metadata.name}`, '--to', to, ...inNames, ...kubeconfig());
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, new RegExp(`^pod/moved-.* runs in ${to}$`, 'm'));
+      const name = /^pod\/(\S+)/.exec(stdout)?.[1] ?? '';
+      assert.notEqual(name, before?.metadata.name);
+      assert.equal(targetOf(await world.source.client.get(PODS, { namespace: NAMESPACE, name })), to);
+      assert.deepEqual(await world.source.client.list(PLACEMENT_POLICIES, { namespace: NAMESPACE }), []);
+      assert.equal((await typed('move', `pod/${name}`, '--to', to, ...inNames, ...kubeconfig())).code, 0, 'again it is there already');
+    } finally {
+      await world.source.client.delete(DEPLOYMENTS, { namespace: NAMESPACE, name: 'moved' }, { propagation: 'Background' });
+    }
+  });
+
+  it('moves a pod that nobody would make again only when told to make it anew', async () => {
+    await create(aPod('single'));
+    const to = opposite(targetOf(await runs('single')));
+    const move = (...more: readonly string[]) => typed('move', 'pod/single', '--to', to, ...more, ...inNames, ...kubeconfig());
+    const refused = await move();
+    assert.deepEqual([refused.code, /No controller would make pod placed\/single again\. With --recreate/.test(refused.stderr)], [1, true]);
+    const { code, stderr } = await move('--recreate');
+    assert.equal(code, 0, stderr);
+    assert.equal(targetOf(await world.source.client.get(PODS, { namespace: NAMESPACE, name: 'single' })), to);
+    const nowhere = await typed('move', 'pod/single', '--to', 'target-9', ...inNames, ...kubeconfig());
+    assert.match(nowhere.stderr, /Target target-9 has no virtual node.*isthmus get targets/);
+  });
+
+  it('finds nothing wrong in clusters that are well, and shows them at a glance', async () => {
+    await create(aPod('counted'));
+    await runs('counted');
+    for (const { cluster } of [world.source, ...world.targets]) {
+      const { code, stdout } = await typed('doctor', '--kubeconfig', cluster.kubeconfigPath);
+      assert.doesNotMatch(stdout, /^[✗!]/m, cluster.name);
+      assert.equal(code, 0, stdout);
+    }
+    const { code, stdout } = await typed('status', '-o', 'json', ...kubeconfig());
+    assert.equal(code, 0);
+    const status = JSON.parse(stdout) as { targets: { name: string; ready: boolean; pods: number }[]; electedPods: Record<string, number>; components: Record<string, string> };
+    assert.deepEqual(status.targets.map(({ name, ready }) => [name, ready]), [['target-1', true], ['target-2', true]]);
+    assert.equal(status.targets.reduce((sum, { pods }) => sum + pods, 0), status.electedPods['Running']);
+    assert.ok(Object.values(status.components).every((message) => message.endsWith(' acts')), stdout);
+    const inTarget = JSON.parse((await typed('status', '-o', 'json', '--kubeconfig', world.targets[0].cluster.kubeconfigPath)).stdout) as { sources: { ready: boolean }[] };
+    assert.deepEqual(inTarget.sources.map(({ ready }) => ready), [true]);
+  });
+
+  it('finds rights that were changed and a webhook that is away, each with what to do', async () => {
+    const target = world.targets[0];
+    const at = { name: 'isthmus-source' };
+    const { rules } = (await target.client.get(CLUSTER_ROLES, at)) as KubernetesObject & { readonly rules?: unknown };
+    await target.client.patch(CLUSTER_ROLES, at, { patchType: 'merge', patch: { rules: [] } });
+    const changed = await typed('doctor', '--kubeconfig', target.cluster.kubeconfigPath);
+    await target.client.patch(CLUSTER_ROLES, at, { patchType: 'merge', patch: { rules } });
+    assert.match(changed.stdout, /! Rights: ClusterRole isthmus-source: it is not what this version installs\n {4}Run "isthmus install" again/);
+    await world.isthmus.processes.get(world.source.cluster.name)?.stop();
+    const away = await typed('doctor', '-o', 'json', ...kubeconfig());
+    await world.isthmus.restart(world.source.cluster.name);
+    const { findings } = JSON.parse(away.stdout) as { findings: { check: string; severity: string; remedy?: string }[] };
+    const errors = findings.filter(({ severity }) => severity === 'error');
+    assert.equal(away.code, 1);
+    assert.ok(errors.some(({ check }) => check === 'Webhook') && errors.some(({ check }) => check === 'Components'), away.stdout);
+    assert.ok(errors.every(({ remedy }) => remedy !== undefined));
   });
 });

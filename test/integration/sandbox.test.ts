@@ -276,6 +276,27 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
     await cluster.close();
   });
 
+  it('lets everything of Isthmus be purged, so that nothing of it is left', { timeout: 200_000 }, async () => {
+    const all = await Promise.all([output.source, output.targets[0]!].map(async (kubeconfig) => {
+      const { code, stdout, stderr } = await isthmus('uninstall', '--purge', '--force', '--kubeconfig', kubeconfig);
+      assert.equal(code, 0, `${stderr}\n${stdout}`);
+      const cluster = new Api(await readFile(kubeconfig, 'utf8'));
+      const items = async (path: string) => (await cluster.send('GET', path)).body.items.map(({ metadata }) => metadata.name);
+      const ours = '?labelSelector=app.kubernetes.io/part-of=isthmus';
+      const paths = [
+        ...['serviceaccounts', 'secrets', 'configmaps', 'nodes', 'namespaces'].map((plural) => `/api/v1/${plural}${ours}`),
+        ...['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings'].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}${ours}`),
+        ...['mutatingwebhookconfigurations', 'validatingwebhookconfigurations', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((plural) => `/apis/admissionregistration.k8s.io/v1/${plural}${ours}`),
+      ];
+      const left = (await Promise.all(paths.map(items))).flat();
+      const definitions = (await items('/apis/apiextensions.k8s.io/v1/customresourcedefinitions')).filter((name) => /admiralty|isthmus/.test(name));
+      const namespaces = (await items('/api/v1/namespaces')).filter((name) => name.startsWith('isthmus'));
+      await cluster.close();
+      return [...left, ...definitions, ...namespaces];
+    }));
+    assert.deepEqual(all, [[], []]);
+  });
+
   it('ends on `sandbox down` without a process or a file', async () => {
     const all = [record.supervisor, ...record.processes];
     assert.equal(await living(all), all.length);

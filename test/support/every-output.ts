@@ -2,12 +2,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CONFIG_MAPS, INVITATIONS, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, POD_CHAPERONS, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
+import { CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CONFIG_MAPS, INVITATIONS, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, POD_CHAPERONS, PODS, SECRET_COPIES, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { fileOutput, outputsOf, type Output } from './canaries.ts';
 import { isthmus } from './command-line.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
-const TYPES = [CLUSTER_TARGETS, CLUSTER_SOURCES, CLUSTER_SUMMARIES, INVITATIONS, NODES, POD_CHAPERONS, PODS, CONFIG_MAPS, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS];
+const TYPES = [CLUSTER_TARGETS, CLUSTER_SOURCES, CLUSTER_SUMMARIES, INVITATIONS, NODES, POD_CHAPERONS, PODS, CONFIG_MAPS, SECRET_COPIES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS];
 
 /** Gathers; `work` is a folder for what has to be written on the way. */
 export async function everyOutput({ sandbox, source, targets }: IsthmusWorld, work: string): Promise<readonly Output[]> {
@@ -16,6 +16,7 @@ export async function everyOutput({ sandbox, source, targets }: IsthmusWorld, wo
   const printed: Output[] = [];
   const commands = [
     ['bundle', '--kubeconfig', kubeconfig, '--output', archive], ['get', 'targets', '-o', 'yaml', '--kubeconfig', kubeconfig], ['get', 'pods', '-o', 'wide', '--kubeconfig', kubeconfig],
+    ...[kubeconfig, ...targets.map(({ cluster }) => cluster.kubeconfigPath)].flatMap((file) => [['status', '-o', 'yaml', '--kubeconfig', file], ['doctor', '-o', 'json', '--kubeconfig', file]]),
     ['join', 'eyJhbGciOiJIUzI1NiJ9.e30.x', '--kubeconfig', kubeconfig, '--debug'], ['unpeer', 'not-there', '--kubeconfig', kubeconfig],
   ];
   for (const command of commands) {
