@@ -169,3 +169,5 @@ export const REACHED_LABEL = `${ISTHMUS_PREFIX}asks`;
 export const REACHED_QUESTION = 'webhook-reached';
 /** Annotation on such an Event, set by the webhook that was asked, read by the webhook process. Value {@link TRUE}. */
 export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;
+/** Annotation on a proxy pod, set by the webhook where traces are exported, read by the scheduler and the feedback controller: its trace, the root span, and when admission began. */
+export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;

@@ -16,11 +16,13 @@ import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
+import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
 import { startHealthServer, type ReadyChecks } from '../process/health-server.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { collectProcessMetrics } from '../process/metrics.ts';
+import { startTracing, traceSettings } from '../process/tracing.ts';
 import { startPeering } from '../peering/main.ts';
 import { FollowRules } from '../scheduler/follow-rules-client.ts';
 import { startScheduler } from '../scheduler/main.ts';
@@ -115,6 +117,8 @@ async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
   const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
   const shutdown = new Shutdown();
   shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
+  const traces = traceSettings(environment().inherited);
+  if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
   try {
     if (options.install === true) await installFirst(cluster.client, options, logger, signal);
     await start(options, { cluster, logger, shutdown, onLost: (error) => ending.abort(error) }, signal);

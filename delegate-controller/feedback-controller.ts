@@ -10,6 +10,7 @@ import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-chan
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import { isLater } from '../model/resource-version.ts';
+import { podAttributes, traceOf } from '../model/trace.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { onAbort } from '../kubernetes/abort.ts';
 import { ignoreStale, isNotFound, isRejection } from '../kubernetes/api-error.ts';
@@ -18,6 +19,7 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
+import { isTracing, recordSpan } from '../process/tracing.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import { boundTo } from '../kubernetes/proxy-pods.ts';
 import { RecentPlans } from '../kubernetes/recent-plans.ts';
@@ -202,9 +204,10 @@ class Feedback {
     return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
   }
 
-  async #mirror({ uid }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+  async #mirror({ uid, phase }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
+      if (written !== undefined && phase === 'Pending' && written.status?.phase !== 'Pending') tellShown(written);
       const kept = digestOf(mirroredStatus(written?.status ?? {}));
       this.#mirrored.set(uid, { sent: digest, kept, version: written?.metadata.resourceVersion ?? '' });
     } catch (error) {
@@ -291,4 +294,12 @@ function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: Target
 function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
   const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
   return direct !== undefined || chaperon?.terminating === true;
+}
+
+/** Ends the trace of a pod that is not Pending any more. */
+function tellShown({ metadata, status }: Pod): void {
+  const trace = isTracing() ? traceOf(metadata.annotations) : undefined;
+  if (trace === undefined) return;
+  const attributes = { ...podAttributes(metadata), 'isthmus.phase': status?.phase ?? '' };
+  recordSpan({ name: 'elected pod', traceId: trace.traceId, spanId: trace.rootId, startMs: trace.startedAt, endMs: Date.now(), attributes });
 }

@@ -14,6 +14,7 @@ import { podNeeds, type PodNeeds } from './pod-needs.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Command, Plan, Preconditions } from './plan.ts';
 import { digestOf, mirroredStatus, sourceConditions } from './pod-status.ts';
+import { traceOf, type TraceContext } from './trace.ts';
 
 /** What the cluster of a proxy pod is chosen by; the webhook has put it into the proxy's spec. */
 export type ClusterConstraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
@@ -59,6 +60,8 @@ export interface ProxyPod {
   readonly manifest?: string;
   /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
   readonly seal?: { readonly signature: string; readonly holder: ManifestHolder };
+  /** Where its trace belongs, only until the pod is bound and where traces are exported. */
+  readonly trace?: TraceContext;
   /** Its PodScheduled condition, only until the pod is bound. */
   readonly podScheduled?: Condition;
   /** Names of all its containers, only once it is bound. */
@@ -156,13 +159,14 @@ function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadCons
   };
 }
 
-function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'liveSpec' | 'manifest' | 'seal' | 'podScheduled' | 'constraints'> {
+function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'liveSpec' | 'manifest' | 'seal' | 'trace' | 'podScheduled' | 'constraints'> {
   const sealed = sealedManifestOf(metadata);
-  const podScheduled = findCondition(status?.conditions, 'PodScheduled');
+  const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(metadata.annotations)];
   return {
     liveSpec: liveSpecDigest(spec),
     constraints: constraintsOf(spec),
     ...(sealed !== undefined && { manifest: sealed.manifest, seal: { signature: sealed.signature, holder: holderOf(metadata) } }),
+    ...(trace !== undefined && { trace }),
     ...(podScheduled !== undefined && { podScheduled }),
   };
 }

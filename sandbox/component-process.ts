@@ -14,6 +14,8 @@ export interface ComponentSpec {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   readonly logPath: string;
+  /** Variables that it gets beside those of {@link componentEnvironment}. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** How a program ended: a code, or the signal that ended it. */
@@ -137,7 +139,7 @@ export async function startComponent(spec: ComponentSpec): Promise<ComponentProc
   try {
     const [program, ...args] = spec.command;
     const stdio = ['ignore', log.fd, log.fd] as const;
-    const child = spawn(program, args, { cwd: spec.cwd, stdio: [...stdio], detached: true, env: componentEnvironment() });
+    const child = spawn(program, args, { cwd: spec.cwd, stdio: [...stdio], detached: true, env: { ...componentEnvironment(), ...spec.env } });
     const exited = exitOf(child);
     const pid = await spawned(child, spec);
     living.add(pid);

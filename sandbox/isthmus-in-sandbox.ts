@@ -31,9 +31,9 @@ const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs:
 const LOCAL = '127.0.0.1';
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
-/** Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the source. */
-export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal, sourceFlags: readonly string[] = []): Promise<IsthmusInSandbox> {
-  const running = new RunningIsthmus();
+/** Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the source, `env` variables of all. */
+export async function startIsthmus(sandbox: Sandbox, signal: AbortSignal, sourceFlags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<IsthmusInSandbox> {
+  const running = new RunningIsthmus(env);
   const opened = await Promise.all(sandbox.clusters.map(open));
   try {
     const [source, ...targets] = opened;
@@ -115,6 +115,11 @@ class RunningIsthmus implements IsthmusInSandbox {
   readonly name = 'isthmus';
   readonly processes = new Map<string, ComponentProcess>();
   readonly #commands = new Map<string, RunCommand>();
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor(env: Readonly<Record<string, string>>) {
+    this.#env = env;
+  }
 
   async start(command: RunCommand): Promise<void> {
     const { cluster, args } = command;
@@ -124,6 +129,7 @@ class RunningIsthmus implements IsthmusInSandbox {
       command: [process.execPath, COMMAND, ...args],
       cwd: cluster.directory,
       logPath: logOf(cluster),
+      env: this.#env,
     });
     this.processes.set(cluster.name, component);
   }

@@ -19,6 +19,8 @@ export class PodMemory {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
+  /** When the candidate that there is now was sent, in ms since the epoch. */
+  candidateSince = 0;
   /** A place found together with those of its group: what is to be sent, and where. */
   reserved: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it went; the Binding takes it to the pod. */

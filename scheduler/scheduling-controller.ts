@@ -8,6 +8,7 @@ import type { Plan } from '../model/plan.ts';
 import { madeThrough } from '../model/pod-chaperon.ts';
 import { messageOf } from '../process/errors.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
+import { placementSpan } from './placement-span.ts';
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
@@ -18,6 +19,7 @@ import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { observeBound, observeDecision, observeRefusal } from '../process/placement-metrics.ts';
+import { isTracing, newSpanId, recordSpan } from '../process/tracing.ts';
 import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
@@ -138,6 +140,7 @@ class Scheduling {
         if (step.refusal !== undefined) {
           memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
           observeRefusal(step.target);
+          tellCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
         }
         await this.#withdraw(step, signal);
         return DONE;
@@ -199,6 +202,7 @@ class Scheduling {
     const { client, mode } = target?.session ?? {};
     if (target === undefined || client === undefined || mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
     memory.targets.add(target.key);
+    if (memory.pendingCreate === undefined) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
     const answer = await createCandidate({ client, mode }, madeThrough(chaperon, target.key), signal);
     if (answer.kind === 'created') {
@@ -217,6 +221,8 @@ class Scheduling {
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
       observeBound(Date.now() - proxy.createdAt);
+      tellCandidate(proxy, memory, { target });
+      tellScheduled(proxy, target);
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
@@ -242,4 +248,16 @@ function ignore(expected: (error: unknown) => boolean): (error: unknown) => void
   return (error) => {
     if (!expected(error)) throw error;
   };
+}
+
+/** Tells of a candidate that was bound, or refused by its target. */
+function tellCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
+  const { trace } = proxy;
+  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome }));
+}
+
+/** Tells of the way from admission to the bind. */
+function tellScheduled(proxy: ProxyPod, target: string): void {
+  const { trace } = proxy;
+  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'schedule', spanId: newSpanId(), startMs: trace.startedAt, endMs: Date.now(), target }));
 }

@@ -8,6 +8,7 @@ export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject>
   readonly uid: string;
   readonly operation: string;
   readonly namespace?: string;
+  readonly dryRun?: boolean;
   readonly userInfo?: { readonly username?: string };
   readonly object: T;
 }

@@ -10,7 +10,9 @@ import { REACHED_PATH } from '../api/admission-rules.ts';
 import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
+import { podAttributes, traceOf } from '../model/trace.ts';
 import { AppError, messageOf } from '../process/errors.ts';
+import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
 import type { Admission } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
@@ -22,6 +24,7 @@ import { admitPodOfNamespace } from './namespace-election.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
 import { tlsSettings } from './tls-server.ts';
+import { withTrace } from './trace-patch.ts';
 import { validateShare } from './validate-share.ts';
 import { validateTarget } from './validate-target.ts';
 
@@ -76,10 +79,22 @@ export interface AdmissionServer {
 type Asked = { readonly request: AdmissionRequest; readonly objectText?: string | undefined };
 type Decide = (asked: Asked, keys: SigningKeys) => Admission;
 
+/** Tells of an election and has its pod remember the trace, where somebody wants to know. A dry run leaves no trace. */
+function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number): Admission {
+  if (!isTracing() || dryRun || admission.kind !== 'mutate') return admission;
+  const { metadata: { name, generateName = '', annotations } } = object;
+  if (traceOf(annotations) !== undefined) return admission; // asked about again, after other webhooks
+  const trace = { traceId: newTraceId(), rootId: newSpanId(), startedAt };
+  recordSpan({ name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt, endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }) });
+  return withTrace(admission, annotations, trace);
+}
+
 const DECISIONS: Readonly<Record<string, Decide>> = {
   [ADMISSION_PATH]: ({ request, objectText }, keys) => {
     if (request.operation !== 'CREATE') return { kind: 'pass' };
-    return admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
+    const startedAt = Date.now();
+    const admission = admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
+    return traced(request, admission, startedAt);
   },
   [DAEMON_SETS_PATH]: ({ request }) => keepOffVirtualNodes(request.object),
   [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
@@ -215,7 +230,8 @@ class Admissions implements AdmissionServer {
     const election = namespace === '' ? undefined : await this.#options.elections?.(namespace);
     return this.#review(request, reply, ({ request: asked }, keys) => {
       if (asked.operation !== 'CREATE' || election === undefined) return { kind: 'pass' };
-      return admitPodOfNamespace(asked.object as Pod, election, { namespace, user: asked.userInfo?.username ?? '', keys });
+      const startedAt = Date.now();
+      return traced(asked, admitPodOfNamespace(asked.object as Pod, election, { namespace, user: asked.userInfo?.username ?? '', keys }), startedAt);
     });
   }
 

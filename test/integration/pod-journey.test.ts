@@ -11,6 +11,8 @@ import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
+import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
+import { SpanCollector } from '../support/span-collector.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
@@ -21,15 +23,19 @@ const MANAGER = 'isthmus-test';
 const fromChart = process.argv.includes('--chart');
 let world: IsthmusWorld;
 let targets: WatchedCollection<ClusterTarget>;
+let collector: SpanCollector;
 
 before(async () => {
-  world = fromChart ? await startWorld({ nodes: 2, gpus: 2, audit: true }, (sandbox, signal) => ChartInstallation.start(sandbox, signal)) : await startWorld({ nodes: 2, gpus: 2 });
+  collector = await SpanCollector.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  world = await startWorld({ nodes: 2, gpus: 2, audit: fromChart }, (sandbox, signal) => (fromChart ? ChartInstallation.start(sandbox, signal, { env }) : startIsthmus(sandbox, signal, [], env)));
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
   if (fromChart) for (const { auditLog } of world.sandbox.clusters) assert.deepEqual(refusedCalls(await readFile(auditLog!, 'utf8')), []);
   if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   await world?.stop();
+  await collector?.stop();
 });
 
 function electedPod(namespace: string, name: string, requests: Readonly<Record<string, string>> = {}): Pod {
@@ -88,6 +94,19 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
     const parents = delegates.map(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL]);
     assert.deepEqual(new Set(parents), new Set(proxies.map(({ metadata }) => metadata.uid)));
     assert.ok(delegates.every(isRunning));
+  });
+
+  it('leaves a trace of each pod, from admission to Running, whose parts different components have told', async () => {
+    for (const { metadata } of inNamespace(world.source.pods.objects, 'production').filter(isRunning)) {
+      const rootIs = () => collector.spans.find(({ name, attributes }) => name === 'elected pod' && attributes['k8s.pod.uid'] === metadata.uid);
+      const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 20_000, everyMs: 100 }, world.signal);
+      assert.equal(root?.attributes['isthmus.phase'], 'Running');
+      const partsOf = () => collector.spans.filter(({ traceId, name }) => traceId === root?.traceId && name !== 'elected pod');
+      await lookFor(() => Promise.resolve(partsOf().length >= 3 ? true : undefined), { forMs: 20_000, everyMs: 100 }, world.signal);
+      const parts = partsOf();
+      assert.deepEqual(new Set(parts.map(({ name }) => name)), new Set(['admit', 'schedule', 'candidate']));
+      assert.ok(parts.every(({ parentSpanId, startTimeUnixNano }) => parentSpanId === root?.spanId && BigInt(startTimeUnixNano) >= BigInt(root.startTimeUnixNano)));
+    }
   });
 
   it('deletes the proxy when the chaperon is deleted in the target, and its ReplicaSet makes another', async () => {

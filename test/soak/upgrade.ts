@@ -98,8 +98,8 @@ async function main(): Promise<void> {
   const old = join(folder, 'old');
   await checkOut(before, old);
   const setups = {
-    old: { chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old) },
-    new: { chart: CHART, command: await makeImageFiles(join(folder, 'new-image')) },
+    old: { chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old), env: {} },
+    new: { chart: CHART, command: await makeImageFiles(join(folder, 'new-image')), env: {} },
   };
   const world = await startWorld({ nodes: 2 }, (sandbox, signal) => ChartInstallation.start(sandbox, signal, setups.old));
   const installation = world.isthmus as ChartInstallation;

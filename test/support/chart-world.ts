@@ -35,6 +35,8 @@ export interface ChartSetup {
   readonly chart?: string;
   /** Command line of the image. */
   readonly command?: ImageCommand;
+  /** Variables of the processes, as `defaults.extraEnv` sets them. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Isthmus from the chart. The name of a process is `cluster/deployment`. */
@@ -56,7 +58,7 @@ export class ChartInstallation implements IsthmusInSandbox {
   static async start(sandbox: Sandbox, signal: AbortSignal, setup: ChartSetup = {}): Promise<ChartInstallation> {
     const image = join(sandbox.dir, '..', `image-of-${process.pid}`);
     const command = setup.command ?? (await makeImageFiles(image));
-    const installation = new ChartInstallation(sandbox, await Packaging.open(signal), { chart: CHART, ...setup, command });
+    const installation = new ChartInstallation(sandbox, await Packaging.open(signal), { chart: CHART, env: {}, ...setup, command });
     try {
       await installation.install();
       await installation.#peer(signal);
@@ -127,7 +129,7 @@ export class ChartInstallation implements IsthmusInSandbox {
     const ports = new Map([['8080', String(health)], ['9443', String(webhook)]]);
     const command = this.#setup.command([...args.map((word) => ports.get(word) ?? word), '--kubeconfig', own]);
     const before = this.processes.get(name);
-    const component = await startComponent({ name, command, cwd: cluster.directory, logPath: join(cluster.directory, `${metadata.name}.log`) });
+    const component = await startComponent({ name, command, cwd: cluster.directory, logPath: join(cluster.directory, `${metadata.name}.log`), env: this.#setup.env });
     this.processes.set(name, component);
     if (args.includes('9443')) await this.#webhooks.turnTo(webhook, component);
     else await untilAnswers(`http://127.0.0.1:${health}/readyz`, component);

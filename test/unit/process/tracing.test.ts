@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Span } from '../../../model/trace.ts';
+import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
+import { SILENT } from '../../support/scripted-api-server.ts';
+import { SpanCollector } from '../../support/span-collector.ts';
+
+const span = (name: string): Span => ({ name, traceId: newTraceId(), spanId: newSpanId(), startMs: 1, endMs: 2, attributes: { a: 'b' } });
+
+describe('settings of traces', () => {
+  const none: readonly (readonly [string, Record<string, string>])[] = [
+    ['nothing is set', {}], ['the endpoint is empty', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }], ['the endpoint is no URL', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }],
+    ['the SDK is disabled', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SDK_DISABLED: 'true' }], ['no exporter is wanted', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }],
+  ];
+  for (const [when, env] of none) it(`are none when ${when}`, () => assert.equal(traceSettings(env), undefined));
+
+  it('are those of OpenTelemetry: a path for the general endpoint, the own one as it is, headers decoded', () => {
+    assert.deepEqual(traceSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x,b=c=d' }), {
+      endpoint: 'http://c:4318/v1/traces', headers: { authorization: 'Bearer x', b: 'c=d' }, resource: { 'service.name': 'isthmus' },
+    });
+    const { endpoint, resource } = traceSettings({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://own/x', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_SERVICE_NAME: 's', OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=%zz' }) ?? {};
+    assert.deepEqual([endpoint, resource], ['https://own/x', { 'service.name': 's', 'k8s.cluster.name': '%zz' }]);
+  });
+});
+
+describe('spans', () => {
+  it('are sent in batches, the rest when tracing stops, and none before or after', async () => {
+    const collector = await SpanCollector.start();
+    recordSpan(span('before'));
+    assert.equal(isTracing(), false);
+    const tracing = startTracing({ endpoint: `${collector.url}/v1/traces`, headers: { authorization: 'x' }, resource: {} }, SILENT);
+    for (let index = 0; index < 600; index += 1) recordSpan(span(`s${index}`));
+    await tracing.stop();
+    recordSpan(span('after'));
+    assert.deepEqual([collector.spans.length, collector.requests, collector.headers['authorization'], collector.spans[0]?.attributes], [600, 2, 'x', { a: 'b' }]);
+    await collector.stop();
+  });
+
+  it('that nobody takes cost nothing but themselves: too many are dropped, a collector that refuses or is away is no error', async () => {
+    const collector = await SpanCollector.start();
+    collector.status = 503;
+    const tracing = startTracing({ endpoint: `${collector.url}/v1/traces`, headers: {}, resource: {} }, SILENT);
+    for (let index = 0; index < 3_000; index += 1) recordSpan(span('s'));
+    await tracing.stop();
+    assert.equal(collector.requests, 1, 'what it refused is not sent again');
+    await collector.stop();
+    const away = startTracing({ endpoint: 'http://127.0.0.1:1/v1/traces', headers: {}, resource: {} }, SILENT);
+    recordSpan(span('s'));
+    await away.stop();
+  });
+});
