@@ -171,3 +171,5 @@ export const REACHED_QUESTION = 'webhook-reached';
 export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;
 /** Annotation on a proxy pod, set by the webhook where traces are exported, read by the scheduler and the feedback controller: its trace, the root span, and when admission began. */
 export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
+/** Annotation on a bound proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of its PodChaperon and delegate pod, which does not follow from its UID. */
+export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;

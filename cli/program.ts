@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { version } from '../process/version.ts';
 import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../sandbox/sandbox-command.ts';
+import { adoptCommand } from './adopt.ts';
 import { approveCommand } from './approve.ts';
 import { checkUninstallCommand } from './check-uninstall.ts';
 import { completionCommand } from './completion.ts';
@@ -43,6 +44,7 @@ export function program(): Command {
     .addCommand(inviteCommand())
     .addCommand(joinCommand())
     .addCommand(approveCommand())
+    .addCommand(adoptCommand())
     .addCommand(unpeerCommand())
     .addCommand(cordonCommand())
     .addCommand(drainCommand())

@@ -57,6 +57,11 @@ export interface Mirrored {
 
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
+  // What runs for a proxy of Admiralty's is not among what we know: nothing may be concluded.
+  return proxy.isForeign === true ? { kind: 'settled' } : planOwn(proxy, target, mirrored);
+}
+
+function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
   if (proxy.terminating) return planTermination(proxy, target);
   if (target.kind !== 'known') return planUnheard(proxy, target);
   const { chaperon, delegate } = target;

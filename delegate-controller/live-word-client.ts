@@ -8,8 +8,10 @@ import { isLost } from '../model/delegation.ts';
 import { delegateName } from '../model/names.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 
-function chaperonOf({ namespace, name, uid }: ProxyPod): ObjectName {
-  return { namespace, name: delegateName(name, uid) };
+/** Where what runs for a proxy can be: under the name that follows from its UID, and of an adopted one under the name that it had. */
+function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectName[] {
+  const places = [{ namespace, name: delegateName(name, uid) }];
+  return adoptedDelegate === undefined ? places : [...places, { namespace, name: adoptedDelegate }];
 }
 
 /** Whether the target itself says what its cache said. Throws what API calls throw. */
@@ -25,23 +27,22 @@ export async function isConfirmed(
 }
 
 /** The live word of the target on the delegate of a proxy. A chaperon that somebody deleted in the background goes before its delegate. */
-async function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
-  try {
-    const delegate = toDelegatePodRecord(await client.get(PODS, chaperonOf(proxy), signal));
-    return delegate?.parentUid === proxy.uid ? delegate : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
+  return readFirst(proxy, async (at) => toDelegatePodRecord(await client.get(PODS, at, signal)));
 }
 
 /** The live word of the target on the chaperon of a proxy; undefined when it has none. */
-async function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
-  try {
-    const chaperon = toChaperonRecord(await client.get(POD_CHAPERONS, chaperonOf(proxy), signal));
-    return chaperon?.parentUid === proxy.uid ? chaperon : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
+  return readFirst(proxy, async (at) => toChaperonRecord(await client.get(POD_CHAPERONS, at, signal)));
+}
+
+async function readFirst<T extends { readonly parentUid: string }>(proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>): Promise<T | undefined> {
+  for (const at of placesOf(proxy)) {
+    const found = await read(at).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (found?.parentUid === proxy.uid) return found;
   }
+  return undefined;
 }

@@ -1,5 +1,5 @@
 // A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
-import { DELEGATE_FINALIZER, OWN_PREFIX } from '../api/keys.ts';
+import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION } from '../api/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../api/core.ts';
 import { findCondition } from './conditions.ts';
 import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
@@ -78,6 +78,10 @@ export interface ProxyPod {
   readonly fenceSeconds?: number;
   /** Once it is bound: keys of targets that were lost when it was placed. */
   readonly awayFrom?: readonly string[];
+  /** Once it is bound: Admiralty made it, and nobody has adopted it yet. It is left alone. */
+  readonly isForeign?: true;
+  /** Of one that was Admiralty's: name of what runs for it, which does not follow from its UID. */
+  readonly adoptedDelegate?: string;
   /** Annotations that are not ours, only once it is bound. */
   readonly annotations?: StringMap;
   /** Which of them came from the delegate. */
@@ -113,7 +117,7 @@ function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<Proxy
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'annotations' | 'takenAnnotations'> {
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'isForeign' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
@@ -129,9 +133,18 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
     ...(gates !== undefined && { gates }),
     ...(fenceSeconds !== undefined && { fenceSeconds }),
     ...(awayFrom !== undefined && { awayFrom }),
+    ...originOf(metadata),
     annotations: foreignAnnotations(metadata),
     ...(takenAnnotations !== undefined && { takenAnnotations }),
   };
+}
+
+/** Admiralty's proxies have a manifest that nobody has signed, and not our finalizer. */
+function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isForeign' | 'adoptedDelegate'> {
+  const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
+  if (adoptedDelegate !== undefined) return { adoptedDelegate };
+  const isUnsigned = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && annotations[SOURCE_SIGNATURE_ANNOTATION] === undefined;
+  return isUnsigned && !finalizers.includes(DELEGATE_FINALIZER) ? { isForeign: true } : {};
 }
 
 /** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */

@@ -6,12 +6,14 @@ import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
 import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { adoptPods } from '../../cli/adopt.ts';
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../support/admiralty-pods.ts';
 import { SpanCollector } from '../support/span-collector.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -24,6 +26,8 @@ const fromChart = process.argv.includes('--chart');
 let world: IsthmusWorld;
 let targets: WatchedCollection<ClusterTarget>;
 let collector: SpanCollector;
+/** Pods that were not ours from their beginning, and so without our finalizer. */
+const forced = new Set<string>();
 
 before(async () => {
   collector = await SpanCollector.start();
@@ -33,7 +37,7 @@ before(async () => {
 });
 after(async () => {
   if (fromChart) for (const { auditLog } of world.sandbox.clusters) assert.deepEqual(refusedCalls(await readFile(auditLog!, 'utf8')), []);
-  if (world !== undefined) assertInvariants(world, { aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
+  if (world !== undefined) assertInvariants(world, { forced, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   await world?.stop();
   await collector?.stop();
 });
@@ -297,6 +301,34 @@ describe('a namespace that a target lacks', () => {
     await world.source.pods.until('the pod runs', (all) => inNamespace(all, 'lonely').some(isRunning), 30_000);
     await world.source.client.delete(PODS, { namespace: 'lonely', name: 'one' });
     await allGone('lonely');
+  });
+});
+
+describe('pods that Admiralty 0.17 left running', () => {
+  const at = { namespace: 'legacy', name: 'web' };
+  const CHAPERON = { namespace: 'legacy', name: 'web-x7k2p' };
+
+  it('are left alone, and once they are adopted they show their status, run on, and go with their proxies', async () => {
+    const [{ client: target, pods, cluster }] = world.targets;
+    await Promise.all([world.source.client, target].map((client) => client.apply(NAMESPACES, { metadata: { name: at.namespace } }, MANAGER)));
+    const nodes = await world.source.client.list(NODES, { labelSelector: 'virtual-kubelet.io/provider=admiralty' });
+    const nodeName = nodes.map(({ metadata: { name = '' } }) => name).find((name) => name.endsWith('cluster-eu-west'));
+    const proxy = await world.source.client.create<Pod>(PODS, admiraltyProxy({ ...at, nodeName: nodeName ?? '', finalizers: ['multicluster.admiralty.io/cluster-eu-west'] }));
+    forced.add(proxy.metadata.uid ?? '');
+    await target.create(POD_CHAPERONS, admiraltyChaperon(proxy, 'hub'));
+    await pods.until('its delegate is there', (all) => inNamespace(all, at.namespace).length === 1);
+    await target.post(PODS, { ...CHAPERON, subresource: 'binding' }, { apiVersion: 'v1', kind: 'Binding', metadata: CHAPERON, target: { kind: 'Node', name: `${cluster.name}-node-1` } }); // as Admiralty's scheduler does
+    const [delegate] = inNamespace(await pods.until('its delegate runs', (all) => inNamespace(all, at.namespace).some(isRunning)), at.namespace);
+    const before = await world.source.client.get<Pod>(PODS, at);
+    assert.deepEqual([before.metadata.uid, before.metadata.finalizers, before.status?.phase], [proxy.metadata.uid, proxy.metadata.finalizers, 'Pending']);
+
+    const lines: string[] = [];
+    await adoptPods({ source: world.source.client, inTarget: target, target: { kind: 'ClusterTarget', name: 'cluster-eu-west' } }, { tell: (line) => lines.push(line), signal: world.signal });
+    assert.deepEqual(lines, ['took over legacy/web']);
+    await world.source.pods.until('the proxy shows Running', (all) => inNamespace(all, at.namespace).some((pod) => pod.metadata.uid === proxy.metadata.uid && isRunning(pod)));
+    assert.equal((await target.get<Pod>(PODS, CHAPERON)).metadata.uid, delegate?.metadata.uid);
+    await world.source.client.delete(PODS, at);
+    await allGone(at.namespace);
   });
 });
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import '../../../gateway/tunnel-metrics-client.ts'; // registers the metrics of the gateway
 import '../../../virtual-node/kubelet-metrics-server.ts'; // and those of the kubelet API
+import '../../../process/tracing.ts'; // and that of traces
 import type { Registry } from 'prom-client';
 import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
 import { forgetTarget, observeBound, observeDecision, observeRefusal, showTarget } from '../../../process/placement-metrics.ts';
