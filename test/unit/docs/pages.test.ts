@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { customResourceDefinitions } from '../../../manifests/crds.ts';
 import { program } from '../../../cli/program.ts';
 import { problemsOf } from '../../support/crd-check.ts';
 
@@ -67,6 +68,49 @@ function find(command: Command, name: string | undefined): Command | undefined {
   return command.commands.find((each) => each.name() === name);
 }
 
+const values = parse(textOf('manifests/helm/isthmus/values.yaml')) as Record<string, unknown>;
+
+/** Values of the chart that a page names: after `--set`, and as `a.b=c` in a span of a page about the chart. */
+function valuesOf(page: string, text: string): readonly string[] {
+  const set = [...text.matchAll(/--set[ =]([\w.]+)=/g)].map(([, path = '']) => path);
+  const spans = page === 'docs/install.md' ? [...text.matchAll(/`([a-z]\w+(?:\.\w+)+)(?:=[^`]*)?`/g)].map(([, path = '']) => path).filter((path) => !isThere(path) && !path.endsWith('.json')) : [];
+  return [...set, ...spans];
+}
+
+/** Whether the chart has the value; what stands in an empty map is the user's. */
+function isValue(path: string): boolean {
+  let at: unknown = values;
+  for (const key of path.split('.')) {
+    if (typeof at !== 'object' || at === null) return false;
+    if (Object.keys(at).length === 0) return true;
+    if (!Object.hasOwn(at, key)) return false;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return true;
+}
+
+/** Verbs and resources that kubectl has without us, as far as pages use them. */
+const KUBECTL_VERBS = ['annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run', 'top', 'uncordon', 'wait'];
+const RESOURCES = ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];
+const OURS = new Set(customResourceDefinitions().flatMap(({ spec: { names } }) => [names.plural, names.kind.toLowerCase(), ...names.shortNames, ...names.categories]));
+
+/** What a kubectl command line names that there is not: a verb, or a resource of `get`, `describe`, `delete`, `explain` and `patch`. */
+function unknownInKubectl(line: string): readonly string[] {
+  const words = line.split(/\s+/).slice(1).filter((word, index, all) => !word.startsWith('-') && !/^(-n|--namespace|--context|--kubeconfig|-l|-o|-f|-k)$/.test(all[index - 1] ?? ''));
+  const [verb = '', resource = ''] = words;
+  if (!KUBECTL_VERBS.includes(verb)) return [`kubectl ${verb}`];
+  const named = resource.split('/')[0] ?? '';
+  const isChecked = ['get', 'describe', 'delete', 'explain', 'patch'].includes(verb) && /^[a-z]+$/.test(named);
+  return isChecked && !RESOURCES.includes(named) && !OURS.has(named) ? [`kubectl ${verb} ${named}`] : [];
+}
+
+/** kubectl's lines and spans of a page. */
+function kubectlLines(text: string): readonly string[] {
+  const lines = blocksOf(text).filter(({ language }) => ['', 'sh', 'bash', 'console'].includes(language)).flatMap(({ text: code }) => code.split('\n'));
+  const spans = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
+  return [...lines, ...spans].map((line) => line.trim()).filter((line) => /^kubectl\s+[a-z-]/.test(line));
+}
+
 describe('every page of the documentation', () => {
   for (const page of pages) {
     const text = textOf(page);
@@ -80,6 +124,11 @@ describe('every page of the documentation', () => {
       const lines = commandsOf(text);
       const missing = lines.filter((line) => line.startsWith('npm run')).map((line) => line.split(/\s+/).find((word, index) => index > 1 && !word.startsWith('-'))).filter((name) => name !== undefined && /^[a-z:-]+$/.test(name) && !scripts.includes(name));
       assert.deepEqual([...missing, ...lines.filter((line) => line.startsWith('isthmus')).flatMap(unknownIn)], []);
+    });
+
+    it(`${page}: values of the chart, verbs and resources of kubectl exist`, () => {
+      if (page === 'CHANGELOG.md') return;
+      assert.deepEqual([...valuesOf(page, text).filter((path) => !isValue(path)), ...kubectlLines(text).flatMap(unknownInKubectl)], []);
     });
 
     it(`${page}: YAML can be read, and objects of ours have the fields of their kinds`, () => {
@@ -110,6 +159,8 @@ describe('the check of links, commands and YAML', () => {
     assert.equal(brokenLink('README.md', 'docs/errors.md#no-such-heading'), 'docs/errors.md#no-such-heading: no such heading');
     assert.deepEqual(unknownIn('isthmus instal'), ['isthmus instal']);
     assert.deepEqual(unknownIn('isthmus run --kubeconfig a --no-such-option'), ['run --no-such-option']);
+    assert.deepEqual([isValue('webhook.certificate.source'), isValue('scheduler.scoreWeights.cost'), isValue('webhook.certificates'), isValue('logLevel.x')], [true, true, false, false]);
+    assert.deepEqual(['kubectl gett pods', 'kubectl get -n a clustertarget', 'kubectl -n a get frobs', 'kubectl describe node x'].flatMap(unknownInKubectl), ['kubectl gett', 'kubectl get frobs']);
     assert.deepEqual(unknownIn('isthmus gateway run --listen none'), []);
     const target = { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'x' } };
     assert.deepEqual(problemsOf(target), ['ClusterTarget.spec: missing']);
