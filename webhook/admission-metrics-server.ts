@@ -41,6 +41,11 @@ export class AdmissionMetrics {
     help: 'When the certificate in use ends, seconds since the epoch.',
     registers: [this.registry],
   });
+  readonly #rulesMissing = new Gauge({
+    name: 'isthmus_webhook_rules_missing',
+    help: 'Whether elected pods are not sent to the webhook, because the API server has not reached it yet.',
+    registers: [this.registry],
+  });
 
   /** By outcome: looked up once, for a label costs as much as the observation. */
   readonly #durations: Readonly<Record<Outcome, { observe(seconds: number): void }>> = {
@@ -60,6 +65,11 @@ export class AdmissionMetrics {
   /** A request got no review. */
   turnedAway(cause: 'overload' | 'not-ready' | 'no-review'): void {
     this.#turnedAway.inc({ cause });
+  }
+
+  /** Pods are not sent to the webhook yet, or are. */
+  rulesMissing(areMissing: boolean): void {
+    this.#rulesMissing.set(areMissing ? 1 : 0);
   }
 
   /** A certificate came; `notAfter` in ms since the epoch. */

@@ -62,7 +62,7 @@ export async function startWebhook(options: WebhookOptions, signal: AbortSignal)
     host, port, certificate: await first, keys: () => signingKeys.keys, metrics, logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
-  startRulesController({ client: options.source, installNamespace: options.installNamespace, events, logger }, signal);
+  startRulesController({ client: options.source, installNamespace: options.installNamespace, events, logger, onMissing: (areMissing) => metrics.rulesMissing(areMissing) }, signal);
   void followMissedPods({ client: options.source, events, logger }, signal);
   return server;
 }

@@ -22,13 +22,15 @@ export interface RulesOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
   readonly events: EventSink;
+  /** Told whether pods are not sent to the webhook yet. */
+  readonly onMissing: (areMissing: boolean) => void;
   readonly logger: Logger;
   /** How often the API server is asked, in ms; each second when left out. */
   readonly askEveryMs?: number;
 }
 
 /** Starts the controller. A configuration that has its rules already is left alone, one that comes later is waited for. */
-export function startRulesController({ client, installNamespace, events, logger, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal): void {
+export function startRulesController({ client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal): void {
   const informer = new Informer<WebhookConfiguration, WebhookConfiguration>({
     client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
   });
@@ -36,6 +38,7 @@ export function startRulesController({ client, installNamespace, events, logger,
   const reconcile = async (): Promise<ReconcileResult> => {
     const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
     const names = configuration === undefined ? [] : webhooksWithoutRules(configuration);
+    onMissing(names.length > 0);
     if (names.length === 0) return DONE;
     const question = reachedQuestion({ installNamespace, instance: hostname(), at: new Date() });
     if (!isAnswered(await client.dryRunCreate(EVENTS, question, signal))) {

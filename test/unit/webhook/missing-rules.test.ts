@@ -54,13 +54,14 @@ describe('the question whether the API server reaches the webhook', () => {
 describe('the controller of rules', () => {
   const stored = { ...packaged, metadata: { name: 'isthmus', resourceVersion: '1', uid: 'u' } };
 
-  async function withServer(act: (server: ScriptedApiServer, events: EventRecord[]) => Promise<void>): Promise<void> {
+  async function withServer(act: (server: ScriptedApiServer, events: EventRecord[], missing: boolean[]) => Promise<void>): Promise<void> {
     const server = await ScriptedApiServer.start();
     const ended = new AbortController();
     const events: EventRecord[] = [];
-    startRulesController({ client: server.client, installNamespace: 'ns', events: { record: (event) => void events.push(event) }, logger: SILENT, askEveryMs: 1 }, ended.signal);
+    const missing: boolean[] = [];
+    startRulesController({ client: server.client, installNamespace: 'ns', events: { record: (event) => void events.push(event) }, logger: SILENT, askEveryMs: 1, onMissing: (areMissing) => void missing.push(areMissing) }, ended.signal);
     try {
-      await act(server, events);
+      await act(server, events, missing);
     } finally {
       ended.abort();
       await server.stop();
@@ -75,7 +76,7 @@ describe('the controller of rules', () => {
     return nextCall(server);
   }
 
-  it('asks by a dry run, again while it is not asked in return, and then applies the rules', () => withServer(async (server) => {
+  it('asks by a dry run, again while it is not asked in return, and then applies the rules', () => withServer(async (server, _events, missing) => {
     await server.list('1', stored);
     const first = await nextCall(server);
     assert.deepEqual([first.method, first.path, first.query.get('dryRun')], ['POST', '/apis/events.k8s.io/v1/namespaces/ns/events', 'All']);
@@ -86,6 +87,7 @@ describe('the controller of rules', () => {
     assert.deepEqual([applied.method, applied.path, applied.query.get('fieldManager')], ['PATCH', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/isthmus', 'isthmus-webhook-rules']);
     assert.deepEqual((JSON.parse(applied.body) as { webhooks: unknown }).webhooks, withRules([PODS, NAMESPACES]).webhooks);
     applied.answer(200, stored);
+    assert.ok(missing.length >= 2 && missing.every((each) => each), 'and what it tells alerts is that they are missing');
   }));
 
   it('leaves a configuration alone that has its rules', () => withServer(async (server) => {
