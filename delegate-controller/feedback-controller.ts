@@ -10,7 +10,6 @@ import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-chan
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import { isLater } from '../model/resource-version.ts';
-import { podAttributes, traceOf } from '../model/trace.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { onAbort } from '../kubernetes/abort.ts';
 import { ignoreStale, isNotFound, isRejection } from '../kubernetes/api-error.ts';
@@ -27,6 +26,7 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { shownSpan } from './shown-span.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import { SeenAbsences } from './seen-absences.ts';
@@ -207,7 +207,8 @@ class Feedback {
   async #mirror({ uid, phase }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
-      if (written !== undefined && phase === 'Pending' && written.status?.phase !== 'Pending') tellShown(written);
+      const span = isTracing() && phase === 'Pending' ? shownSpan(written, Date.now()) : undefined;
+      if (span !== undefined) recordSpan(span);
       const kept = digestOf(mirroredStatus(written?.status ?? {}));
       this.#mirrored.set(uid, { sent: digest, kept, version: written?.metadata.resourceVersion ?? '' });
     } catch (error) {
@@ -294,12 +295,4 @@ function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: Target
 function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
   const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
   return direct !== undefined || chaperon?.terminating === true;
-}
-
-/** Ends the trace of a pod that is not Pending any more. */
-function tellShown({ metadata, status }: Pod): void {
-  const trace = isTracing() ? traceOf(metadata.annotations) : undefined;
-  if (trace === undefined) return;
-  const attributes = { ...podAttributes(metadata), 'isthmus.phase': status?.phase ?? '' };
-  recordSpan({ name: 'elected pod', traceId: trace.traceId, spanId: trace.rootId, startMs: trace.startedAt, endMs: Date.now(), attributes });
 }
