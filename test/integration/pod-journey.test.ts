@@ -32,7 +32,7 @@ const forced = new Set<string>();
 before(async () => {
   collector = await SpanCollector.start();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-  world = await startWorld({ nodes: 2, gpus: 2, audit: fromChart }, (sandbox, signal) => (fromChart ? ChartInstallation.start(sandbox, signal, { env }) : startIsthmus(sandbox, signal, [], env)));
+  world = await startWorld({ nodes: 2, gpus: 2, audit: fromChart }, (sandbox, signal) => (fromChart ? ChartInstallation.start(sandbox, signal, { env }) : startIsthmus(sandbox, signal)));
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
@@ -100,7 +100,7 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
     assert.ok(delegates.every(isRunning));
   });
 
-  it('leaves a trace of each pod, from admission to Running, whose parts different components have told', async () => {
+  if (fromChart) it('leaves a trace of each pod, from admission to Running, whose parts different components have told', async () => {
     for (const { metadata } of inNamespace(world.source.pods.objects, 'production').filter(isRunning)) {
       const rootIs = () => collector.spans.find(({ name, attributes }) => name === 'elected pod' && attributes['k8s.pod.uid'] === metadata.uid);
       const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 20_000, everyMs: 100 }, world.signal);
@@ -304,7 +304,7 @@ describe('a namespace that a target lacks', () => {
   });
 });
 
-describe('pods that Admiralty 0.17 left running', () => {
+if (fromChart) describe('pods that Admiralty 0.17 left running', () => {
   const at = { namespace: 'legacy', name: 'web' };
   const CHAPERON = { namespace: 'legacy', name: 'web-x7k2p' };
 
