@@ -6,13 +6,14 @@ import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
 import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, NODES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
 import { adoptPods } from '../../cli/adopt.ts';
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
+import { virtualNodeName } from '../../model/names.ts';
 import { admiraltyChaperon, admiraltyProxy } from '../support/admiralty-pods.ts';
 import { SpanCollector } from '../support/span-collector.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
@@ -311,9 +312,8 @@ if (fromChart) describe('pods that Admiralty 0.17 left running', () => {
   it('are left alone, and once they are adopted they show their status, run on, and go with their proxies', async () => {
     const [{ client: target, pods, cluster }] = world.targets;
     await Promise.all([world.source.client, target].map((client) => client.apply(NAMESPACES, { metadata: { name: at.namespace } }, MANAGER)));
-    const nodes = await world.source.client.list(NODES, { labelSelector: 'virtual-kubelet.io/provider=admiralty' });
-    const nodeName = nodes.map(({ metadata: { name = '' } }) => name).find((name) => name.endsWith('cluster-eu-west'));
-    const proxy = await world.source.client.create<Pod>(PODS, admiraltyProxy({ ...at, nodeName: nodeName ?? '', finalizers: ['multicluster.admiralty.io/cluster-eu-west'] }));
+    const nodeName = virtualNodeName({ kind: 'ClusterTarget', name: 'cluster-eu-west' });
+    const proxy = await world.source.client.create<Pod>(PODS, admiraltyProxy({ ...at, nodeName, finalizers: ['multicluster.admiralty.io/cluster-eu-west'] }));
     forced.add(proxy.metadata.uid ?? '');
     await target.create(POD_CHAPERONS, admiraltyChaperon(proxy, 'hub'));
     await pods.until('its delegate is there', (all) => inNamespace(all, at.namespace).length === 1);
