@@ -3,7 +3,6 @@ import { Command, Option } from 'commander';
 import { hostname } from 'node:os';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { parseAddress } from '../gateway/allowed-services.ts';
-import { GATEWAY_LEASE_TIMINGS } from '../gateway/main.ts';
 import { startPodPlaneNode } from '../gateway/pod-plane-node-controller.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { WIREGUARD_PORT } from '../manifests/pod-plane.ts';
@@ -59,7 +58,7 @@ async function runNode(flags: GatewayNodeFlags, signal: AbortSignal): Promise<vo
   shutdown.add({ name: 'connections', stop: () => client.transport.close() });
   try {
     const { namespace, nodeName: node, listenPort, mtu: underlayMtu } = flags;
-    const plane = startPodPlaneNode({ client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), timings: GATEWAY_LEASE_TIMINGS, logger }, signal);
+    const plane = startPodPlaneNode({ client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), logger }, signal);
     shutdown.add({ name: 'pod plane', stop: () => plane.ended });
     if (flags.healthPort !== undefined) {
       collectProcessMetrics();

@@ -15,6 +15,8 @@ import { gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOption
 import { measurePath, openPath } from './gateway-path.ts';
 import { gatewayNodeCommand } from './gateway-node.ts';
 import { gatewayRotateKeyCommand } from './gateway-rotate-key.ts';
+import type { Verification } from './clusterset-checks.ts';
+import { clustersetChecks, withVerifications } from './gateway-verify.ts';
 import { gatewayRunCommand } from './gateway-run.ts';
 import { connectionsTable, endpointsTable, gatewaysTable } from './gateway-table.ts';
 
@@ -86,10 +88,12 @@ interface VerifyFlags extends ClusterFlags {
   readonly otherKubeconfig?: string;
   readonly otherContext?: string;
   readonly otherEndpoint?: string;
+  readonly only: readonly Verification[];
+  readonly dns?: string;
 }
 
 function verifyCommand(): Command {
-  return withClusterOptions(new Command('verify'))
+  return withVerifications(withClusterOptions(new Command('verify')))
     .description('try each step of the way to another cluster, with its kubeconfig also the way back; ends with 1 when one fails')
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
@@ -101,8 +105,9 @@ function verifyCommand(): Command {
 
 async function verify(clusterId: string, flags: VerifyFlags): Promise<void> {
   const { endpoint, otherKubeconfig, otherContext, otherEndpoint, namespace } = flags;
-  const checks: Check[] = [...(await checksOf(flags, [clusterId])), await tryPath(endpoint, clusterId)];
-  if (otherKubeconfig !== undefined) {
+  const tries = flags.only.includes('connectivity');
+  const checks: Check[] = [...(tries ? [...(await checksOf(flags, [clusterId])), await tryPath(endpoint, clusterId)] : []), ...(await clustersetChecks(flags))];
+  if (otherKubeconfig !== undefined && tries) {
     const own = await withCluster(flags, async (client, signal) => readSecret(client, namespace, signal));
     const ownId = own?.kind === 'credentials' ? own.credentials.clusterId : '';
     const back = await checksOf({ kubeconfig: otherKubeconfig, namespace, ...(otherContext !== undefined && { context: otherContext }) }, [ownId]);

@@ -18,8 +18,6 @@ export interface Signs {
 
 /** How long an address may take for a handshake, in ms. */
 export const HANDSHAKE_PATIENCE_MS = 2_000;
-/** How long where there are others to try, in ms: a gateway that takes over is to be found soon by who can only dial out. */
-export const SEVERAL_PATIENCE_MS = 1_000;
 /** How long after a handshake the peer may take to answer through the tunnel, in ms: its own gateway may be just starting. */
 export const ANSWER_PATIENCE_MS = 8_000;
 
@@ -27,7 +25,6 @@ export const ANSWER_PATIENCE_MS = 8_000;
 export function nextAttempt(attempt: Attempt, { addresses, lastHandshakeMs, answers }: Signs, nowMs: number): Attempt {
   if (answers || addresses === 0) return attempt;
   const begun = Math.max(attempt.sinceMs, lastHandshakeMs);
-  const dialled = addresses > 1 ? SEVERAL_PATIENCE_MS : HANDSHAKE_PATIENCE_MS;
-  const patience = lastHandshakeMs > attempt.sinceMs ? ANSWER_PATIENCE_MS : dialled;
+  const patience = lastHandshakeMs > attempt.sinceMs ? ANSWER_PATIENCE_MS : HANDSHAKE_PATIENCE_MS;
   return nowMs - begun < patience ? attempt : { number: attempt.number + 1, sinceMs: nowMs };
 }

@@ -33,6 +33,11 @@ export function gatewayCandidates(nodes: readonly PlaneNode[]): readonly PlaneNo
   return marked.length > 0 ? marked : sorted.filter(({ isReady }) => isReady).slice(0, UNMARKED_CANDIDATES);
 }
 
+/** Where peers are to look for the gateway, in turn: at itself first, for each address that does not answer costs them two seconds; then where it may be next. */
+export function announcedAddresses(gateway: PlaneNode, nodes: readonly PlaneNode[], port: number): readonly string[] {
+  return [gateway, ...gatewayCandidates(nodes).filter(({ name }) => name !== gateway.name)].map(({ address }) => `${address}:${port}`);
+}
+
 /** Nodes that the gateway node sends packets to over the overlay. Where a node's part of the pod range is not known, the network plugin's own routes lead there. */
 export function workersOf(nodes: readonly PlaneNode[], gateway: string): readonly WorkerNode[] {
   return nodes.flatMap(({ name, address, podCIDR }) => (name === gateway || podCIDR === undefined ? [] : [{ name, address, podCIDR }]));

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject, Lease, Node, Secret } from '../api/core.ts';
 import type { Cluster, Endpoint, Gateway } from '../api/gateway.ts';
 import { CLUSTERS, ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS, type ResourceType } from '../api/resource-types.ts';
+import { onAbort } from '../kubernetes/abort.ts';
 import { isAlreadyExists, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { Fence } from '../kubernetes/fence.ts';
@@ -15,7 +16,7 @@ import { ownClusterId } from '../model/gateway-names.ts';
 import { endpointObjectName } from './membership.ts';
 import { PLANE_KEY_SECRET, readPlaneKeys, toPlaneKeySecret, type PlaneKeys } from './plane-keys.ts';
 import { planPlaneMembers, POD_PLANE_BACKEND, type PlaneMembers } from './plane-members.ts';
-import { gatewayCandidates, readLeaseIdentity, toPlaneNode, workersOf, type PlaneNode } from './plane-nodes.ts';
+import { announcedAddresses, gatewayCandidates, readLeaseIdentity, toPlaneNode, workersOf, type PlaneNode } from './plane-nodes.ts';
 import type { RouteAgent } from './route-agent-client.ts';
 import { WIREGUARD_OVERHEAD } from './gateway-network.ts';
 import { startWireguardDriver, type WireguardDriver } from './wireguard-cable-client.ts';
@@ -64,6 +65,7 @@ export class PodPlaneController {
   #clusterId: string | undefined;
   #turn: Promise<void> = Promise.resolve();
   #isDue = false;
+  #isEnding = false;
   #rotationDueMs: number | undefined;
   #failure: string | undefined = 'nothing is known of this cluster yet';
 
@@ -117,6 +119,7 @@ export class PodPlaneController {
   /** Follows and acts until `signal` is aborted, then takes everything of this node away. */
   async run(signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => this.#look(), LOOK_MS);
+    onAbort(signal, () => (this.#isEnding = true)); // a lease that comes now makes no tunnel any more
     await Promise.all(this.#all.map((informer) => informer.run(signal)));
     clearInterval(timer);
     await this.#turn;
@@ -135,13 +138,14 @@ export class PodPlaneController {
   }
 
   #wake(): void {
-    if (this.#isDue || !this.hasSynced) return;
+    if (this.#isDue || this.#isEnding || !this.hasSynced) return;
     this.#isDue = true;
     this.#turn = this.#turn.then(() => this.#attempt());
   }
 
   async #attempt(): Promise<void> {
     this.#isDue = false;
+    if (this.#isEnding) return;
     const failure = await this.#step().catch(messageOf);
     if (failure !== undefined && failure !== this.#failure) this.#options.logger.warn({ error: failure }, 'the pod plane of this node is not as it should be');
     this.#failure = failure;
@@ -176,7 +180,7 @@ export class PodPlaneController {
   async #beGateway(clusterId: string, own: PlaneNode, members: PlaneMembers): Promise<string | undefined> {
     const keys = await this.#keys();
     const nodes = [...this.#nodes.records()];
-    const addresses = this.#options.addresses ?? gatewayCandidates(nodes).map(({ address }) => `${address}:${this.#options.listenPort}`);
+    const addresses = this.#options.addresses ?? announcedAddresses(own, nodes, this.#options.listenPort);
     const workers = workersOf(nodes, own.name);
     await this.#agent?.release();
     this.#agent = undefined;

@@ -19,7 +19,7 @@ export interface PodPlaneNodeOptions extends Pick<PodPlaneOptions, 'client' | 'n
   /** Names this run of the process. */
   readonly incarnation: string;
   readonly makeAgent?: () => RouteAgent;
-  readonly timings: LeaseTimings;
+  readonly timings?: LeaseTimings;
   readonly logger: Logger;
 }
 
@@ -32,11 +32,13 @@ export interface PodPlaneNode {
   readonly ended: Promise<void>;
 }
 
+/** A lease of 5 s, given up after 3.5 s, renewed each second: of the 8 s that a takeover may take, almost three are left for a machine that is busy. */
+export const POD_PLANE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
 const LOOK_MS = 500;
 
 /** Starts it. When `signal` is aborted the tunnel goes first, then the lease is given back. */
 export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
-  const { client, namespace, node, incarnation, timings, logger: root } = options;
+  const { client, namespace, node, incarnation, timings = POD_PLANE_TIMINGS, logger: root } = options;
   const logger = root.child({ component: 'pod-plane', node });
   const identity = leaseIdentity(node, incarnation);
   const isHolderGone = (holder: string) => isGone(readLeaseIdentity(holder).incarnation);

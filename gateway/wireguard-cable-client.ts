@@ -278,6 +278,7 @@ export async function startWireguardDriver(options: WireguardDriverOptions): Pro
   const process = await WireguardProcess.start({
     program: options.program, interfaceName: options.names.tunnel, mtu: options.underlayMtu - WIREGUARD_OVERHEAD,
     ended: (said) => {
+      if (holder.driver?.isClosed === true) return; // its link was taken away
       options.logger.error({ said }, 'WireGuard has ended');
       void holder.driver?.close();
     },

@@ -11,6 +11,7 @@ import { leave } from '../../cli/gateway-membership.ts';
 import { exportService, listServices, unexportService } from '../../cli/service.ts';
 import { isAlreadyExists } from '../../kubernetes/api-error.ts';
 import type { AppError } from '../../process/errors.ts';
+import { podPlaneNodesContract } from '../contract/pod-plane-nodes.ts';
 import { conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual, type ClustersetWorld, type Member } from '../support/clusterset-world.ts';
 
 let world: ClustersetWorld;
@@ -267,6 +268,8 @@ describe('the command', () => {
     assert.match(await isthmus(eu, 'unexport', name, '-n', namespace), /exported no more/);
   });
 });
+
+podPlaneNodesContract(() => world.members);
 
 describe('a cluster that dies', () => {
   const [namespace, name] = ['production', 'lasting'];

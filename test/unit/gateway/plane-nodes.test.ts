@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Node } from '../../../api/core.ts';
-import { gatewayCandidates, leaseIdentity, readLeaseIdentity, toPlaneNode, workersOf, type PlaneNode } from '../../../gateway/plane-nodes.ts';
+import { announcedAddresses, gatewayCandidates, leaseIdentity, readLeaseIdentity, toPlaneNode, workersOf, type PlaneNode } from '../../../gateway/plane-nodes.ts';
 
 const node = (name: string, more: Partial<PlaneNode> = {}): PlaneNode => ({ name, address: `10.0.0.${name.charCodeAt(0)}`, podCIDR: `10.1.${name.charCodeAt(0)}.0/24`, isMarked: false, isReady: true, ...more });
 const object = (more: Partial<Node> = {}): Node => ({ metadata: { name: 'a' }, spec: { podCIDR: '10.1.0.0/24' }, status: { addresses: [{ type: 'Hostname', address: 'a' }, { type: 'InternalIP', address: '10.0.0.1' }] }, ...more });
@@ -30,6 +30,14 @@ describe('nodes that the gateway is chosen from', () => {
     const nodes = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, index) => node(name, { isReady: index % 2 === 0 }));
     fc.assert(fc.property(fc.shuffledSubarray(nodes, { minLength: nodes.length }), (shuffled) => assert.deepEqual(gatewayCandidates(shuffled), gatewayCandidates(nodes))));
   });
+});
+
+describe('addresses that peers are told', () => {
+  it('are that of the gateway first, then those of whoever may be it next', () => {
+    const nodes = [node('a', { isMarked: true }), node('b', { isMarked: true }), node('c')];
+    assert.deepEqual(announcedAddresses(node('b', { isMarked: true }), nodes, 51_820), ['10.0.0.98:51820', '10.0.0.97:51820']);
+  });
+  it('are that of the gateway even while it is no candidate any more', () => assert.deepEqual(announcedAddresses(node('c'), [node('a', { isMarked: true })], 1), ['10.0.0.99:1', '10.0.0.97:1']));
 });
 
 describe('nodes behind the gateway', () => {
