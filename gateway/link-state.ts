@@ -43,9 +43,13 @@ const EAGER_WAIT_MS = 400;
 const COVERED_LOOK_MS = 3_000;
 const NOTHING: LinkEffect = { kind: 'none' };
 
-/** Before the first dial; `delayMs` is longer for the one of two that leaves dialling to the other. */
-export function startLink(delayMs: number): LinkStep {
-  return { state: { kind: 'waiting', failures: 0 }, effect: { kind: 'wait', ms: delayMs } };
+/**
+ * Before the first dial; `delayMs` is longer for the one of two that leaves dialling to the other. A link that follows `before`, with another
+ * certificate or other addresses, is as eager as that one: the peer may be changing its gateway just then.
+ */
+export function startLink(delayMs: number, before?: LinkState, nowMs = 0): LinkStep {
+  const lostMs = before?.kind === 'connected' ? nowMs : before?.kind === 'stopped' ? undefined : before?.lostMs;
+  return { state: { kind: 'waiting', failures: 0, ...(lostMs !== undefined && { lostMs }) }, effect: { kind: 'wait', ms: delayMs } };
 }
 
 /** The next state. An event that does not belong to a state (a late one) changes nothing. */

@@ -194,8 +194,9 @@ export class PeerCable {
 
   #startLinks(): void {
     const wait = this.#environment.firstDialMs(this.#peer);
+    const before = this.#links;
     this.#links = PURPOSES.map((purpose) => ({ purpose, stopped: new AbortController(), state: { kind: 'waiting', failures: 0 }, timer: undefined, session: undefined }));
-    for (const link of this.#links) this.#take(link, startLink(wait));
+    for (const link of this.#links) this.#take(link, startLink(wait, before.find(({ purpose }) => purpose === link.purpose)?.state, performance.now()));
   }
 
   #stopLink(link: Link): void {

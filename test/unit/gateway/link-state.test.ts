@@ -42,6 +42,14 @@ describe('a link', () => {
     assert.deepEqual(run([...lost, ...soon]).effect, { kind: 'wait', ms: 400 });
     assert.deepEqual(run([...lost, ...soon, ...inVain(36_000)]).effect, { kind: 'wait', ms: 10_000 });
   });
+  for (const [when, events] of [['is connected', []], ['has just lost its session', [failed(20_000, 1)]], ['dials in vain since then', [failed(20_000, 1), DUE, failed(21_000, 1)]]] as const) {
+    it(`that follows one which ${when}, as with a renewed certificate, tries as often`, () => {
+      const before = run([DUE, { kind: 'opened', nowMs: 0 }, ...events]).state;
+      const inVain = Array.from({ length: 10 }, (_value, index) => [DUE, failed(21_000 + index * 500, 1), failed(21_000 + index * 500, 1)]).flat();
+      const after = inVain.reduce((step, event) => stepLink(step.state, event, PLAN), startLink(0, before, 21_000));
+      assert.deepEqual(after.effect, { kind: 'wait', ms: 400 });
+    });
+  }
   it('waits longer and longer when sessions end as soon as they are open', () => {
     const brief: LinkEvent[] = [DUE, { kind: 'opened', nowMs: 0 }, failed(10, 1)];
     assert.deepEqual(run([...brief, ...brief, ...brief]).effect, { kind: 'wait', ms: 400 });
