@@ -40,7 +40,7 @@ export const ELECTED_STEPS: readonly Step[] = [
 /** How long a step took, in ms. */
 export interface StepTime {
   readonly name: string;
-  /** From the answers to what it comes after to the arrival of its request. */
+  /** From the answers to what it comes after to the arrival of its request; negative where a watch told of the write before its answer had gone out. */
   readonly waited: number;
   /** From the arrival of its request to the answer. */
   readonly took: number;
