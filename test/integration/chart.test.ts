@@ -176,6 +176,7 @@ describe('on a real API server', () => {
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
     await succeeded(kubectl(['label', 'namespace', 'isthmus-system', 'pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/warn=restricted']));
+    await succeeded(kubectl(['create', 'namespace', 'isthmus-pod-plane'])); // what a dry run creates is not there for the objects in it
   });
   after(async () => {
     await sandbox?.stop();
