@@ -183,14 +183,16 @@ describe('controllers', () => {
     try {
       for (const binding of bindings) await source().client.delete(ROLE_BINDINGS, placeOf(binding));
       const revokedAt = Date.now();
-      await within('17: another one is active', 20, () => runGated(pods));
+      await sleep(10_000); // what the old one did by then was its right
+      await within('17: another one is active, 10 s later', 10, () => runGated(pods));
       await sleep(Math.max(0, revokedAt + 20_000 - Date.now()));
       const last = Math.max(revokedAt, ...(await writesOf(source(), ALL_COMPONENTS_ACCOUNT)));
       tell({ row: '17: last write of the old one', seconds: (last - revokedAt) / 1_000, limit: 10 });
       assert.ok(last - revokedAt <= 10_000, `it wrote ${last - revokedAt} ms later`);
       assert.deepEqual(madeFor(pods), [1, 1, 1, 1, 1]);
     } finally {
-      for (const { apiVersion, kind, metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(ROLE_BINDINGS, { apiVersion, kind, metadata: { namespace, name, labels }, ...rest } as KubernetesObject, 'isthmus-test');
+      // Objects of a list do not say of which kind they are.
+      for (const { metadata: { namespace, name, labels }, ...rest } of bindings) await source().client.apply(ROLE_BINDINGS, { ...rest, apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { namespace, name, labels } } as KubernetesObject, 'isthmus-test');
       await standby.stop();
       await faults.processes.get(source())!.restart();
     }
