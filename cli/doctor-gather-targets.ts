@@ -41,7 +41,7 @@ async function gatherTarget(reader: FactReader, object: ClusterTarget | Target, 
 async function read(text: string, { kubeconfigSecret, gateway }: TargetSpec, signal: AbortSignal): Promise<Partial<TargetFacts>> {
   const context = kubeconfigSecret?.context;
   const opened: ClusterConnection | string = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }).catch(messageOf);
-  if (typeof opened === 'string') return { problem: `its kubeconfig cannot be used: ${opened}` };
+  if (typeof opened === 'string') return { problem: opened };
   const life = tokenLife(tokenOf(text) ?? '');
   const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };
   const authorities = certificateDates(opened.certificateAuthority ?? '');
