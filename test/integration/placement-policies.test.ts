@@ -406,14 +406,14 @@ describe('the command line', () => {
     const [before] = isMoved(await world.source.pods.until('it runs', (pods) => isMoved(pods).length === 1, 30_000));
     const to = opposite(targetOf(before));
     try {
-      const { code, stdout, stderr } = await typed('move', `pod/${before?.metadata.name}`, '--to', to, ...inNames, ...kubeconfig());
+      const { code, stdout, stderr } = await typed('move', `pod/${before?.metadata.name}`, '--to', to, '--timeout-seconds', '60', ...inNames, ...kubeconfig());
       assert.equal(code, 0, stderr);
       assert.match(stdout, new RegExp(`^pod/moved-.* runs in ${to}$`, 'm'));
       const name = /^pod\/(\S+)/.exec(stdout)?.[1] ?? '';
       assert.notEqual(name, before?.metadata.name);
       assert.equal(targetOf(await world.source.client.get(PODS, { namespace: NAMESPACE, name })), to);
       assert.deepEqual(await world.source.client.list(PLACEMENT_POLICIES, { namespace: NAMESPACE }), []);
-      assert.equal((await typed('move', `pod/${name}`, '--to', to, ...inNames, ...kubeconfig())).code, 0, 'again it is there already');
+      assert.equal((await typed('move', `pod/${name}`, '--to', to, '--timeout-seconds', '60', ...inNames, ...kubeconfig())).code, 0, 'again it is there already');
     } finally {
       await world.source.client.delete(DEPLOYMENTS, { namespace: NAMESPACE, name: 'moved' }, { propagation: 'Background' });
     }
@@ -422,7 +422,7 @@ describe('the command line', () => {
   it('moves a pod that nobody would make again only when told to make it anew', async () => {
     await create(aPod('single'));
     const to = opposite(targetOf(await runs('single')));
-    const move = (...more: readonly string[]) => typed('move', 'pod/single', '--to', to, ...more, ...inNames, ...kubeconfig());
+    const move = (...more: readonly string[]) => typed('move', 'pod/single', '--to', to, '--timeout-seconds', '60', ...more, ...inNames, ...kubeconfig());
     const refused = await move();
     assert.deepEqual([refused.code, /No controller would make pod placed\/single again\. With --recreate/.test(refused.stderr)], [1, true]);
     const { code, stderr } = await move('--recreate');

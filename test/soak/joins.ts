@@ -20,8 +20,9 @@ import { isthmus, RunningCommand } from '../support/command-line.ts';
 import { firstPodByPeer, firstPodByToken } from '../support/first-pod.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
-const rounds = Number(process.argv[2] ?? 20);
-const seed = Number(process.argv[3] ?? 20261121);
+const [roundsText = '20', seedText = '20261121'] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const rounds = Number(roundsText);
+const seed = Number(seedText);
 const random = seededRandom(seed);
 const signal = untilStopped();
 const NAME = 'joined';
