@@ -6,7 +6,7 @@ import type { PlacementPolicy } from '../api/placement-policy.ts';
 import { findCondition } from '../model/conditions.ts';
 import { virtualNodeName } from '../model/names.ts';
 import { isTerminal, isTerminating } from '../model/pod.ts';
-import { restoreSourcePod } from '../model/source-manifest.ts';
+import { restoreSourcePod, type RestoredPod } from '../model/source-manifest.ts';
 import type { TargetRef } from '../model/target-ref.ts';
 import { targetText } from './cluster-flags.ts';
 
@@ -43,11 +43,11 @@ export function planMove(move: Move, suffix: string): MovePlan {
   const refusal = refusalOf(move);
   if (refusal !== undefined) return { kind: 'refuse', message: refusal };
   if (pod.spec.nodeName === virtualNodeName(target)) return { kind: 'nothing' };
-  const policy = movePolicy(move, suffix);
+  const restored = restoreSourcePod(pod.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
+  const policy = movePolicy(move, restored, suffix);
   const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
   if (controller !== undefined) return { kind: 'evict', controller, policy };
   if (!recreates) return { kind: 'refuse', message: `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and made anew, which loses what it holds.` };
-  const restored = restoreSourcePod(pod.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
   return restored.kind === 'restored' ? { kind: 'recreate', pod: anew(pod, restored.pod), policy } : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be made anew: ${restored.message}` };
 }
 
@@ -67,9 +67,10 @@ function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): s
   return undefined;
 }
 
-function movePolicy({ pod: { metadata }, target, node }: Move, suffix: string): PlacementPolicy {
+function movePolicy({ pod: { metadata }, target, node }: Move, restored: RestoredPod, suffix: string): PlacementPolicy {
   const hostName = node?.metadata.labels?.[HOST_NAME_LABEL] ?? virtualNodeName(target);
-  const matchLabels = labelsAlike(metadata.labels ?? {});
+  // As it was made: a bound pod has labels of its node besides, which the next one gets only once it is bound (KEP-4742).
+  const matchLabels = labelsAlike((restored.kind === 'restored' ? restored.pod : { metadata }).metadata.labels ?? {});
   return {
     metadata: { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`, labels: { [MOVE_LABEL]: TRUE } },
     spec: { podSelector: { matchLabels }, require: { matchLabels: { [HOST_NAME_LABEL]: hostName } } },

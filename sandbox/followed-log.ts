@@ -1,13 +1,15 @@
-// Logs that are followed. kwok would take an inotify instance for each, of which Linux gives a user 128; here one process watches a file once for all
-// of its readers. Each reader reads the file as fast as it is read itself.
+// Logs that are followed. kwok would take an inotify instance for each, of which Linux gives a user 128, and other control planes may hold all of them;
+// here one process looks at a file's size and time, once for all of its readers. Each reader reads the file as fast as it is read itself.
 import { once } from 'node:events';
-import { watch } from 'node:fs';
+import { unwatchFile, watchFile } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { showLog, showRecords, type LogView } from './container-log.ts';
 
 /** Read at a time, in bytes. */
 const CHUNK = 1 << 20;
+/** How often is looked whether a log has grown, in ms. */
+const LOOK_EVERY_MS = 50;
 /** How much of the end of a long log is looked at before it is followed, in bytes. */
 const MAX_PAST = 16 << 20;
 
@@ -15,7 +17,9 @@ const MAX_PAST = 16 << 20;
 export class FollowedLog {
   readonly #path: string;
   readonly #wake = new Set<() => void>();
-  #stop: (() => void) | undefined;
+  readonly #onChange = () => {
+    for (const reader of this.#wake) reader();
+  };
 
   constructor(path: string) {
     this.#path = path;
@@ -26,8 +30,8 @@ export class FollowedLog {
     const gone = once(reply, 'close');
     let news: () => void = () => undefined;
     const wake = () => news();
-    this.#begin(wake);
     const file = await open(this.#path);
+    this.#begin(wake);
     try {
       reply.writeHead(200, { 'content-type': 'text/plain' }).flushHeaders();
       const reader = new RecordReader(file, Math.max(0, (await file.stat()).size - MAX_PAST));
@@ -47,18 +51,12 @@ export class FollowedLog {
 
   #begin(wake: () => void): void {
     this.#wake.add(wake);
-    if (this.#stop !== undefined) return;
-    const watcher = watch(this.#path, () => {
-      for (const reader of this.#wake) reader();
-    });
-    this.#stop = () => watcher.close();
+    if (this.#wake.size === 1) watchFile(this.#path, { interval: LOOK_EVERY_MS }, this.#onChange);
   }
 
   #end(wake: () => void): void {
     this.#wake.delete(wake);
-    if (this.#wake.size > 0) return;
-    this.#stop?.();
-    this.#stop = undefined;
+    if (this.#wake.size === 0) unwatchFile(this.#path, this.#onChange);
   }
 }
 

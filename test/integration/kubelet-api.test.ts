@@ -38,6 +38,7 @@ before(async () => {
   home = world.targets.find(({ pods: delegates }) => delegates.objects.some(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === web.metadata.uid))!;
   const { status } = await world.source.client.get<Node>(NODES, { name: web.spec.nodeName ?? '' });
   kubelet = { host: status?.addresses?.[0]?.address ?? '', port: status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0 };
+  await readClients();
 });
 after(() => world?.stop());
 
@@ -156,7 +157,8 @@ describe('attach and port-forward', () => {
 // --- the kubelet API asked by itself
 const clients = new Map<string, KeyPair>();
 
-before(async () => {
+/** Clients of all sorts. Asked for by the one hook that makes the world: a second one would run beside it. */
+async function readClients(): Promise<void> {
   const pki = join(world.source.cluster.directory, 'pki');
   const read = async (name: string): Promise<KeyPair> => ({ certificate: await readFile(join(pki, `${name}.crt`), 'utf8'), key: await readFile(join(pki, `${name}.key`), 'utf8') });
   const authority = await loadAuthority(await read('ca'));
@@ -165,7 +167,7 @@ before(async () => {
   clients.set('the API server', await read('kubelet-client'));
   clients.set('an administrator of another CA', await foreign.issue({ commonName: 'kubernetes-admin', organizations: ['system:masters'], days: 1, usages: ['client'] }, now));
   clients.set('a user without rights', await authority.issue({ commonName: 'mallory', days: 1, usages: ['client'] }, now));
-});
+}
 
 async function ask(target: string, as?: string, headers: Record<string, string> = {}, method = 'GET'): Promise<{ readonly status: number | undefined; readonly body: string }> {
   const { certificate: cert, key } = clients.get(as ?? '') ?? {};

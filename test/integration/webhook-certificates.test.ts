@@ -211,7 +211,7 @@ describe('the configuration of a package', { timeout: 60_000 }, () => {
     const webhook = await start();
     await untilAdmitting(world.client);
     const armed = await world.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: 'isthmus' });
-    assert.deepEqual(armed.webhooks?.map(({ rules = [] }) => rules.length), [1, 1, 1]);
+    assert.deepEqual(armed.webhooks?.map(({ rules = [] }) => rules.length), [1, 1, 1, 1]);
     const again = await world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, packaged(), PACKAGER);
     assert.equal(again.metadata.resourceVersion, armed.metadata.resourceVersion);
     await webhook.stop();

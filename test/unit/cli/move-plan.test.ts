@@ -32,10 +32,17 @@ describe('a move', () => {
 
   it('selects by no label that only this pod has, and by no more than a policy takes', () => {
     const labels = { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-1', 'apps.kubernetes.io/pod-index': '1', 'multicluster.admiralty.io/has-finalizer': 'true', ...Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`l${index}`, ''])) };
-    const planned = plan({ pod: { ...pod, metadata: { ...pod.metadata, labels } } });
+    const annotations = { [SOURCE_MANIFEST_ANNOTATION]: saveSourceManifest({ ...made, metadata: { ...made.metadata, labels } }) };
+    const planned = plan({ pod: { ...pod, metadata: { ...pod.metadata, annotations } } });
     const selected = planned.kind === 'evict' ? Object.keys(planned.policy.spec.podSelector?.matchLabels ?? {}) : [];
     assert.equal(selected.length, 16);
     assert.ok(selected.includes('app') && !selected.some((key) => /pod-name|pod-index|admiralty/.test(key)));
+  });
+
+  it('selects by no label that a pod gets from its node as it is bound', () => {
+    const bound = { ...pod, metadata: { ...pod.metadata, labels: { app: 'web', 'topology.kubernetes.io/region': 'eu' } } };
+    const planned = plan({ pod: bound });
+    assert.deepEqual(planned.kind === 'evict' && planned.policy.spec.podSelector, { matchLabels: { app: 'web' } });
   });
 
   it('does nothing where the pod is there', () => assert.deepEqual(plan({ pod: { ...pod, spec: { ...pod.spec, nodeName: virtualNodeName(target) } } }), { kind: 'nothing' }));
