@@ -141,8 +141,8 @@ async function joinAndLeave(): Promise<void> {
     const { code, stderr } = await isthmus('join', await invite(targetFile), '--kubeconfig', sourceFile);
     if (code === 0) return 'to the end';
     assert.match(stderr, /AlreadyASource/);
-    const { status } = await source!.client.get(CLUSTER_TARGETS, { name: NAME }, signal);
-    assert.ok(status?.conditions?.some(({ type }) => type === 'Ready'), 'the command that was killed had joined');
+    const isReady = async () => ((await source!.client.get(CLUSTER_TARGETS, { name: NAME }, signal)).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ? true : undefined);
+    assert.ok(await lookFor(isReady, { forMs: 60_000, everyMs: 200 }, signal), 'the command that was killed had joined');
     return 'was joined';
   }
 
