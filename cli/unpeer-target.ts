@@ -1,13 +1,14 @@
 // Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any point.
 // The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of the target does as well.
-import type { ClusterTarget } from '../api/cluster-target.ts';
-import type { Secret } from '../api/core.ts';
+import type { ClusterTarget, TargetSpec } from '../api/cluster-target.ts';
+import type { KubernetesObject, Secret } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
 import {
   CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, NODES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS, SOURCES, TARGETS, type ResourceType,
 } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import { ClusterClient } from '../kubernetes/cluster-client.ts';
+import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
@@ -32,6 +33,8 @@ export interface Leave {
   readonly installNamespace: string;
   /** Administrator's access to the target, where the source's own does not do. */
   readonly targetAdministrator?: ClusterClient | undefined;
+  /** The way to a target with `spec.gateway`, from {@link routeToTarget}. */
+  readonly route?: GatewayRoute | undefined;
   /** Neither drain nor wait for the target; write down what remains there. */
   readonly isForced: boolean;
   /** Evict pods, too, that no controller will make again. */
@@ -44,6 +47,18 @@ const FORCED_CALL_MS = 3_000;
 const GONE = { forMs: 30_000, everyMs: 200 };
 /** Without somebody who removes the virtual node, we do. */
 const NODE_GONE = { forMs: 2_000, everyMs: 100 };
+
+/**
+ * The way to a target through this cluster's gateways; undefined for one without `spec.gateway`, and for one that is gone.
+ * @throws AppError `BadInput` where there is such a way and no gateway is named.
+ */
+export async function routeToTarget(client: ClusterClient, target: TargetRef, gateways: readonly URL[] | undefined, signal: AbortSignal): Promise<GatewayRoute | undefined> {
+  const found: (KubernetesObject & { readonly spec?: TargetSpec }) | undefined = await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound));
+  const cluster = found?.spec?.gateway?.cluster;
+  if (cluster === undefined) return undefined;
+  if (gateways === undefined) throw new AppError('BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT, or leave it with --force.`);
+  return { clusterId: cluster, endpoints: gateways };
+}
 
 /**
  * Leaves a target.
@@ -86,7 +101,7 @@ function peeringOf({ target, installNamespace, sourceId }: Identity): Peering {
 /** Removes the (Cluster)Source once nothing of the source is left in the target; gives why it is still there, where that is accepted. */
 async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
   const { targetAdministrator, secret, isForced, target } = identity;
-  const own = secret === undefined ? undefined : await clientOf(secret);
+  const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
   const inTarget = targetAdministrator ?? own;
   try {
     if (identity.isBare) return await removeBareIdentity(identity, progress);
@@ -171,10 +186,10 @@ async function removeAccess(leave: Leave, { signal, tell }: Progress): Promise<v
   tell(`removed Secret ${namespace}/${name} and the right to renew it`);
 }
 
-async function clientOf(secret: Secret): Promise<ClusterClient | undefined> {
+async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Promise<ClusterClient | undefined> {
   const text = Buffer.from(secret.data?.['config'] ?? '', 'base64').toString('utf8');
   const connection = await readKubeconfig({ text, author: 'tenant' }).catch(() => undefined);
-  return connection && new ClusterClient(new Transport(connection, userAgent('unpeer')));
+  return connection && new ClusterClient(new Transport({ ...connection, ...(gateway && { gateway }) }, userAgent('unpeer')));
 }
 
 /** The account has the name of its source, whoever gave it. */

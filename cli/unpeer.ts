@@ -2,12 +2,14 @@
 import { Command } from 'commander';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { parseTarget, withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from './cluster-flags.ts';
-import { leaveTarget } from './unpeer-target.ts';
+import { parseGateways } from './run-flags.ts';
+import { leaveTarget, routeToTarget } from './unpeer-target.ts';
 
 interface UnpeerFlags extends ClusterFlags {
   readonly installNamespace: string;
   readonly targetKubeconfig?: string;
   readonly targetContext?: string;
+  readonly gateway?: readonly URL[];
   readonly force?: boolean;
   readonly evictUnmanaged?: boolean;
 }
@@ -20,6 +22,7 @@ export function unpeerCommand(): Command {
   return withInstallNamespace(withClusterFlags(command))
     .option('--target-kubeconfig <file>', "administrator's kubeconfig of the target, where the source's own identity does not do")
     .option('--target-context <name>', 'context within it')
+    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for a target with spec.gateway', parseGateways)
     .option('--evict-unmanaged', 'evict pods, too, that no controller will make again')
     .option('--force', 'do not drain and do not wait for the target: what remains there is written down in a ConfigMap')
     .action(unpeer);
@@ -27,15 +30,14 @@ export function unpeerCommand(): Command {
 
 async function unpeer(argument: string, flags: UnpeerFlags): Promise<void> {
   const target = parseTarget(argument);
-  const { targetKubeconfig, targetContext, installNamespace } = flags;
-  const administrator = targetKubeconfig === undefined ? undefined : await openCluster({ kubeconfigPath: targetKubeconfig, context: targetContext, userAgent: userAgent('unpeer') });
-  try {
-    await withCluster(flags, 'unpeer', ({ client }, signal) =>
-      leaveTarget(
-        { client, target, installNamespace, targetAdministrator: administrator?.client, isForced: flags.force === true, evictUnmanaged: flags.evictUnmanaged === true },
-        { tell: (line) => console.log(line), signal },
-      ));
-  } finally {
-    await administrator?.client.transport.close();
-  }
+  const { targetKubeconfig, targetContext, installNamespace, gateway, force: isForced = false, evictUnmanaged = false } = flags;
+  await withCluster(flags, 'unpeer', async ({ client }, signal) => {
+    const route = isForced && gateway === undefined ? undefined : await routeToTarget(client, target, gateway, signal);
+    const administrator = targetKubeconfig === undefined ? undefined : await openCluster({ kubeconfigPath: targetKubeconfig, context: targetContext, gateway: route, userAgent: userAgent('unpeer') });
+    try {
+      await leaveTarget({ client, target, installNamespace, targetAdministrator: administrator?.client, route, isForced, evictUnmanaged }, { tell: (line) => console.log(line), signal });
+    } finally {
+      await administrator?.client.transport.close();
+    }
+  });
 }

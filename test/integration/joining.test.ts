@@ -1,7 +1,7 @@
 // Joining and leaving on real API servers: sources get their identity and lose it, invitations let in one cluster once, tokens are renewed.
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,8 @@ import { installInto } from '../../cli/install.ts';
 import { inviteSource, type InvitationOffer } from '../../cli/invite.ts';
 import { joinTarget } from '../../cli/join.ts';
 import { peerClusters } from '../../cli/peer-clusters.ts';
-import { leaveTarget, type Leave } from '../../cli/unpeer-target.ts';
+import { leaveTarget, routeToTarget, type Leave } from '../../cli/unpeer-target.ts';
+import { startConnectEndpoint, type ConnectEndpoint } from '../../gateway/connect-endpoint-server.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { EventRecorder } from '../../kubernetes/event-recorder.ts';
@@ -35,9 +36,11 @@ import { startJoining } from '../../peering/join-controller.ts';
 import { startSources } from '../../peering/source-controller.ts';
 import { targetKubeconfig, tokenKubeconfig, tokenOf } from '../../peering/target-access.ts';
 import { AppError } from '../../process/errors.ts';
+import { API_SERVER_SERVICE } from '../../model/gateway-names.ts';
 import { createReceiver } from '../../process/sealed-message.ts';
 import { signToken, unverifiedData } from '../../process/signed-token.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../support/gateway-world.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
 const installNamespace = 'isthmus-system';
@@ -468,5 +471,68 @@ describe('leaving a target', () => {
     await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
     const now = await all();
     assert.deepEqual(made.filter((one) => now.includes(one)), []);
+  });
+});
+
+describe('a target that only the gateway reaches', () => {
+  const at = { name: 'behind' } as const;
+  const targetRef = { kind: 'ClusterTarget', ...at } as const;
+  let gateways: readonly TestGateway[] = [];
+  let endpoint: ConnectEndpoint;
+  let behind: OpenCluster;
+
+  before(async () => {
+    const authority = await makeAuthority();
+    const { server } = target.connection;
+    const services = new Map([[API_SERVER_SERVICE, { host: server.hostname, port: Number(server.port) }]]);
+    const ours = await startGateway({ clusterId: 'source', identity: await identityOf(authority, 'source') });
+    const theirs = await startGateway({ clusterId: 'target', identity: await identityOf(authority, 'target'), services, listen: undefined });
+    gateways = [ours, theirs];
+    ours.driver.connect({ clusterId: 'target', addresses: [] });
+    theirs.driver.connect({ clusterId: 'source', addresses: [`127.0.0.1:${ours.driver.port}`] });
+    await untilConnected(ours, 'target');
+    endpoint = await startConnectEndpoint({ host: '127.0.0.1', port: 0, driver: () => ours.driver, connections: 50, halfClosedMs: 1_000, audit: () => undefined });
+    // The same kubeconfig, but its server is an address where nobody listens.
+    const path = join(sandbox.dir, 'behind.kubeconfig');
+    await writeFile(path, (await readFile(sandbox.clusters[1]?.kubeconfigPath ?? '', 'utf8')).replaceAll(server.origin, 'https://127.0.0.1:1'), { mode: 0o600 });
+    behind = await openCluster({ kubeconfigPath: path, gateway: { clusterId: 'target', endpoints: [endpointUrl()] }, userAgent: 'isthmus-test' });
+    opened.push(behind.client);
+    await rm(path);
+  });
+  after(async () => {
+    await endpoint?.close();
+    await Promise.all(gateways.map(({ driver }) => driver.close()));
+  });
+  const endpointUrl = () => new URL(`http://127.0.0.1:${endpoint.port}`);
+  const peer = () => peerClusters({ name: at.name, installNamespace, gatewayCluster: 'target', source: { ...source, label: 'source' }, target: { ...behind, label: 'target' } }, quiet);
+
+  it('is peered through it, and what the source is given leads there by it alone', async () => {
+    await peer();
+    const { spec } = await source.client.get(CLUSTER_TARGETS, at);
+    assert.deepEqual(spec.gateway, { cluster: 'target' });
+    const { data } = await source.client.get(SECRETS, { namespace: installNamespace, name: 'behind-kubeconfig' });
+    const connection = await readKubeconfig({ text: Buffer.from(data?.['config'] ?? '', 'base64').toString(), author: 'administrator' });
+    assert.equal(connection.server.origin, 'https://127.0.0.1:1');
+    const through = new ClusterClient(new Transport({ ...connection, gateway: { clusterId: 'target', endpoints: [endpointUrl()] } }, 'isthmus-test'));
+    opened.push(through);
+    assert.equal(await readClusterId(through, signal), await readClusterId(target.client, signal));
+    assert.deepEqual(await through.list(POD_CHAPERONS), []);
+  });
+
+  it('is peered again without any other change', async () => {
+    const before = await source.client.get(CLUSTER_TARGETS, at);
+    await peer();
+    assert.deepEqual((await source.client.get(CLUSTER_TARGETS, at)).spec, before.spec);
+  });
+
+  it('says that it needs the gateway when none is named to leave it', () =>
+    assert.rejects(routeToTarget(source.client, targetRef, undefined, signal), (error: unknown) => error instanceof AppError && error.code === 'BadInput' && /--gateway http:\/\/HOST:PORT/.test(error.message)));
+
+  it('is left through it, and nothing of the source stays there', async () => {
+    const [made] = (await target.client.list(CLUSTER_SOURCES)).filter(({ metadata }) => metadata.name?.startsWith('behind'));
+    const route = await routeToTarget(source.client, targetRef, [endpointUrl()], signal);
+    await leaveTarget({ client: source.client, target: targetRef, installNamespace, route, isForced: false, evictUnmanaged: false }, quiet);
+    await untilGone(CLUSTER_SOURCES, { name: made?.metadata.name ?? '' });
+    assert.equal(await routeToTarget(source.client, targetRef, undefined, signal), undefined, 'it is gone');
   });
 });

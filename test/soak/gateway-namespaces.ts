@@ -2,7 +2,8 @@
 // translates addresses and lets only TCP 443 out. Elected pods run through the gateway alone; packets are captured, bits flipped, packets lost.
 // Needs root, `ip`, `nft` and `tcpdump`, and says which of them is missing.
 import assert from 'node:assert/strict';
-import { execFile, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,6 +21,8 @@ import { CLUSTER_TARGETS, CONFIG_MAPS, GATEWAYS, NAMESPACES, PODS } from '../../
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { openExchange } from '../../kubernetes/stream-exchange.ts';
+import { environment } from '../../process/config.ts';
+import { ensurePackagingTools } from '../../sandbox/packaging-tools.ts';
 import { beginnings, readCapture } from '../support/captured-packets.ts';
 import { until } from '../support/gateway-soak.ts';
 import { openPodStream } from '../support/pod-stream.ts';
@@ -223,6 +226,49 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     const audited = (await readFile(join(dir, 'gateway-target.log'), 'utf8')).split('\n').filter((line) => line.includes('"lane":"bulk"') && line.includes('"direction":"in"'));
     figures['streamsInTheLaneOfBulk'] = audited.length;
     assert.ok(audited.length >= 2, 'logs and exec did not take the lane of bulk');
+  });
+
+  step('forwards a port of those pods, asked with kubectl of the API server of the source', async () => {
+    const { kubectl: [program, tool] } = await ensurePackagingTools(environment(), () => undefined, AbortSignal.timeout(240_000));
+    const forwarding = spawn(program, [tool, '--kubeconfig', source.outside, '-n', POD_NAMESPACE, 'port-forward', 'pod/pod-1', ':80']);
+    try {
+      let said = '';
+      for (const output of [forwarding.stdout, forwarding.stderr]) output.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const portOf = () => Number(/127\.0\.0\.1:(\d+)/.exec(said)?.[1] ?? 0);
+      await until('the forwarded port', () => portOf() > 0 || Promise.reject(new Error(said)), 60);
+      const sent = randomBytes(1 << 20);
+      const socket = connectTcp({ host: '127.0.0.1', port: portOf() });
+      const parts: Buffer[] = [];
+      socket.on('error', () => undefined).on('data', (chunk: Buffer) => void parts.push(chunk)).write(sent);
+      figures['oneMiBThereAndBackThroughAForwardedPortMs'] = Math.round(await until('the echo of the container', () => parts.reduce((sum, { length }) => sum + length, 0) >= sent.length, 60));
+      socket.destroy();
+      assert.ok(Buffer.concat(parts).equals(sent), 'the echo differs from what was sent');
+    } finally {
+      forwarding.kill();
+    }
+  });
+
+  step('is reached by kubectl with the kubeconfig that a command prints', async () => {
+    const { kubectl } = await ensurePackagingTools(environment(), () => undefined, AbortSignal.timeout(240_000));
+    const file = join(dir, 'through-the-gateway.kubeconfig');
+    await writeFile(file, await isthmus('source', 'gateway', 'kubeconfig', 'target', '--kubeconfig', target.inside, '--endpoint', PIPE), { mode: 0o600 });
+    const { stdout } = await promisify(execFile)('ip', ['netns', 'exec', namespaces.nameOf('source'), ...kubectl, '--kubeconfig', file, '-n', POD_NAMESPACE, 'get', 'pods', '-o', 'name'], { timeout: 60_000 });
+    assert.equal(stdout.trim().split('\n').length, count);
+  });
+
+  step('is peered again through the gateway alone, after its target had lost the way', async () => {
+    const found = () => source.client.get(CLUSTER_TARGETS, { name: 'target' });
+    const isReady = async () => (await found()).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+    await source.client.patch(CLUSTER_TARGETS, { name: 'target' }, { patchType: 'merge', patch: { spec: { gateway: null } } });
+    await until('a target without a way', async () => !(await isReady()), 90);
+    const since = performance.now();
+    // The target's kubeconfig names a loopback address of the target's own network.
+    const said = await isthmus('source', 'peer', '--source-kubeconfig', source.inside, '--target-kubeconfig', target.inside, '--name', 'target', '--gateway', PIPE, '--gateway-cluster', 'target');
+    assert.match(said, /ClusterTarget target is Ready/);
+    figures['peeredThroughTheGatewayMs'] = Math.round(performance.now() - since);
+    assert.deepEqual((await found()).spec.gateway, { cluster: 'target' });
+    await createPods(1);
+    await untilAllRun();
   });
 
   step('gets its session back after each flipped bit, and accepts no record twice', async () => {
