@@ -39,17 +39,17 @@ export function userAgent(component: string): string {
  * @throws AppError `KubeconfigInvalid` that names the file.
  */
 export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
-  const direct = await connectionOf(choice, environment());
-  const connection = choice.gateway === undefined ? direct : { ...direct, gateway: choice.gateway };
+  const connection = await connectionOf(choice, environment());
   return { client: new ClusterClient(new Transport(connection, choice.userAgent)), connection };
 }
 
-/** The connection that a choice leads to under the given environment variables, kept to its files by `reread`. Throws as {@link openCluster}. */
-export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent' | 'gateway'>, env: Environment): Promise<ClusterConnection> {
+/** The connection that a choice leads to under the given environment variables, kept to its files and its gateway by `reread`. Throws as {@link openCluster}. */
+export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
   const files = new RememberedFiles();
   const connection = await readConnection(choice, env, (path) => files.read(path));
   const current: ClusterConnection = {
     ...connection,
+    ...(choice.gateway !== undefined && { gateway: choice.gateway }),
     reread: async () => ((await files.areUnchanged()) ? current : connectionOf(choice, env)),
   };
   return current;
@@ -72,7 +72,7 @@ class RememberedFiles {
   }
 }
 
-async function readConnection(choice: Omit<ClusterChoice, 'userAgent' | 'gateway'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
+async function readConnection(choice: Pick<ClusterChoice, 'kubeconfigPath' | 'context'>, env: Environment, readText: ReadText): Promise<ClusterConnection> {
   const read = (paths: readonly string[]) => readFiles(paths, choice.context, readText);
   if (choice.kubeconfigPath !== undefined) return read([choice.kubeconfigPath]);
   if (env.kubeconfigPaths.length > 0) return read(await existing(env.kubeconfigPaths));

@@ -36,6 +36,17 @@ const hostFor = async (env: NodeJS.ProcessEnv, choice: { kubeconfigPath?: string
 const isInvalid = (pattern: RegExp) => (error: unknown) => error instanceof AppError && error.code === 'KubeconfigInvalid' && pattern.test(error.message);
 
 describe('which cluster a command opens', () => {
+  it('is reached through the gateway it was told, also when its file is read again, changed or not', async () => {
+    const gateway = { clusterId: 'eu', endpoints: [new URL('http://127.0.0.1:8132')] };
+    await writeFile(file('tunnelled'), kubeconfig('c'));
+    const connection = await connectionOf({ kubeconfigPath: file('tunnelled'), gateway }, readEnvironment({ HOME: file('nowhere') }));
+    const unchanged = await connection.reread?.();
+    await writeFile(file('tunnelled'), kubeconfig('d'));
+    const changed = await connection.reread?.();
+    const again = await changed?.reread?.();
+    assert.deepEqual([connection, unchanged, changed, again].map((one) => [one?.server.host, one?.gateway]), [['c.example', gateway], ['c.example', gateway], ['d.example', gateway], ['d.example', gateway]]);
+  });
+
   it('is that of the file it was told, whatever the environment says', async () => {
     assert.equal(await hostFor({ KUBECONFIG: file('b'), HOME: file('home') }, { kubeconfigPath: file('a') }), 'a.example');
   });
