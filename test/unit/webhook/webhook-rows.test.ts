@@ -9,7 +9,7 @@ const TESTS = join(import.meta.dirname, '..', '..', '..', '..', 'test');
 const numbers = (from: number, to: number): readonly number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 const ROWS = [...numbers(31, 38).map((row) => `B2-${row}`), ...[...numbers(6, 9), ...numbers(18, 28), 42].map((row) => `C2-${row}`)];
 
-const files = [['unit', 'webhook'], ['integration']].flatMap((path) => {
+const files = [['unit', 'webhook'], ['laws'], ['integration']].flatMap((path) => {
   const folder = join(TESTS, ...path);
   return readdirSync(folder).filter((name) => name.includes('webhook') || path[1] === 'webhook').map((name) => readFileSync(join(folder, name), 'utf8'));
 });

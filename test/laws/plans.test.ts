@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exploreAll, walk } from '../../model/explore.ts';
-import { MUTANTS, preconditionMutants } from '../../model/mutants.ts';
-import { PLANS } from '../../model/processes.ts';
-import { QUICK, walkScenario } from '../../model/scenarios.ts';
+import { exploreAll, walk } from '../model/explore.ts';
+import { MUTANTS, preconditionMutants } from '../model/mutants.ts';
+import { PLANS } from '../model/processes.ts';
+import { QUICK, walkScenario } from '../model/scenarios.ts';
 
 /** As many as take about a second; `npm run test:model` takes thousands. */
 const SEEDS = 60;

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { KubernetesObject } from '../../../api/core.ts';
-import { PODS } from '../../../api/resource-types.ts';
-import { ApiError } from '../../../kubernetes/api-error.ts';
-import { CredentialsChangedError } from '../../../kubernetes/cluster-access.ts';
-import type { ClusterClient, ListPage } from '../../../kubernetes/cluster-client.ts';
-import { Informer, keyOf } from '../../../kubernetes/informer.ts';
-import type { Call } from '../../../kubernetes/transport.ts';
-import { SILENT, skipBackoff } from '../../support/scripted-api-server.ts';
+import type { KubernetesObject } from '../../api/core.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { ApiError } from '../../kubernetes/api-error.ts';
+import { CredentialsChangedError } from '../../kubernetes/cluster-access.ts';
+import type { ClusterClient, ListPage } from '../../kubernetes/cluster-client.ts';
+import { Informer, keyOf } from '../../kubernetes/informer.ts';
+import type { Call } from '../../kubernetes/transport.ts';
+import { SILENT, skipBackoff } from '../support/scripted-api-server.ts';
 
 type Change = { readonly kind: 'put' | 'delete'; readonly name: string };
 type Fault =

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import * as fc from 'fast-check';
-import type { Lease } from '../../../api/core.ts';
-import type { Fence } from '../../../kubernetes/fence.ts';
-import { LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
-import { DONE, type Controller } from '../../../kubernetes/controller.ts';
-import { startShardedController } from '../../../kubernetes/sharded-controller.ts';
-import { SHARD_MEMBER_LABEL, Shards, type FollowMembers } from '../../../kubernetes/shards.ts';
-import { LeaseStore, type CallFate } from '../../support/lease-store.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import type { Lease } from '../../api/core.ts';
+import type { Fence } from '../../kubernetes/fence.ts';
+import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
+import { DONE, type Controller } from '../../kubernetes/controller.ts';
+import { startShardedController } from '../../kubernetes/sharded-controller.ts';
+import { SHARD_MEMBER_LABEL, Shards, type FollowMembers } from '../../kubernetes/shards.ts';
+import { LeaseStore, type CallFate } from '../support/lease-store.ts';
+import { SILENT } from '../support/scripted-api-server.ts';
 
 const QUICK: CallFate = { thereMs: 5, backMs: 5 };
 const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
