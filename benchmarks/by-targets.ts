@@ -22,7 +22,7 @@ export const BY_TARGETS: Benchmark = {
       const measured = await withIsthmusUnderLoad(shape, context, async (under, either) => [
         await measureBursts(under, { ...context, limits: RAISED, size: BURST }, either),
         await measureWrites(under, { targets }, context, either),
-        await measureAlone(under, context, either),
+        ...(await measureAlone(under, context, either)),
       ], signal);
       measurements.push(...measured.map((measurement) => withTargets(measurement, targets)));
     }

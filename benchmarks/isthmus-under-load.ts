@@ -1,5 +1,5 @@
-// What benchmarks of the whole way run on: real control planes, Isthmus in them as users run it, and two loads:
-// elected pods in the source, and plain pods in a target, in a namespace that is not opted in.
+// What benchmarks of the whole way run on: real control planes, Isthmus in them as users run it, and three loads:
+// elected pods in the source, plain pods in a target, in a namespace that is not opted in, and pods by a bare chain of requests.
 import { mkdtemp, mkdir, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,6 +18,7 @@ import { startComponent } from '../sandbox/component-process.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../sandbox/isthmus-in-sandbox.ts';
 import { readRecord } from '../sandbox/sandbox-record.ts';
 import { startSandbox, type Sandbox } from '../sandbox/sandbox.ts';
+import { BareChain } from './bare-chain.ts';
 import type { BenchmarkContext } from './benchmark.ts';
 import { PodLoad } from './pod-load.ts';
 
@@ -41,6 +42,8 @@ export interface IsthmusUnderLoad {
   readonly elected: PodLoad;
   /** Pods of the first target that are none of ours. */
   readonly plain: PodLoad;
+  /** Single pods of the source that run in the first target by nothing but the requests for that. */
+  readonly bare: BareChain;
   /** Process ids: `isthmus/<cluster>`, `<cluster>/<component>`, and `load generator`. */
   readonly processes: ReadonlyMap<string, number>;
   /** Gives client limits of the control planes time to fill up again, so that one burst does not slow the next. */
@@ -53,6 +56,7 @@ const FIELD_MANAGER = 'benchmark-load';
 const NODES = 12;
 const ELECTED_NAMESPACE = 'elected';
 const PLAIN_NAMESPACE = 'plain';
+const BARE_NAMESPACE = 'bare';
 /** kube-scheduler's stock client may send 100 requests ahead of 50 a second: two seconds to have them again. */
 const SETTLE_MS = 2_500;
 const WARM_UP_PODS = 50;
@@ -114,7 +118,7 @@ interface Opened {
   readonly mode: DelegationMode | undefined;
 }
 
-async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain'>> {
+async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSignal): Promise<Pick<IsthmusUnderLoad, 'elected' | 'plain' | 'bare'>> {
   const clients: ClusterClient[] = [];
   for (const { kubeconfigPath } of sandbox.clusters) {
     const { client } = await openCluster({ kubeconfigPath, userAgent: USER_AGENT });
@@ -128,12 +132,14 @@ async function openLoads({ sandbox, shutdown, mode }: Opened, signal: AbortSigna
   }
   await Promise.all([
     makeNamespace(target, PLAIN_NAMESPACE, {}, signal),
+    ...[source, target].map((client) => makeNamespace(client, BARE_NAMESPACE, {}, signal)),
     ...clients.map((client) => makeNamespace(client, ELECTED_NAMESPACE, client === source ? { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } : {}, signal)),
   ]);
   const elected = new PodLoad({ client: source, namespace: ELECTED_NAMESPACE, annotations: { [ELECT_ANNOTATION]: '' } });
   const plain = new PodLoad({ client: target, namespace: PLAIN_NAMESPACE, annotations: {} });
-  await Promise.all([elected.open(signal), plain.open(signal)]);
-  return { elected, plain };
+  const bare = new BareChain({ source, target, namespace: BARE_NAMESPACE });
+  await Promise.all([elected.open(signal), plain.open(signal), bare.open(signal)]);
+  return { elected, plain, bare };
 }
 
 /** Resolves once pods can be made there: the API server refuses them until the namespace's ServiceAccount exists. */

@@ -1,6 +1,8 @@
-// P13: how long one elected pod takes when nothing else happens, against a plain pod of a target, in turns.
+// P13: how long one elected pod takes when nothing else happens, against a plain pod of a target and against the bare chain of requests that any
+// system of this kind needs (ADR 0038), in turns.
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
+import type { PodLoad } from './pod-load.ts';
 import { percentile, spreadOf } from './statistics.ts';
 
 const PODS = 30;
@@ -10,10 +12,14 @@ const BEFORE = { bursts: 4, pods: 50 };
 /** P13. */
 export const LATENCY: Benchmark = {
   id: 'P13',
-  title: 'one elected pod alone, POST to proxy Running, two targets, PodChaperon mode',
+  title: 'one elected pod alone, POST to proxy Running, two targets, in both modes',
   async run(context, signal) {
-    const measure = (under: IsthmusUnderLoad, either: AbortSignal): Promise<Measurement> => measureAlone(under, context, either);
-    return [await withIsthmusUnderLoad({ targets: 2, audit: false }, context, measure, signal)];
+    const measurements: Measurement[] = [];
+    for (const mode of ['PodChaperon', 'Pod'] as const) {
+      const measured = await withIsthmusUnderLoad({ targets: 2, audit: false, mode }, context, (under, either) => measureAlone(under, context, either), signal);
+      measurements.push(...measured.map((measurement) => ({ ...measurement, variant: `${mode}-${measurement.variant}`, title: `${mode} mode: ${measurement.title}` })));
+    }
+    return measurements;
   },
 };
 
@@ -27,26 +33,27 @@ export async function warmLoads({ elected, plain }: Pick<IsthmusUnderLoad, 'elec
   }
 }
 
-/** Measures single pods, elected and plain in turns. */
-export async function measureAlone(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
-  const { elected, plain } = under;
-  const ours: number[] = [];
-  const reference: number[] = [];
+/** Measures single pods, elected, plain and by the bare chain in turns. */
+export async function measureAlone(under: IsthmusUnderLoad, { onProgress }: BenchmarkContext, signal: AbortSignal): Promise<readonly Measurement[]> {
+  const [ours, plain, chain]: [number[], number[], number[]] = [[], [], []];
   await warmLoads(under, signal);
+  for (let pod = 0; pod < BEFORE.pods; pod += 1) await under.bare.pod();
   for (let pod = 1; pod <= PODS; pod += 1) {
-    for (const [load, times] of [[elected, ours], [plain, reference]] as const) {
-      times.push((await load.burst(1, signal)).ms);
-      await load.clear(signal);
-    }
-    if (pod % 10 === 0) onProgress(`P13, ${pod} of ${PODS} pods: the last took ${ours.at(-1)?.toFixed(0)} ms elected, ${reference.at(-1)?.toFixed(0)} ms plain`);
+    ours.push(await alone(under.elected, signal));
+    plain.push(await alone(under.plain, signal));
+    chain.push(await under.bare.pod());
+    if (pod % 10 === 0) onProgress(`P13, ${pod} of ${PODS} pods: the last took ${ours.at(-1)?.toFixed(0)} ms elected, ${plain.at(-1)?.toFixed(0)} ms plain, ${chain.at(-1)?.toFixed(0)} ms by the bare chain`);
   }
-  return {
-    variant: 'p50',
-    title: `one pod alone to Running, p50 of ${PODS}, stock client limits`,
-    unit: 'ms',
-    ours: spreadOf(ours),
-    reference: spreadOf(reference),
-    goal: { figure: 'ratio', atMost: 2.5 },
-    details: { p90: { elected: percentile(ours, 0.9), plain: percentile(reference, 0.9) } },
-  };
+  const details = { p90: { elected: percentile(ours, 0.9), plain: percentile(plain, 0.9), chain: percentile(chain, 0.9) } };
+  const common = { unit: 'ms', ours: spreadOf(ours), details };
+  return [
+    { ...common, variant: 'p50', title: `one pod alone to Running, p50 of ${PODS}, against a plain pod`, reference: spreadOf(plain), goal: { figure: 'ratio', atMost: 2.5 } },
+    { ...common, variant: 'chain', title: `one pod alone to Running, p50 of ${PODS}, against the bare chain of its requests`, reference: spreadOf(chain), goal: { figure: 'ratio', atMost: 1.5 } },
+  ];
+}
+
+async function alone(load: PodLoad, signal: AbortSignal): Promise<number> {
+  const { ms } = await load.burst(1, signal);
+  await load.clear(signal);
+  return ms;
 }
