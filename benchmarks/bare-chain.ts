@@ -66,7 +66,7 @@ export class BareChain {
     const since = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const running = new Promise<void>((resolve, reject) => {
-      this.#settle = ({ error }) => (error === undefined ? resolve() : reject(error as Error));
+      this.#settle = ({ error }) => (error === undefined ? resolve() : reject(error));
       timer = setTimeout(() => reject(new AppError('Timeout', `${name} is not Running after ${PATIENCE_MS / 1_000} s.`)), PATIENCE_MS);
     });
     this.#do(this.#options.source.create(PODS, { ...this.#pod(name), spec: { ...this.#pod(name).spec, schedulerName: NOBODY } } as Pod));
