@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'InvitationRefused'
   | 'LeadershipLost'
   | 'Timeout'
+  | 'NotMadeAnew'
   | 'BrokerUnreachable'
   | 'BrokerRefused';
 
