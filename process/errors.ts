@@ -8,12 +8,12 @@ export type ErrorCode =
   | 'StartFailed'
   | 'StillInUse'
   | 'NotFound'
+  | 'NotMadeAnew'
   | 'KubeconfigInvalid'
   | 'KubeconfigRefused'
   | 'InvitationRefused'
   | 'LeadershipLost'
   | 'Timeout'
-  | 'NotMadeAnew'
   | 'BrokerUnreachable'
   | 'BrokerRefused';
 
