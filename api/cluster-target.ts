@@ -35,6 +35,8 @@ export interface TargetSpec {
   readonly kubeconfigSecret?: KubeconfigSecret;
   /** The target is reached through this cluster's gateway, by its ID in the clusterset. */
   readonly gateway?: { readonly cluster: string };
+  /** The member of the clusterset whose pods those of this target are, by its ID; that of `gateway` when missing. */
+  readonly podPlane?: { readonly cluster: string };
   /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
   readonly excludedLabelsRegexp?: string;
   /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
@@ -107,6 +109,15 @@ const HEADROOM: Schema = {
   },
 };
 
+const MEMBER: Schema = { type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+
+const POD_PLANE: Schema = {
+  type: 'object',
+  description: 'Which member of the clusterset the target is, where the pod plane reaches its pods; that of gateway when missing. Proxy pods then show the address that leads to their delegates.',
+  required: ['cluster'],
+  properties: { cluster: MEMBER },
+};
+
 function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
   return {
     type: 'object',
@@ -128,8 +139,9 @@ function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema 
         type: 'object',
         description: "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is expected at the end.",
         required: ['cluster'],
-        properties: { cluster: { type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } },
+        properties: { cluster: MEMBER },
       },
+      podPlane: POD_PLANE,
       excludedLabelsRegexp: {
         type: 'string',
         description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',

@@ -4,6 +4,9 @@ import type { KubernetesObject } from './core.ts';
 import { ISTHMUS_GROUP } from './resource-types.ts';
 import type { KindDefinition, Schema } from './schema.ts';
 
+/** Backend of the pod plane in Endpoint and Gateway objects. */
+export const POD_PLANE_BACKEND = 'wireguard';
+
 /** A member of the clusterset. */
 export interface Cluster extends KubernetesObject {
   readonly spec: {

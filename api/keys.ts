@@ -127,6 +127,8 @@ export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
 
 /** Label on nodes, written by administrators with value `true`, read by the pod plane: one of the nodes that have it is the gateway of the cluster. */
 export const GATEWAY_NODE_LABEL = 'isthmus.dev/gateway';
+/** Label on the Endpoint that this cluster's pod plane announces, set by the pod plane's gateway, read by whoever asks whether there is one. Value {@link TRUE}. */
+export const OWN_ENDPOINT_LABEL = `${ISTHMUS_PREFIX}own-endpoint`;
 /** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 /** The value of {@link PROVIDER_KEY}. */

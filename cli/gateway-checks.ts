@@ -1,6 +1,5 @@
 // What `isthmus gateway diagnose` and `verify` look at, as pure checks over what was read, each with what to change.
-import type { Gateway } from '../api/gateway.ts';
-import { POD_PLANE_BACKEND } from '../gateway/plane-members.ts';
+import { POD_PLANE_BACKEND, type Gateway } from '../api/gateway.ts';
 import type { ParsedCredentials } from '../gateway/gateway-secret.ts';
 
 /** One thing that was looked at. */

@@ -1,10 +1,9 @@
 // `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
 import { Command } from 'commander';
-import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../api/service-discovery.ts';
 import { askBroker } from '../gateway/broker-request-client.ts';
-import { OWN_ENDPOINT_LABEL } from '../gateway/broker-member-client.ts';
 import { COPY_LABEL } from '../gateway/export-sharing-client.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../gateway/gateway-secret.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';

@@ -218,7 +218,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, leaseSeconds: options.failoverLeaseSeconds };
   const inputs = new PlacementInputs(client, logger);
   if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
-  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, rules: new FollowRules(inputs, targets) }, signal) : {};
+  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal) : {};
   if (runs('scheduler') || runs('delegate-controller')) void inputs.run(signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);

@@ -29,6 +29,7 @@ import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, 
 import { shownSpan } from './shown-span.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
+import type { SourcePodPlane } from './pod-plane-client.ts';
 import { SeenAbsences } from './seen-absences.ts';
 
 /** What the controller works with. */
@@ -37,6 +38,7 @@ export interface FeedbackOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  readonly podPlane: SourcePodPlane;
   /** Where users read what became of their changes. */
   readonly events: EventSink;
   readonly logger: Logger;
@@ -48,11 +50,11 @@ const CACHE_LAG_MS = 1_000;
 
 /** Starts the controller. It concludes nothing before all proxies and targets are known. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
-  const { proxies, targets, logger } = options;
+  const { proxies, targets, podPlane, logger } = options;
   const feedback = new Feedback(options);
   onAbort(signal, () => feedback.lost.stop());
   const reconcile = (key: string) => feedback.reconcile(key, signal);
-  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known]);
   const sweep = (key: string) => feedback.sweep(key, signal);
   const controllers = [
     startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
@@ -70,7 +72,6 @@ class Feedback {
   readonly #seenIn = new Map<string, Set<string>>();
   /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
   readonly #mirrored = new Map<string, Mirrored>();
-
   readonly #recent = new RecentPlans();
   /** By session: what was seen to go there of proxies that go. */
   readonly #absences = new WeakMap<TargetSession, SeenAbsences<'chaperon' | 'delegate'>>();
@@ -83,7 +84,7 @@ class Feedback {
 
   /** Starts to listen; `enqueue` asks for a pod to be looked at. */
   observe(enqueue: (key: string) => void): void {
-    const { proxies, targets } = this.#options;
+    const { proxies, targets, podPlane } = this.#options;
     const enqueueBound = (target: Pick<TargetCluster, 'nodeName'>) => {
       for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
     };
@@ -92,6 +93,7 @@ class Feedback {
       if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)?.forget(before.uid);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
+    podPlane.onChange(() => [...targets.all()].forEach(enqueueBound));
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
       changed: (target) => {
@@ -239,7 +241,7 @@ class Feedback {
     if (target === undefined) return { kind: 'removed' };
     const { session } = target;
     if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
-    return { kind: 'known', ...session.find(proxy) };
+    return { kind: 'known', ...this.#options.podPlane.seenFromHere(session.find(proxy), this.#options.targets.object(target.ref)?.spec ?? {}) };
   }
 
   /** Takes back chaperons whose pod is gone, was replaced by another of its name, or is bound elsewhere. */

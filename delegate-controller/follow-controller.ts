@@ -17,8 +17,9 @@ import { isSelected, type PodNeeds } from '../model/pod-needs.ts';
 import { isTerminal } from '../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
 import { SourceMarks } from './follow-marks-controller.ts';
-import type { SourceObject } from './follow-plan.ts';
+import type { Marking, SourceObject } from './follow-plan.ts';
 import { FollowedSources } from './follow-source-client.ts';
+import type { SourcePodPlane } from './pod-plane-client.ts';
 import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
 import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from './followed-kinds.ts';
 import { Placements, type Placement } from './placements.ts';
@@ -40,6 +41,7 @@ export interface FollowOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly rules: FollowRules;
+  readonly podPlane: SourcePodPlane;
   readonly events: EventSink;
   readonly logger: Logger;
 }
@@ -64,12 +66,12 @@ class Follow implements FollowContext {
   readonly #marks: SourceMarks;
 
   constructor(options: FollowOptions, signal: AbortSignal) {
-    const { source, sourceId, proxies, targets, logger } = options;
+    const { source, sourceId, proxies, targets, podPlane, logger } = options;
     this.#options = options;
     this.source = source;
     this.sourceId = sourceId;
     this.logger = logger;
-    this.ready = Promise.all([proxies.synced, targets.untilSynced()]);
+    this.ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known]);
     this.#sources = new FollowedSources(
       options,
       {
@@ -81,14 +83,17 @@ class Follow implements FollowContext {
       signal,
     );
     this.#marks = new SourceMarks(
-      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), isFollowed: (object) => this.#isFollowed(object) },
+      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), markingOf: (object) => this.#markingOf(object) },
       signal,
     );
   }
 
   start(): void {
-    const { proxies, targets, rules } = this.#options;
+    const { proxies, targets, rules, podPlane } = this.#options;
     this.#sources.start();
+    podPlane.onChange(() => {
+      for (const { kind, key } of this.#served()) this.#marks.enqueue(kind, key);
+    });
     rules.onChange(() => {
       for (const follower of this.#followers.values()) this.#enqueueServed(follower);
     });
@@ -126,9 +131,14 @@ class Follow implements FollowContext {
 
   /** Asks for what may go to a target although none of its pods is there. */
   #enqueueServed(follower: TargetFollower): void {
+    for (const { kind, key } of this.#served()) follower.enqueue(kind, key);
+  }
+
+  /** What serves pods, in namespaces where some are placed. */
+  *#served(): Generator<{ readonly kind: FollowedKind; readonly key: string }> {
     for (const namespace of this.#placements.namespaces()) {
       for (const kind of FOLLOWED_KINDS) {
-        if (kind.need.kind !== 'named') for (const { key } of this.#sources.in(kind, namespace)) follower.enqueue(kind, key);
+        if (kind.need.kind !== 'named') for (const { key } of this.#sources.in(kind, namespace)) yield { kind, key };
       }
     }
   }
@@ -196,8 +206,11 @@ class Follow implements FollowContext {
     return this.#options.rules.allow(pods, target);
   }
 
-  #isFollowed(object: FollowedName): boolean {
-    return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
+  /** Where the pod plane reaches delegates, their proxies are endpoints of the Service as its user wrote it. */
+  #markingOf(object: FollowedName): Marking {
+    const isFollowed = this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
+    if (!isFollowed) return 'unmarked';
+    return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
   }
 
   /** The selectors of the Service, or of the Services that the object leads to. */

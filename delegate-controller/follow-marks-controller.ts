@@ -1,11 +1,11 @@
-// The marks of followed Services and Ingresses in the source: annotations for meshes and DNS, and the selector of delegates (contract §4).
+// The marks of followed Services and Ingresses in the source: annotations for meshes and DNS, and, without a pod plane, the selector of delegates (contract §4).
 // They are put on at once, and taken off when nothing elected has needed them for a while.
 import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Logger } from 'pino';
-import { planMarks, type SourceObject } from './follow-plan.ts';
+import { planMarks, type Marking, type SourceObject } from './follow-plan.ts';
 import { followKey, parseFollowKey, type FollowedKind, type FollowedName } from './followed-kinds.ts';
 
 /** What the controller works with. */
@@ -15,7 +15,8 @@ export interface MarksOptions {
   /** Resolves when all elected pods and targets are known. */
   readonly ready: Promise<unknown>;
   readonly sourceObject: (object: FollowedName) => SourceObject | undefined | 'unknown';
-  readonly isFollowed: (object: FollowedName) => boolean;
+  /** How an object is to be marked now. */
+  readonly markingOf: (object: FollowedName) => Marking;
 }
 
 const CONCURRENCY = 8;
@@ -42,20 +43,20 @@ export class SourceMarks {
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     const object = at === undefined ? undefined : this.#options.sourceObject(at);
-    const isFollowed = at !== undefined && this.#options.isFollowed(at);
-    if (isFollowed || typeof object !== 'object') this.#unfollowedSince.delete(key);
-    if (at === undefined || typeof object !== 'object' || (isFollowed ? object.isMarked : !object.hasMarks)) return DONE;
-    const ms = isFollowed ? 0 : this.#msToLinger(key, at.kind);
+    const wanted = at === undefined ? 'unmarked' : this.#options.markingOf(at);
+    if (wanted !== 'unmarked' || typeof object !== 'object') this.#unfollowedSince.delete(key);
+    if (at === undefined || typeof object !== 'object' || object.markings.includes(wanted)) return DONE;
+    const ms = wanted === 'unmarked' ? this.#msToLinger(key, at.kind) : 0;
     if (ms > 0) return { kind: 'requeue-after', ms };
-    await this.#write(at, isFollowed, signal);
+    await this.#write(at, wanted, signal);
     return DONE;
   }
 
-  async #write({ kind, namespace, name }: FollowedName, isFollowed: boolean, signal: AbortSignal): Promise<void> {
+  async #write({ kind, namespace, name }: FollowedName, wanted: Marking, signal: AbortSignal): Promise<void> {
     const { source } = this.#options;
     try {
       const live = await source.get(kind.type, { namespace, name }, signal);
-      await executePlan(source, planMarks(kind, live, isFollowed), signal);
+      await executePlan(source, planMarks(kind, live, wanted), signal);
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error; // the watch brings what has changed meanwhile
     }

@@ -22,10 +22,17 @@ export interface SourceObject {
   readonly leadsTo: readonly string[];
   /** Why it must stay in its cluster. */
   readonly refusal: string | undefined;
-  readonly isMarked: boolean;
-  /** It carries marks of ours, complete or not. */
-  readonly hasMarks: boolean;
+  /** Which markings it has already. */
+  readonly markings: readonly Marking[];
 }
+
+/**
+ * How an object of the source is marked (contract §4): not at all; as one that is followed, by a selector of delegates; or as one that is followed
+ * where the pod plane reaches delegates, by the selector that its user wrote (ADR 0033).
+ */
+export type Marking = 'unmarked' | 'rewritten' | 'kept';
+
+const MARKINGS: readonly Marking[] = ['unmarked', 'rewritten', 'kept'];
 
 /** A copy in a target as it is remembered. */
 export interface CopyObject {
@@ -105,16 +112,15 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
     selector: need.kind === 'selects' ? need.selectorOf(object) : {},
     leadsTo: need.kind === 'leads-to' ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string')) : [],
     refusal: kind.refuse?.(object),
-    isMarked: planMarks(kind, object, true).length === 0,
-    hasMarks: planMarks(kind, object, false).length > 0,
+    markings: MARKINGS.filter((marking) => planMarks(kind, object, marking).length === 0),
   };
 }
 
-/** The writes after which an object of the source has the marks of one that is followed, or of one that is not (contract §4). */
-export function planMarks(kind: FollowedKind, object: KubernetesObject, followed: boolean): Plan {
+/** The writes after which an object of the source is marked so. */
+export function planMarks(kind: FollowedKind, object: KubernetesObject, marking: Marking): Plan {
   if (Object.keys(kind.marks).length === 0) return NOTHING;
-  const annotations = followed ? missingMarks(kind, object) : ownMarks(object);
-  const selector = kind.need.kind === 'selects' ? selectorMarks(object, followed) : {};
+  const annotations = marking === 'unmarked' ? ownMarks(object) : missingMarks(kind, object);
+  const selector = kind.need.kind === 'selects' ? selectorMarks(object, marking === 'rewritten') : {};
   const changed = { ...annotations, ...selector.annotations };
   if (Object.keys(changed).length === 0 && selector.spec === undefined) return NOTHING;
   const { namespace, name = '', uid, resourceVersion } = object.metadata;
@@ -144,13 +150,13 @@ interface SelectorMarks {
   readonly spec?: { readonly selector: Changes };
 }
 
-function selectorMarks(object: Service, followed: boolean): SelectorMarks {
+function selectorMarks(object: Service, isRewritten: boolean): SelectorMarks {
   const saved = object.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION];
-  if (!followed && saved === undefined) return {};
+  if (!isRewritten && saved === undefined) return {};
   const original = originalSelector(object);
   const current = object.spec?.selector ?? {};
-  const wanted = followed ? rewrittenSelector(object) : original;
-  const text = followed ? formatSelector(original) : null;
+  const wanted = isRewritten ? rewrittenSelector(object) : original;
+  const text = isRewritten ? formatSelector(original) : null;
   return {
     ...((saved ?? null) !== text && { annotations: { [ORIGINAL_SELECTOR_ANNOTATION]: text } }),
     ...(!isSame(current, wanted) && { spec: { selector: { ...Object.fromEntries(Object.keys(current).map((key) => [key, null])), ...wanted } } }),

@@ -17,6 +17,7 @@ import { SourceLeases } from './fence-controller.ts';
 import { startFollow, type FollowRules } from './follow-controller.ts';
 import { startFeedback } from './feedback-controller.ts';
 import { startKeptSummaries } from './kept-summary-controller.ts';
+import { SourcePodPlane } from './pod-plane-client.ts';
 import { Shares } from './share-controller.ts';
 import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
@@ -26,6 +27,7 @@ export interface DelegateControllerOptions {
   readonly client: ClusterClient;
   /** UID of the cluster's kube-system Namespace. */
   readonly sourceId: string;
+  readonly installNamespace: string;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   /** What placement policies say of objects that go to all targets. */
@@ -43,10 +45,12 @@ export interface DelegateControllerOptions {
  * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
  * Gives which of its own caches are complete.
  */
-export function startDelegateController({ client, sourceId, proxies, targets, rules, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
+export function startDelegateController({ client, sourceId, installNamespace, proxies, targets, rules, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const own = logger.child({ component: 'delegate-controller' });
-  startFeedback({ source: client, proxies, targets, events, logger: own }, signal);
-  startFollow({ source: client, sourceId, proxies, targets, rules, events, logger: own }, signal);
+  const podPlane = new SourcePodPlane({ source: client, installNamespace, logger: own });
+  startFeedback({ source: client, proxies, targets, podPlane, events, logger: own }, signal);
+  startFollow({ source: client, sourceId, proxies, targets, rules, podPlane, events, logger: own }, signal);
+  void podPlane.run(signal);
   startFailover({ source: client, sourceId, proxies, targets, events, leaseSeconds, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);

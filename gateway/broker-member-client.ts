@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
 import type { Cluster, Endpoint } from '../api/gateway.ts';
+import { OWN_ENDPOINT_LABEL } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import { backoffDelay, delay } from '../kubernetes/backoff.ts';
@@ -123,9 +124,6 @@ async function copy({ client, namespace, clusterId }: { readonly client: Cluster
   await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
   await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls') }, signal);
 }
-
-/** Label of the Endpoint that this cluster's pod plane announces; the gateway tells the broker of it. */
-export const OWN_ENDPOINT_LABEL = 'isthmus.dev/own-endpoint';
 
 interface Copied<T extends Cluster | Endpoint> {
   readonly namespace: string;

@@ -2,10 +2,10 @@
 // for form and size, and whose it is follows from the certificate alone.
 import type { Cluster, Endpoint } from '../api/gateway.ts';
 import type { ExportedService } from '../api/service-discovery.ts';
-import { isClusterId } from '../model/gateway-names.ts';
+import { endpointObjectName, isClusterId } from '../model/gateway-names.ts';
 import { allocateGlobalRanges } from '../model/pod-addresses.ts';
 import { parseAddress } from './allowed-services.ts';
-import { clusterObjectName, endpointObjectName } from './membership.ts';
+import { clusterObjectName } from './membership.ts';
 import { isWireguardKey } from './wireguard-keys.ts';
 
 /** Who the members are, and where. */

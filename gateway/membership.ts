@@ -1,7 +1,7 @@
 // From the Cluster and Endpoint objects of a clusterset to the peers that a gateway wants. What others wrote is data: an object that
 // contradicts itself counts for nothing.
 import type { Cluster, Endpoint } from '../api/gateway.ts';
-import { isClusterId } from '../model/gateway-names.ts';
+import { endpointObjectName, isClusterId } from '../model/gateway-names.ts';
 import { doOverlap, parseRange, type IpRange } from '../model/ip-range.ts';
 import { podPrefixes } from '../model/pod-addresses.ts';
 import { parseAddress } from './allowed-services.ts';
@@ -19,11 +19,6 @@ export interface Membership {
 /** Name of the Cluster object of a member, and the beginning of those of its Endpoints. */
 export function clusterObjectName(clusterId: string): string {
   return clusterId;
-}
-
-/** Name of a member's Endpoint of a driver. */
-export function endpointObjectName(clusterId: string, backend: string): string {
-  return `${clusterId}-${backend}`;
 }
 
 /** The peers of a member, of one driver. An Endpoint counts only under its own name and beside the Cluster of that name. */

@@ -1,11 +1,9 @@
 // From the objects of a clusterset to what one member's pod plane needs: own ranges, and peers with their keys and ranges.
-import type { Cluster, Endpoint } from '../api/gateway.ts';
+import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
+import { endpointObjectName } from '../model/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../model/pod-addresses.ts';
-import { endpointObjectName, planMembership } from './membership.ts';
+import { planMembership } from './membership.ts';
 import type { PodPeer } from './pod-plane-plan.ts';
-
-/** Backend of the pod plane in Endpoint objects. */
-export const POD_PLANE_BACKEND = 'wireguard';
 
 /** The pod plane of a clusterset, as one member sees it. */
 export interface PlaneMembers {

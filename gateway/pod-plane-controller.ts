@@ -1,30 +1,24 @@
 // The pod plane of one node. All nodes follow the same objects; the one that holds the lease is the cluster's gateway, the others send to it what is for
 // pods of other clusters. Whoever loses the lease takes its tunnel down before another node may make one. Everything is done one after the other.
 import type { Logger } from 'pino';
-import type { KubernetesObject, Lease, Node, Secret } from '../api/core.ts';
-import type { Cluster, Endpoint, Gateway } from '../api/gateway.ts';
-import { CLUSTERS, ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS, type ResourceType } from '../api/resource-types.ts';
+import { POD_PLANE_BACKEND, type Endpoint } from '../api/gateway.ts';
+import { OWN_ENDPOINT_LABEL, TRUE } from '../api/keys.ts';
+import { ENDPOINTS } from '../api/resource-types.ts';
 import { onAbort } from '../kubernetes/abort.ts';
-import { isAlreadyExists, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { Fence } from '../kubernetes/fence.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import { endpointObjectName } from '../model/gateway-names.ts';
 import { messageOf } from '../process/errors.ts';
-import { OWN_ENDPOINT_LABEL } from './broker-member-client.ts';
 import type { CableConnection } from './cable-driver.ts';
-import { ownClusterId } from '../model/gateway-names.ts';
-import { endpointObjectName } from './membership.ts';
-import { PLANE_KEY_SECRET, readPlaneKeys, toPlaneKeySecret, type PlaneKeys } from './plane-keys.ts';
-import { planPlaneMembers, POD_PLANE_BACKEND, type PlaneMembers } from './plane-members.ts';
-import { announcedAddresses, gatewayCandidates, readLeaseIdentity, toPlaneNode, workersOf, type PlaneNode } from './plane-nodes.ts';
-import type { RouteAgent } from './route-agent-client.ts';
 import { WIREGUARD_OVERHEAD } from './gateway-network.ts';
-import { startWireguardDriver, type WireguardDriver } from './wireguard-cable-client.ts';
+import { keepPlaneKeys } from './plane-key-client.ts';
+import type { PlaneKeys } from './plane-keys.ts';
+import type { PlaneMembers } from './plane-members.ts';
+import { announcedAddresses, workersOf, type PlaneNode } from './plane-nodes.ts';
 import { LINK_NAMES } from './pod-plane-network-client.ts';
-import { newPrivateKey } from './wireguard-key-client.ts';
-
-/** Name of the Lease in the install namespace. */
-export const POD_PLANE_LEASE = 'isthmus-pod-plane';
+import { PodPlaneState } from './pod-plane-state-client.ts';
+import type { RouteAgent } from './route-agent-client.ts';
+import { startWireguardDriver, type WireguardDriver } from './wireguard-cable-client.ts';
 
 /** What a node is told. */
 export interface PodPlaneOptions {
@@ -54,15 +48,9 @@ const FIELD_MANAGER = 'isthmus-pod-plane';
 /** The part of a node in the pod plane. */
 export class PodPlaneController {
   readonly #options: PodPlaneOptions;
-  readonly #nodes: Informer<Node, PlaneNode>;
-  readonly #clusters: Informer<Cluster, Cluster>;
-  readonly #endpoints: Informer<Endpoint, Endpoint>;
-  readonly #gateways: Informer<Gateway, Gateway>;
-  readonly #leases: Informer<Lease, string>;
-  readonly #secrets: Informer<Secret, Secret>;
+  readonly #state: PodPlaneState;
   #driver: WireguardDriver | undefined;
   #agent: RouteAgent | undefined;
-  #clusterId: string | undefined;
   #turn: Promise<void> = Promise.resolve();
   #isDue = false;
   #isEnding = false;
@@ -70,23 +58,14 @@ export class PodPlaneController {
   #failure: string | undefined = 'nothing is known of this cluster yet';
 
   constructor(options: PodPlaneOptions) {
-    const { client, namespace, logger } = options;
     this.#options = options;
-    const inform = <T extends KubernetesObject, R>(type: ResourceType<T>, project: (object: T) => R | undefined, name?: string) =>
-      new Informer<T, R>({ client, logger, type, selection: { ...(type.namespaced && { namespace }), ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) }, project });
-    this.#nodes = inform(NODES, toPlaneNode);
-    this.#clusters = inform(CLUSTERS, (cluster) => cluster);
-    this.#endpoints = inform(ENDPOINTS, (endpoint) => endpoint);
-    this.#gateways = inform(GATEWAYS, (gateway) => gateway);
-    this.#leases = inform(LEASES, ({ spec }) => spec?.holderIdentity ?? '', POD_PLANE_LEASE);
-    this.#secrets = inform(SECRETS, (secret) => secret, PLANE_KEY_SECRET);
-    this.#leases.onChange((_key, before, after) => before !== after && this.#wake()); // renewals change nothing
-    for (const informer of [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#secrets]) informer.onChange(() => this.#wake());
+    this.#state = new PodPlaneState(options);
+    this.#state.onChange(() => this.#wake());
   }
 
   /** Whether this node is one of those that the gateway is chosen from. */
   get isCandidate(): boolean {
-    return gatewayCandidates([...this.#nodes.records()]).some(({ name }) => name === this.#options.node);
+    return this.#state.isCandidate(this.#options.node);
   }
 
   /** Whether this node is the gateway. */
@@ -95,7 +74,7 @@ export class PodPlaneController {
   }
 
   get clusterId(): string | undefined {
-    return this.#clusterId;
+    return this.#state.clusterId;
   }
 
   /** What is wrong, in words; undefined when nothing is. */
@@ -105,22 +84,18 @@ export class PodPlaneController {
 
   /** Whether all has been read once. */
   get hasSynced(): boolean {
-    return this.#all.every(({ hasSynced }) => hasSynced);
+    return this.#state.hasSynced;
   }
 
   connections(): readonly CableConnection[] {
     return this.#driver?.connections() ?? [];
   }
 
-  get #all() {
-    return [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#leases, this.#secrets] as const;
-  }
-
   /** Follows and acts until `signal` is aborted, then takes everything of this node away. */
   async run(signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => this.#look(), LOOK_MS);
     onAbort(signal, () => (this.#isEnding = true)); // a lease that comes now makes no tunnel any more
-    await Promise.all(this.#all.map((informer) => informer.run(signal)));
+    await this.#state.run(signal);
     clearInterval(timer);
     await this.#turn;
     await this.#driver?.close();
@@ -156,21 +131,18 @@ export class PodPlaneController {
   async #step(): Promise<string | undefined> {
     const isGateway = this.#options.fence.holds();
     if (this.#driver !== undefined && (!isGateway || this.#driver.isClosed)) await this.#stopDriver();
-    const clusters = [...this.#clusters.records()];
-    const endpoints = [...this.#endpoints.records()];
-    this.#clusterId = ownClusterId([...this.#gateways.records()]) ?? this.#clusterId ?? endpoints.find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === 'true')?.spec.clusterID;
-    if (this.#clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
-    const members = planPlaneMembers(this.#clusterId, clusters, endpoints);
-    if (members === undefined) return `the Cluster object of "${this.#clusterId}" has not come from the broker yet`;
+    const { clusterId } = this.#state;
+    if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
+    const members = this.#state.members(clusterId);
+    if (members === undefined) return `the Cluster object of "${clusterId}" has not come from the broker yet`;
     if (members.prefixes.length === 0) return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
-    const own = this.#nodes.get(this.#options.node);
+    const own = this.#state.node(this.#options.node);
     if (own === undefined) return `there is no Node "${this.#options.node}" with an InternalIP; name this node with --node-name`;
-    return isGateway ? this.#beGateway(this.#clusterId, own, members) : this.#beWorker(own, members);
+    return isGateway ? this.#beGateway(clusterId, own, members) : this.#beWorker(own, members);
   }
 
   async #beWorker(own: PlaneNode, { prefixes, remoteRanges }: PlaneMembers): Promise<string | undefined> {
-    const [holder = ''] = this.#leases.records();
-    const gateway = this.#nodes.get(readLeaseIdentity(holder).node);
+    const { gateway } = this.#state;
     if (gateway === undefined || gateway.name === own.name) return undefined; // between two gateways what is there stays
     this.#agent ??= this.#options.makeAgent();
     await this.#agent.use({ nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges, podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD });
@@ -178,8 +150,10 @@ export class PodPlaneController {
   }
 
   async #beGateway(clusterId: string, own: PlaneNode, members: PlaneMembers): Promise<string | undefined> {
-    const keys = await this.#keys();
-    const nodes = [...this.#nodes.records()];
+    const { client, namespace, fence } = this.#options;
+    const keys = await keepPlaneKeys(client.fencedBy(fence), namespace, this.#state.keySecret);
+    this.#rotationDueMs = keys.lookAgainMs === undefined ? undefined : Date.now() + keys.lookAgainMs;
+    const nodes = this.#state.nodes();
     const addresses = this.#options.addresses ?? announcedAddresses(own, nodes, this.#options.listenPort);
     const workers = workersOf(nodes, own.name);
     await this.#agent?.release();
@@ -212,28 +186,14 @@ export class PodPlaneController {
     this.#options.logger.info({ node: this.#options.node }, 'this node is no gateway of the pod plane any more');
   }
 
-  /** The key from the Secret, which is made when there is none; steps of a change of it are written down before they are taken. */
-  async #keys(): Promise<PlaneKeys> {
-    const { client, namespace, fence } = this.#options;
-    const fenced = client.fencedBy(fence);
-    const at = { namespace, name: PLANE_KEY_SECRET };
-    const [known] = this.#secrets.records();
-    const secret = known ?? (await fenced.create(SECRETS, toPlaneKeySecret(namespace, newPrivateKey())).catch(unless(isAlreadyExists))) ?? (await client.get(SECRETS, at));
-    const keys = readPlaneKeys(secret.data ?? {}, Date.now());
-    if (keys === undefined) throw new Error(`Secret ${namespace}/${PLANE_KEY_SECRET} holds no key of WireGuard under private-key; delete it, and another one is made`);
-    if (keys.next !== undefined) await fenced.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: secret.metadata.resourceVersion }, data: keys.next } });
-    this.#rotationDueMs = keys.lookAgainMs === undefined ? undefined : Date.now() + keys.lookAgainMs;
-    return keys;
-  }
-
   /** The gateway of the API plane tells the broker. */
   async #announce(clusterID: string, addresses: readonly string[], publicKeys: readonly string[]): Promise<void> {
     const { client, namespace, fence } = this.#options;
     const name = endpointObjectName(clusterID, POD_PLANE_BACKEND);
     const spec = { clusterID, backend: POD_PLANE_BACKEND, addresses, publicKeys };
-    const known = this.#endpoints.get(`${namespace}/${name}`);
+    const known = this.#state.endpoint(name);
     if (JSON.stringify([known?.spec.addresses ?? [], known?.spec.publicKeys]) === JSON.stringify([addresses, publicKeys])) return;
-    const endpoint: Endpoint = { metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: 'true' } }, spec };
+    const endpoint: Endpoint = { metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: TRUE } }, spec };
     await client.fencedBy(fence).apply(ENDPOINTS, endpoint, FIELD_MANAGER);
   }
 }

@@ -1,5 +1,6 @@
 // One node of the pod plane as a process: its part, the election of the gateway among the nodes that may be it, and its Gateway object.
 import type { Logger } from 'pino';
+import { POD_PLANE_BACKEND } from '../api/gateway.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
@@ -9,8 +10,8 @@ import { version } from '../process/version.ts';
 import { keepGatewayObject } from './gateway-object-controller.ts';
 import { leaseIdentity, readLeaseIdentity } from './plane-nodes.ts';
 import { LINK_NAMES } from './pod-plane-network-client.ts';
-import { PodPlaneController, POD_PLANE_LEASE, type PodPlaneOptions } from './pod-plane-controller.ts';
-import { POD_PLANE_BACKEND } from './plane-members.ts';
+import { PodPlaneController, type PodPlaneOptions } from './pod-plane-controller.ts';
+import { POD_PLANE_LEASE } from './pod-plane-state-client.ts';
 import { RouteAgent } from './route-agent-client.ts';
 import { observeGateway } from './tunnel-metrics-client.ts';
 

@@ -28,6 +28,11 @@ export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 404;
 }
 
+/** Whether the server denied the call. */
+export function isForbidden(thrown: unknown): boolean {
+  return thrown instanceof ApiError && thrown.status === 403;
+}
+
 /** Whether a create met an object of the same name. */
 export function isAlreadyExists(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 409 && thrown.reason === 'AlreadyExists';

@@ -161,6 +161,7 @@ export function rbacManifests(installNamespace: string): readonly KubernetesObje
     ...nodeLeaseManifests(installNamespace),
     clientAuthorityReader(installNamespace),
     ...schedulerSettingsManifests(installNamespace),
+    ...podPlaneReaderManifests(installNamespace),
   ];
 }
 
@@ -203,6 +204,15 @@ function schedulerSettingsManifests(installNamespace: string): readonly Kubernet
       rule('', ['configmaps'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
     ]),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+  ];
+}
+
+/** Under which addresses delegates are reached is what the members of the clusterset tell. */
+function podPlaneReaderManifests(installNamespace: string): readonly KubernetesObject[] {
+  const name = 'isthmus-delegate-controller';
+  return [
+    role(installNamespace, name, [rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], ['list', 'watch'])]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
   ];
 }

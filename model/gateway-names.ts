@@ -49,6 +49,11 @@ export function parseRoute(authority: string): Route {
   return { kind: 'invalid', message: `CONNECT to CLUSTER.${GATEWAY_DOMAIN}:443 or SERVICE.CLUSTER.${GATEWAY_DOMAIN}:443, not to ${JSON.stringify(authority.slice(0, 300))}` };
 }
 
+/** Name of a member's Endpoint of a driver. */
+export function endpointObjectName(clusterId: string, backend: string): string {
+  return `${clusterId}-${backend}`;
+}
+
 /** Name of the object that tells of an export. None of the parts has a dot, so no two exports share a name. */
 export function exportedServiceName(clusterId: string, namespace: string, name: string): string {
   return `${clusterId}.${namespace}.${name}`;

@@ -3,13 +3,14 @@
 import type { Logger } from 'pino';
 import type { KubernetesObject, Service } from '../api/core.ts';
 import type { Cluster, Gateway } from '../api/gateway.ts';
-import { CLUSTERS, GATEWAYS, NAMESPACES, SERVICES, type ResourceType } from '../api/resource-types.ts';
+import { CLUSTERS, GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
 import {
   ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
   type ServiceExport, type ServiceImport,
 } from '../api/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { wholeObjectsOf } from '../kubernetes/whole-objects.ts';
 import { exportedServiceName, ownClusterId } from '../model/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../model/pod-addresses.ts';
 import { toDnsService, type DnsService } from './dns-answer.ts';
@@ -51,15 +52,15 @@ export class ClustersetState {
 
   constructor({ client, installNamespace, logger }: ClustersetStateOptions) {
     this.installNamespace = installNamespace;
-    const inform = <T extends KubernetesObject>(type: ResourceType<T>, namespace?: string, indexes: Readonly<Record<string, (record: T) => string | undefined>> = {}) =>
-      new Informer<T, T>({ client, logger, type, selection: { namespace }, project: (object) => object, indexes });
+    const inform = wholeObjectsOf({ client, logger });
+    const own = { namespace: installNamespace };
     this.#exports = inform(SERVICE_EXPORTS);
     this.#imports = inform(SERVICE_IMPORTS);
     this.#services = inform(SERVICES);
-    this.#slices = inform(ENDPOINT_SLICES, undefined, { service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL) });
-    this.#told = inform(EXPORTED_SERVICES, installNamespace, { key: ({ spec }) => `${spec.namespace}/${spec.name}` });
-    this.#clusters = inform(CLUSTERS, installNamespace);
-    this.#gateways = inform(GATEWAYS, installNamespace);
+    this.#slices = inform(ENDPOINT_SLICES, { indexes: { service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL) } });
+    this.#told = inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
+    this.#clusters = inform(CLUSTERS, own);
+    this.#gateways = inform(GATEWAYS, own);
     this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
     this.#clusters.onChange(() => this.#learnMembers());
     this.#gateways.onChange(() => this.#learnMembers());

@@ -7,7 +7,7 @@ import type { KubernetesObject, Node } from '../../api/core.ts';
 import { ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
 import { rotateKey } from '../../cli/gateway-rotate-key.ts';
 import type { PodPeer } from '../../gateway/pod-plane-plan.ts';
-import { POD_PLANE_LEASE } from '../../gateway/pod-plane-controller.ts';
+import { POD_PLANE_LEASE } from '../../gateway/pod-plane-state-client.ts';
 import { startPodPlaneNode, type PodPlaneNode } from '../../gateway/pod-plane-node-controller.ts';
 import type { RouteAgent, RouteAgentFacts } from '../../gateway/route-agent-client.ts';
 import type { WireguardDriver, WireguardDriverOptions } from '../../gateway/wireguard-cable-client.ts';

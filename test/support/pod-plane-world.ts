@@ -1,25 +1,30 @@
 // The pod plane as users run it: two clusters with real API servers, a broker and gateways (clusterset-world.ts), their nodes and pods as network
-// namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes reach their API server over a Unix socket, so that nothing
-// but the pod plane joins the clusters. What kube-proxy would do for Services is done by `syncServices`.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+// namespaces (network-world.ts), and on each node the command `isthmus gateway node`. Nodes reach their API server through a process beside them, so that
+// nothing but the pod plane joins the clusters. What kube-proxy would do for Services is done by `syncServices`.
+import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
+import type { Server } from 'node:net';
+import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubernetesObject, Lease, Node } from '../../api/core.ts';
 import { GATEWAYS, LEASES, NODES, SERVICES } from '../../api/resource-types.ts';
 import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../api/service-discovery.ts';
 import { readLeaseIdentity } from '../../gateway/plane-nodes.ts';
-import { POD_PLANE_LEASE } from '../../gateway/pod-plane-controller.ts';
+import { POD_PLANE_LEASE } from '../../gateway/pod-plane-state-client.ts';
 import { INSTALL_NAMESPACE, startClustersetWorld, untilEqual, type ClustersetWorld, type Member } from './clusterset-world.ts';
 import type { PodAnswer, PodQuestion } from './namespace-pod.ts';
 import { NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode } from './network-world.ts';
 
 const COMMAND = new URL('../../cli/main.js', import.meta.url).pathname;
-const RELAY = new URL('namespace-relay.js', import.meta.url);
+const BRIDGE = new URL('api-server-bridge.js', import.meta.url);
+const PORT = new URL('namespace-port.js', import.meta.url);
+/** A wire does not wait for a processor: in a busy machine it would be the slowest part by far. */
+const WIRE_PRIORITY = -15;
+/** Six processes start at once, on whatever machine. */
+const PATIENCE_MS = 180_000;
 const POD = new URL('namespace-pod.js', import.meta.url);
 
 /** One cluster. */
@@ -39,10 +44,12 @@ export class PodPlaneWorld {
   readonly clusterset: ClustersetWorld;
   readonly clusters: readonly [PlaneWorldCluster, PlaneWorldCluster];
   readonly #program: string;
-  readonly #bridges: readonly Server[];
+  readonly #bridges: readonly ChildProcess[];
   readonly #commands = new Map<string, ChildProcess>();
+  /** By cluster, what its nodes have. */
+  readonly #rulesets = new Map<string, string>();
 
-  constructor(parts: { readonly dir: string; readonly network: NetworkWorld; readonly clusterset: ClustersetWorld; readonly clusters: readonly [PlaneWorldCluster, PlaneWorldCluster]; readonly program: string; readonly bridges: readonly Server[] }) {
+  constructor(parts: { readonly dir: string; readonly network: NetworkWorld; readonly clusterset: ClustersetWorld; readonly clusters: readonly [PlaneWorldCluster, PlaneWorldCluster]; readonly program: string; readonly bridges: readonly ChildProcess[] }) {
     this.dir = parts.dir;
     this.network = parts.network;
     this.clusterset = parts.clusterset;
@@ -95,12 +102,22 @@ export class PodPlaneWorld {
     const begin = performance.now();
     for (const cluster of this.clusters) for (const node of cluster.nodes) this.startNode(cluster, node);
     const [one, other] = this.clusters;
-    await Promise.all([untilEqual('cables', () => this.cablesOf(one), [`${other.id} connected`], 60_000), untilEqual('cables', () => this.cablesOf(other), [`${one.id} connected`], 60_000)]);
+    const connected = (from: PlaneWorldCluster, to: PlaneWorldCluster) => untilEqual(`cables of ${from.id}`, () => this.cablesOf(from), [`${to.id} connected`], PATIENCE_MS);
+    await Promise.all([connected(one, other), connected(other, one)]).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await this.#account()}`);
+    });
     return Math.round(performance.now() - begin);
   }
 
+  /** What each node says of itself, for a failure's message. */
+  async #account(): Promise<string> {
+    const gateways = await Promise.all(this.clusters.map(({ member }) => member.client.list(GATEWAYS, { namespace: INSTALL_NAMESPACE })));
+    const logs = await Promise.all(this.clusters.flatMap(({ nodes }) => nodes).map(async ({ name }) => `${name}: ${(await this.logOf(name)).slice(-2_000)}`));
+    return [...gateways.flat().map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`), ...logs].join('\n');
+  }
+
   /** Rules for all Services with an address and ready endpoints, on all nodes, as kube-proxy makes them: spread at random, translated before routing. */
-  async syncServices({ member: { client }, nodes }: PlaneWorldCluster): Promise<void> {
+  async syncServices({ id, member: { client }, nodes }: PlaneWorldCluster): Promise<void> {
     const [services, slices] = await Promise.all([client.list(SERVICES), client.list(ENDPOINT_SLICES)]);
     const rules = services.flatMap(({ metadata, spec }) => {
       if (spec?.clusterIP === undefined || spec.clusterIP === 'None') return [];
@@ -115,8 +132,14 @@ export class PodPlaneWorld {
         return [`ip daddr ${spec.clusterIP} tcp dport ${port.port} dnat ip to numgen random mod ${targets.length} map { ${map} }\n`];
       });
     });
-    const ruleset = `table ip proxy\ndelete table ip proxy\ntable ip proxy { chain pre { type nat hook prerouting priority dstnat; ${rules.join(' ')} }\n }`;
-    for (const { namespace } of nodes) await this.network.exec(namespace, 'nft', ruleset);
+    const translate = `chain pre { type nat hook prerouting priority dstnat; ${rules.join(' ')} }\n`;
+    if (this.#rulesets.get(id) === translate) return;
+    for (const { namespace, podCIDR } of nodes) {
+      // An answer of a pod on the same node, or of the asking pod itself, must come back this way.
+      const comeBack = `chain post { type nat hook postrouting priority srcnat; ip saddr ${podCIDR} ip daddr ${podCIDR} ct status dnat masquerade\n }\n`;
+      await this.network.exec(namespace, 'nft', `table ip proxy\ndelete table ip proxy\ntable ip proxy { ${translate} ${comeBack} }`);
+    }
+    this.#rulesets.set(id, translate);
   }
 
   /** `curl` from a pod whose resolver is at this address; gives the answer's body. Throws with what curl said. */
@@ -130,7 +153,7 @@ export class PodPlaneWorld {
   async stop(): Promise<void> {
     for (const name of this.#commands.keys()) await this.end(name, 'SIGKILL');
     await this.network.remove();
-    for (const bridge of this.#bridges) bridge.close();
+    for (const bridge of this.#bridges) bridge.kill('SIGKILL');
     await this.clusterset.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
@@ -152,12 +175,12 @@ export async function startPodPlaneWorld(wirings: readonly [ClusterWiring, Clust
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-plane-'));
   const clusterset = await startClustersetWorld({ ranges: wirings.map(({ pods }) => `${pods}.0.0/16`) });
   const network = await NetworkWorld.make(wirings);
-  const bridges: Server[] = [];
+  const bridges: ChildProcess[] = [];
   const clusters = await Promise.all(
     clusterset.members.map(async (member, index) => {
       const wired = network.clusters[index];
       if (wired === undefined) throw new Error('a cluster is not wired');
-      bridges.push(await reachApiServer({ network, nodes: nodesOf(wired), kubeconfig: member.kubeconfig, socketPath: join(dir, `${member.id}.sock`) }));
+      bridges.push(await reachApiServer(nodesOf(wired), member.kubeconfig));
       for (const node of nodesOf(wired)) await makeNode(member, node, node !== wired.worker);
       const pods = nodesOf(wired).flatMap((node) => node.pods.map((pod) => [pod.name, { ...pod, node, program: network.start(pod.namespace, POD, pod.name) }] as const));
       await Promise.all(pods.map(([, { program: pod }]) => pod.ask({ ask: 'ready' } satisfies PodQuestion)));
@@ -172,15 +195,20 @@ function nodesOf({ gateway, standby, worker }: NetworkCluster): readonly Network
 }
 
 /** The port of a kubeconfig's API server, on the loopback of each node. */
-async function reachApiServer({ network, nodes, kubeconfig, socketPath }: { readonly network: NetworkWorld; readonly nodes: readonly NetworkNode[]; readonly kubeconfig: string; readonly socketPath: string }): Promise<Server> {
-  const [, port = ''] = /server: "?https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8')) ?? /"server":\s*"https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8')) ?? [];
+async function reachApiServer(nodes: readonly NetworkNode[], kubeconfig: string): Promise<ChildProcess> {
+  const [, port = ''] = /"?server"?:\s*"?https:\/\/127\.0\.0\.1:(\d+)/.exec(await readFile(kubeconfig, 'utf8')) ?? [];
   if (port === '') throw new Error(`no API server on loopback in ${kubeconfig}`);
-  const bridge = createServer((socket) => {
-    const far = connect({ host: '127.0.0.1', port: Number(port) });
-    for (const [from, to] of [[socket, far], [far, socket]] as const) from.on('error', () => undefined).on('close', () => to.destroy()).pipe(to);
-  });
-  await new Promise<void>((resolve) => bridge.listen(socketPath, resolve));
-  await Promise.all(nodes.map(({ namespace }) => network.start(namespace, RELAY, port, socketPath).ask({ ask: 'ready' })));
+  const bridge = fork(BRIDGE, [port]);
+  setPriority(bridge.pid ?? 0, WIRE_PRIORITY);
+  for (const { namespace } of nodes) {
+    const opener = spawn('ip', ['netns', 'exec', namespace, process.execPath, PORT.pathname, port], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    const [, handle] = (await once(opener, 'message')) as unknown as readonly [string, Server];
+    const taken = once(bridge, 'message');
+    bridge.send('port', handle);
+    await taken;
+    handle.close();
+    opener.kill('SIGKILL'); // it would take connections as well
+  }
   return bridge;
 }
 

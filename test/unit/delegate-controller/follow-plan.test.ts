@@ -4,7 +4,7 @@ import type { KubernetesObject, Service, StringMap } from '../../../api/core.ts'
 import {
   CILIUM_GLOBAL_SERVICE_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
 } from '../../../api/keys.ts';
-import { planFollow, planMarks, toSourceObject, type CopyObject, type FollowState, type SourceObject } from '../../../delegate-controller/follow-plan.ts';
+import { planFollow, planMarks, toSourceObject, type CopyObject, type FollowState, type Marking, type SourceObject } from '../../../delegate-controller/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../delegate-controller/followed-kinds.ts';
 import { afterMergePatch } from '../../support/builders.ts';
 
@@ -12,7 +12,7 @@ const NOW = 1_000_000;
 const kindOf = (plural: string): FollowedKind => FOLLOWED_KINDS.find(({ type }) => type.plural === plural)!;
 const [CONFIG_MAP, SECRET, SERVICE, INGRESS] = [kindOf('configmaps'), kindOf('secrets'), kindOf('services'), kindOf('ingresses')];
 
-const source: SourceObject = { key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined, isMarked: true, hasMarks: false };
+const source: SourceObject = { key: 'a/x', uid: 'u', resourceVersion: '1', digest: 'd1', selector: {}, leadsTo: [], refusal: undefined, markings: ['rewritten'] };
 const copy: CopyObject = { key: 'a/x', uid: 'c', digest: 'd1', parentUid: 'u' };
 const base: FollowState = { kind: CONFIG_MAP, needed: true, source, copy, unneededSince: NOW, accepted: undefined };
 const removal = (kind: FollowedKind) => [{ kind: 'delete', type: kind.type, at: { namespace: 'a', name: 'x' }, preconditions: { uid: 'c' }, propagation: 'Background' }];
@@ -45,55 +45,63 @@ describe('planFollow', () => {
 });
 
 const aService = (selector: StringMap, annotations: StringMap = {}): Service => ({ metadata: { namespace: 'a', name: 'x', uid: 'u', resourceVersion: '1', annotations }, spec: { selector } });
-const after = (kind: FollowedKind, object: KubernetesObject, followed: boolean): Service => {
-  const [command] = planMarks(kind, object, followed);
+const after = (kind: FollowedKind, object: KubernetesObject, marking: Marking): Service => {
+  const [command] = planMarks(kind, object, marking);
   return command?.kind === 'patch' ? (afterMergePatch(object, command.patch) as Service) : object;
 };
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('planMarks', () => {
   it('marks a followed Service, once', () => {
-    const marked = after(SERVICE, aService({ app: 'web' }), true);
+    const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     assert.deepEqual({ ...marked.spec?.selector }, { [`${OWN_PREFIX}app`]: 'web' });
     const { annotations = {} } = marked.metadata;
     assert.deepEqual([annotations[GLOBAL_ANNOTATION], annotations[CILIUM_GLOBAL_SERVICE_ANNOTATION], annotations[ORIGINAL_SELECTOR_ANNOTATION]], ['true', 'true', 'app=web']);
-    assert.deepEqual(planMarks(SERVICE, marked, true), []);
+    assert.deepEqual(planMarks(SERVICE, marked, 'rewritten'), []);
   });
 
   it('gives the Service back as it was', () => {
     const before = aService({ app: 'web', 'a.io/tier': 'x' }, { note: 'n' });
-    assert.deepEqual(plain(after(SERVICE, after(SERVICE, before, true), false)), plain(before));
+    assert.deepEqual(plain(after(SERVICE, after(SERVICE, before, 'rewritten'), 'unmarked')), plain(before));
   });
 
   it('keeps marks that the user gave', () => {
     const before = aService({ app: 'web' }, { [GLOBAL_ANNOTATION]: 'true' });
-    const marked = after(SERVICE, before, true);
+    const marked = after(SERVICE, before, 'rewritten');
     assert.equal(marked.metadata.annotations?.[FOLLOW_MARKS_ANNOTATION], CILIUM_GLOBAL_SERVICE_ANNOTATION);
-    assert.deepEqual(plain(after(SERVICE, marked, false)), plain(before));
+    assert.deepEqual(plain(after(SERVICE, marked, 'unmarked')), plain(before));
   });
 
   it('repairs marks that somebody took away, and still owns them', () => {
-    const marked = after(SERVICE, aService({ app: 'web' }), true);
+    const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     const { [GLOBAL_ANNOTATION]: _gone, ...annotations } = marked.metadata.annotations ?? {};
-    const repaired = after(SERVICE, { ...marked, metadata: { ...marked.metadata, annotations } }, true);
-    assert.deepEqual(plain(after(SERVICE, repaired, false)), plain(aService({ app: 'web' })));
+    const repaired = after(SERVICE, { ...marked, metadata: { ...marked.metadata, annotations } }, 'rewritten');
+    assert.deepEqual(plain(after(SERVICE, repaired, 'unmarked')), plain(aService({ app: 'web' })));
   });
 
   it('rewrites a selector that was applied again, and nothing more', () => {
-    const marked = after(SERVICE, aService({ app: 'web' }), true);
+    const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     const applied = { ...marked, spec: { selector: { ...marked.spec?.selector, app: 'api' } } };
-    const again = after(SERVICE, applied, true);
+    const again = after(SERVICE, applied, 'rewritten');
     assert.deepEqual({ ...again.spec?.selector }, { [`${OWN_PREFIX}app`]: 'api' });
     assert.equal(again.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION], 'app=api');
   });
 
+  it('keeps the selector where the pod plane reaches delegates, and gives back one that was rewritten before', () => {
+    const kept = after(SERVICE, aService({ app: 'web' }), 'kept');
+    assert.deepEqual([{ ...kept.spec?.selector }, kept.metadata.annotations?.[GLOBAL_ANNOTATION], kept.metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]], [{ app: 'web' }, 'true', undefined]);
+    assert.deepEqual(plain(after(SERVICE, after(SERVICE, aService({ app: 'web' }), 'rewritten'), 'kept')), plain(kept));
+    assert.deepEqual(plain(after(SERVICE, kept, 'unmarked')), plain(aService({ app: 'web' })));
+    assert.deepEqual(toSourceObject(SERVICE, kept, 'cluster').markings, ['kept']);
+  });
+
   it('never touches what was never followed, nor what has no marks', () => {
-    assert.deepEqual(planMarks(SERVICE, aService({ app: 'web' }), false), []);
-    assert.deepEqual(planMarks(SECRET, aService({}), true), []);
+    assert.deepEqual(planMarks(SERVICE, aService({ app: 'web' }), 'unmarked'), []);
+    assert.deepEqual(planMarks(SECRET, aService({}), 'rewritten'), []);
   });
 
   it('writes only to the version that it was decided for', () => {
-    const [command] = planMarks(INGRESS, aService({}), true);
+    const [command] = planMarks(INGRESS, aService({}), 'rewritten');
     assert.ok(command?.kind === 'patch');
     const { uid, resourceVersion } = (command.patch as KubernetesObject).metadata;
     assert.deepEqual([uid, resourceVersion], ['u', '1']);
@@ -102,10 +110,10 @@ describe('planMarks', () => {
 
 describe('the record of an object of the source', () => {
   it('knows the selector that the user means, and whether marks are there', () => {
-    const marked = after(SERVICE, aService({ app: 'web' }), true);
+    const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     const [before, then] = [aService({ app: 'web' }), marked].map((object) => toSourceObject(SERVICE, object, 'cluster'));
     assert.deepEqual([before?.selector, then?.selector], [{ app: 'web' }, { app: 'web' }]);
-    assert.deepEqual([before?.isMarked, before?.hasMarks, then?.isMarked, then?.hasMarks], [false, false, true, true]);
+    assert.deepEqual([before?.markings, then?.markings], [['unmarked'], ['rewritten']]);
     assert.equal(before?.digest, then?.digest);
   });
 

@@ -15,7 +15,7 @@ const CLUSTER = 'cluster-1';
 const REPORTS = '/apis/isthmus.dev/v1alpha1/secretcopies';
 const SECRET = '/api/v1/namespaces/a/secrets';
 const object: KubernetesObject = { metadata: { namespace: 'a', name: 'x', uid: 'p', resourceVersion: '5' }, data: { key: 'YQ==' }, type: 'Opaque' } as KubernetesObject;
-const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, isMarked: true, hasMarks: false };
+const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, markings: ['rewritten'] };
 const copy: CopyObject = { key: 'a/x', uid: 's', parentUid: 'p', digest: 'other' };
 const report = (spec: Partial<SecretCopySpec> = {}): KubernetesObject =>
   ({ metadata: { namespace: 'a', name: 'x', uid: 'r', resourceVersion: '9', labels: { [PARENT_CLUSTER_LABEL]: CLUSTER } }, spec: { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true, ...spec } }) as KubernetesObject;

@@ -4,7 +4,7 @@ import type { SecretCopySpec } from '../../../api/secret-copy.ts';
 import type { SourceObject } from '../../../delegate-controller/follow-plan.ts';
 import { reportedCopy, versionDigest, writtenCopy } from '../../../delegate-controller/reported-copy.ts';
 
-const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, isMarked: true, hasMarks: false };
+const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, markings: ['rewritten'] };
 const report: SecretCopySpec = { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true };
 
 describe('a copy as it was reported', () => {

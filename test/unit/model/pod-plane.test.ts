@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Cluster, Endpoint } from '../../../api/gateway.ts';
+import type { TargetSpec } from '../../../api/cluster-target.ts';
+import { OWN_ENDPOINT_LABEL } from '../../../api/keys.ts';
+import { asReachedFromHere, podAddressesOf, readPodPlane } from '../../../model/pod-plane.ts';
+
+const cluster = (clusterID: string, pods: string, global: string): Cluster => ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [pods], globalCIDR: [global] } });
+const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}, labels = {}): Endpoint => ({ metadata: { name: `${clusterID}-wireguard`, labels }, spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'], ...more } });
+const own = endpoint('eu', {}, { [OWN_ENDPOINT_LABEL]: 'true' });
+const EU = cluster('eu', '10.1.0.0/16', '242.0.0.0/16');
+const SAME = cluster('us', '10.1.0.0/16', '242.1.0.0/16');
+const OTHER = cluster('us', '10.2.0.0/16', '242.1.0.0/16');
+
+/** The address that a proxy pod shows. */
+function shown(podIP: string | undefined, spec: TargetSpec, clusters: readonly Cluster[], endpoints: readonly Endpoint[]): string | undefined {
+  return asReachedFromHere({ phase: 'Running', ...(podIP !== undefined && { podIP }) }, podAddressesOf(readPodPlane(clusters, endpoints), spec)).podIP;
+}
+
+describe('the address that a proxy pod shows', () => {
+  const us: TargetSpec = { podPlane: { cluster: 'us' } };
+  const both = [own, endpoint('us')];
+  const cases: Record<string, readonly [podIP: string | undefined, spec: TargetSpec, clusters: readonly Cluster[], endpoints: readonly Endpoint[], shown: string | undefined]> = {
+    'is that of the delegate without a pod plane': ['10.1.0.5', us, [], [], '10.1.0.5'],
+    'and where this cluster runs none, though others do': ['10.1.0.5', us, [EU, SAME], [endpoint('us'), endpoint('eu')], '10.1.0.5'],
+    'is global where the ranges overlap': ['10.1.7.5', us, [EU, SAME], both, '242.1.7.5'],
+    'is that of the delegate where they do not': ['10.2.7.5', us, [EU, OTHER], both, '10.2.7.5'],
+    'is known for a target that the gateway leads to, too': ['10.1.7.5', { gateway: { cluster: 'us' } }, [EU, SAME], both, '242.1.7.5'],
+    'is missing for a pod outside of the ranges of its cluster: one in the network of a node': ['172.16.0.1', us, [EU, SAME], both, undefined],
+    'is missing for a member that runs no pod plane': ['10.1.7.5', us, [EU, SAME], [own], undefined],
+    'is missing for a member that tells no key': ['10.1.7.5', us, [EU, SAME], [own, endpoint('us', { publicKeys: [] })], undefined],
+    'is missing for a member that nobody knows': ['10.1.7.5', { podPlane: { cluster: 'asia' } }, [EU, SAME], both, undefined],
+    'is that of the delegate in a target that is no member': ['10.9.0.5', {}, [EU, OTHER], both, '10.9.0.5'],
+    'unless a pod here has it': ['10.1.0.5', {}, [EU, OTHER], both, undefined],
+    'or a pod of a member': ['10.2.0.5', {}, [EU, OTHER], both, undefined],
+    'is that of the delegate where the target is this cluster': ['10.1.0.5', { self: true }, [EU, SAME], both, '10.1.0.5'],
+    'is missing while the delegate has none': [undefined, us, [EU, SAME], both, undefined],
+  };
+  for (const [sentence, [podIP, spec, clusters, endpoints, expected]] of Object.entries(cases)) it(sentence, () => assert.equal(shown(podIP, spec, clusters, endpoints), expected));
+
+  it('is the first of those that can be reached; the others stay beside it', () => {
+    const addresses = podAddressesOf(readPodPlane([EU, SAME], both), us);
+    assert.deepEqual(asReachedFromHere({ podIP: 'fd00::5', podIPs: [{ ip: 'fd00::5' }, { ip: '10.1.0.5' }] }, addresses), { podIP: '242.1.0.5', podIPs: [{ ip: '242.1.0.5' }] });
+  });
+
+  it('leaves a status as it came where nothing is to be changed', () => {
+    const status = { podIP: '10.1.0.5' };
+    assert.equal(asReachedFromHere(status, podAddressesOf(undefined, us)), status);
+  });
+});
