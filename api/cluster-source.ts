@@ -1,9 +1,10 @@
 // ClusterSource (cluster-scoped) and Source (namespaced): who may send pods to this cluster. Admiralty 0.17's fields, clusterID and status are ours.
 import type { Condition, KubernetesObject } from './core.ts';
-import { CONDITIONS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
+import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
 
 /** What became of a source's identity: `Ready`, and `Guarded` against what other sources have here. */
 export interface SourceStatus {
+  readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
 }
 
@@ -26,7 +27,7 @@ const CLUSTER_ID: Schema = {
   maxLength: 63,
   pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$',
 };
-const STATUS: Schema = { type: 'object', description: 'What became of it.', properties: { conditions: CONDITIONS }, 'x-kubernetes-preserve-unknown-fields': true };
+const STATUS: Schema = { type: 'object', description: 'What became of it.', properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS }, 'x-kubernetes-preserve-unknown-fields': true };
 const CONDITION_COLUMNS: readonly PrinterColumn[] = [
   conditionColumn('Ready', 'Ready'),
   conditionColumn('Guarded', 'Guarded'),

@@ -1,7 +1,7 @@
 // ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in.
 // Names and fields of the spec are Admiralty 0.17's; status is ours.
 import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from './core.ts';
-import { CONDITIONS, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
+import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
 
 /** Where the kubeconfig of a target is kept. */
 export interface KubeconfigSecret {
@@ -53,6 +53,7 @@ export type RemovalPolicy = 'Drain' | 'Orphan';
 
 /** What was last observed of a target. */
 export interface TargetStatus {
+  readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
   /** UID of the target's kube-system Namespace: which cluster this is. */
   readonly clusterID?: string;
@@ -179,6 +180,7 @@ const STATUS: Schema = {
   type: 'object',
   description: 'What was last observed of the target.',
   properties: {
+    observedGeneration: OBSERVED_GENERATION,
     conditions: CONDITIONS,
     clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
     delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },

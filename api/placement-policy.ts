@@ -2,7 +2,7 @@
 // What is required or forbidden binds always, whoever wrote it; of the rest a namespace's own policy wins over the cluster's.
 import { ISTHMUS_GROUP } from './resource-types.ts';
 import type { Condition, KubernetesObject, LabelSelector } from './core.ts';
-import { CONDITIONS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
+import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
 
 /** Targets that are asked together; the next tier is asked when these cannot take the pod and the wait is over. */
 export interface PolicyTier {
@@ -75,6 +75,8 @@ export type Failback = 'Never' | 'Manual' | 'WhenStable';
 
 /** Status of both kinds. */
 export interface PlacementPolicyStatus {
+  readonly observedGeneration?: number;
+  /** `Ready`, and `Accepted`, which says the same by the name that policies have for it elsewhere (Gateway API). */
   readonly conditions?: readonly Condition[];
 }
 
@@ -259,10 +261,10 @@ function specSchema(selectors: Readonly<Record<string, Schema>>): Schema {
 }
 
 const COLUMNS: readonly PrinterColumn[] = [
-  conditionColumn('Accepted', 'Accepted'),
-  { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Accepted")].reason', priority: 1 },
+  conditionColumn('Ready', 'Ready'),
+  { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', priority: 1 },
 ];
-const STATUS: Schema = { type: 'object', description: 'What was made of the policy.', properties: { conditions: CONDITIONS } };
+const STATUS: Schema = { type: 'object', description: 'What was made of the policy.', properties: { observedGeneration: OBSERVED_GENERATION, conditions: CONDITIONS } };
 
 /** CRD of PlacementPolicy. */
 export const PLACEMENT_POLICY_KIND: KindDefinition = {

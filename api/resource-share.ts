@@ -1,8 +1,8 @@
 // ResourceShare: how much of this cluster a source may use. Cluster-scoped, written by the target's administrator, enforced when a delegate
 // pod is made, shown to the source as the allocatable of its virtual node.
 import { ISTHMUS_GROUP } from './resource-types.ts';
-import type { KubernetesObject, ResourceList } from './core.ts';
-import { RESOURCE_LIST, type KindDefinition } from './schema.ts';
+import type { Condition, KubernetesObject, ResourceList } from './core.ts';
+import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition } from './schema.ts';
 
 /** What counts: nothing, the requests of delegates, or their limits, which every container must then have. */
 export type ShareEnforcement = 'None' | 'Soft' | 'Hard';
@@ -24,7 +24,17 @@ export interface ResourceShareSpec {
 /** A share of this cluster. */
 export interface ResourceShare extends KubernetesObject {
   readonly spec: ResourceShareSpec;
-  readonly status?: { readonly limits?: ResourceList; readonly used?: ResourceList };
+  readonly status?: ResourceShareStatus;
+}
+
+/** What was last observed of a share. */
+export interface ResourceShareStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** What the share comes to. */
+  readonly limits?: ResourceList;
+  /** What the delegates of its source have. */
+  readonly used?: ResourceList;
 }
 
 /** A share for each source that has none of its own. */
@@ -40,6 +50,7 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
   description: 'How much of this cluster the pods of a source may use.',
   columns: [
     { name: 'Source', type: 'string', jsonPath: '.spec.source' },
+    conditionColumn('Ready', 'Ready'),
     { name: 'CPU', type: 'string', jsonPath: '.status.limits.cpu' },
     { name: 'Used CPU', type: 'string', jsonPath: '.status.used.cpu' },
     { name: 'Mem', type: 'string', jsonPath: '.status.limits.memory' },
@@ -69,6 +80,8 @@ export const RESOURCE_SHARE_KIND: KindDefinition = {
       type: 'object',
       description: 'What was last observed.',
       properties: {
+        observedGeneration: OBSERVED_GENERATION,
+        conditions: CONDITIONS,
         limits: { ...RESOURCE_LIST, description: 'What the share comes to now.' },
         used: { ...RESOURCE_LIST, description: 'What delegate pods of the source have.' },
       },

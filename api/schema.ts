@@ -97,6 +97,9 @@ export const CONDITIONS: Schema = {
   },
 };
 
+/** Schema of `status.observedGeneration`: kstatus, by which GitOps tools wait, reads it before the conditions. */
+export const OBSERVED_GENERATION: Schema = { type: 'integer', format: 'int64', description: 'The metadata.generation that this status is about.' };
+
 /** Column that shows one condition's status. */
 export function conditionColumn(name: string, type: string, priority = 0): PrinterColumn {
   return { name, type: 'string', jsonPath: `.status.conditions[?(@.type=="${type}")].status`, ...(priority > 0 && { priority }) };

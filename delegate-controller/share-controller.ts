@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import type { ResourceShare } from '../api/resource-share.ts';
+import type { ResourceShare, ResourceShareStatus } from '../api/resource-share.ts';
 import { RESOURCE_SHARES } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -11,6 +11,7 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import { Informer } from '../kubernetes/informer.ts';
 import { isTerminal } from '../model/pod.ts';
 import { ShareLedger, type ShareRecord, type ShareVerdict } from './share-ledger.ts';
+import { shareStatusPatch, toShareStatus } from './share-status.ts';
 import type { TargetPod } from './target-pod.ts';
 
 /** What the controller works with. */
@@ -26,7 +27,8 @@ const STATUS_INTERVAL_MS = 5_000;
 
 interface SeenShare extends ShareRecord {
   readonly uid: string;
-  readonly status: string;
+  readonly generation: number;
+  readonly status: ResourceShareStatus;
 }
 
 /** The shares of this cluster. */
@@ -87,9 +89,10 @@ export class Shares {
   async #showStatus(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const share = this.#shares.get(name);
     if (share === undefined) return DONE;
-    const status = this.ledger.statusOf(share);
-    if (JSON.stringify(status) === share.status) return DONE;
-    const patch = { metadata: { uid: share.uid }, status: replaced(share.status, status) };
+    const { uid, generation, spec, status: before } = share;
+    const status = toShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
+    if (status === before) return DONE;
+    const patch = { metadata: { uid }, status: shareStatusPatch(before, status) };
     try {
       await this.#options.client.patch(RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal);
     } catch (error) {
@@ -99,15 +102,8 @@ export class Shares {
   }
 }
 
-/** A merge patch that leaves nothing of the lists before. */
-function replaced(before: string, status: { readonly limits: object; readonly used: object }): object {
-  const old = JSON.parse(before) as { readonly limits: object; readonly used: object };
-  const nulls = (list: object): object => Object.fromEntries(Object.keys(list).map((key) => [key, null]));
-  return { limits: { ...nulls(old.limits), ...status.limits }, used: { ...nulls(old.used), ...status.used } };
-}
-
-function toSeenShare({ metadata: { name = '', uid = '' }, spec, status }: ResourceShare): SeenShare {
-  return { name, uid, spec, status: JSON.stringify({ limits: status?.limits ?? {}, used: status?.used ?? {} }) };
+function toSeenShare({ metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare): SeenShare {
+  return { name, uid, generation, spec, status };
 }
 
 function sourceOf({ metadata }: PodChaperon): string {

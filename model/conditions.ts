@@ -29,6 +29,27 @@ export function setCondition(
   return isSameCondition(existing, updated) ? list : list.with(index, updated);
 }
 
+/** A status with conditions, and the `metadata.generation` that all of it is about: GitOps tools read first whether it is of today's spec. */
+export interface ConditionedStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+}
+
+/** What was looked at, and when. */
+export interface Looked {
+  /** The object's `metadata.generation`. */
+  readonly generation: number;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** The status with these conditions of this generation; `before` itself when nothing changes. */
+export function withConditions<S extends ConditionedStatus>(before: S, updates: readonly ConditionUpdate[], { generation, now }: Looked): S {
+  const observedGeneration = generation;
+  const conditions = updates.reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, observedGeneration }, now), before.conditions ?? []);
+  return conditions === before.conditions && observedGeneration === before.observedGeneration ? before : { ...before, observedGeneration, conditions };
+}
+
 function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: string): Condition {
   const { reason: _reason, message: _message, observedGeneration: _observedGeneration, ...carried } = existing;
   const since = existing.status === update.status ? existing.lastTransitionTime : undefined;

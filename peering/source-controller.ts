@@ -1,15 +1,15 @@
 // Shell of a target's sources: gives each (Cluster)Source its account, its rights and its policy, keeps them as they should be, and takes back
 // what garbage collection cannot. No finalizer: a source can always be removed, whether or not this controller runs (Admiralty contract §5.3).
 import type { Logger } from 'pino';
-import type { ClusterSource, Source } from '../api/cluster-source.ts';
-import type { Condition, KubernetesObject } from '../api/core.ts';
+import type { ClusterSource, Source, SourceStatus } from '../api/cluster-source.ts';
+import type { KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
 import { CLUSTER_SOURCES, SERVICE_ACCOUNTS, SOURCES, type ResourceType } from '../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
-import { identityConditions, type IdentityOutcome } from './identity-conditions.ts';
+import { identityStatus, type IdentityOutcome } from './identity-status.ts';
 import { DEPENDENT_TYPES, identityTypeOf } from './identity-client.ts';
 import { accountManifest, IDENTITY_LABELS, identityManifests, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
 
@@ -26,7 +26,7 @@ export interface SourceOptions {
 interface SeenSource {
   readonly identity: SourceIdentity;
   readonly generation: number;
-  readonly conditions: readonly Condition[];
+  readonly status: SourceStatus;
 }
 
 /** What became of an identity, or that its source is there no more. */
@@ -132,12 +132,12 @@ class Sources {
     }
   }
 
-  async #showStatus({ identity, generation, conditions }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
-    const next = identityConditions(identity, outcome, { conditions, generation, now: new Date().toISOString() });
-    if (next === conditions) return;
+  async #showStatus({ identity, generation, status }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
+    const next = identityStatus(status, identity, outcome, { generation, now: new Date().toISOString() });
+    if (next === status) return;
     const { namespace, name, uid } = identity;
     const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
-    const patch = { metadata: { uid }, status: { conditions: next } };
+    const patch = { metadata: { uid }, status: next };
     await this.#options.client.patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
   }
 }
@@ -147,7 +147,7 @@ function idOf({ kind, metadata }: KubernetesObject): string {
 }
 
 function toSeenSource(source: Source | ClusterSource): SeenSource {
-  return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, conditions: source.status?.conditions ?? [] };
+  return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, status: source.status ?? {} };
 }
 
 function toDependent(type: ResourceType, { metadata }: KubernetesObject): Dependent {

@@ -2,7 +2,7 @@
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { DelegationMode, TargetStatus } from '../api/cluster-target.ts';
 import type { Condition } from '../api/core.ts';
-import { setCondition } from '../model/conditions.ts';
+import { withConditions } from '../model/conditions.ts';
 import { formatAmount, type Amount } from '../model/quantity.ts';
 import { parseResourceList } from '../model/resources.ts';
 
@@ -29,15 +29,14 @@ const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissi
 
 /** The status to store. Gives `before` itself when nothing would change. */
 export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
-  const conditions = [toReady(observed), toReachable(observed), toAuthorized(observed)].reduce<readonly Condition[]>(
-    (list, condition) => setCondition(list, { ...condition, observedGeneration: observed.generation }, now),
-    before.conditions ?? [],
-  );
+  const { generation } = observed;
+  const { conditions = [] } = withConditions(before, [toReady(observed), toReachable(observed), toAuthorized(observed)], { generation, now });
   const clusterID = observed.clusterID ?? before.clusterID;
   const delegation = observed.delegation ?? before.delegation;
   const free = toFree(observed.summary, before.free) ?? before.free;
   const rtt = observed.rttMs === undefined ? before.rtt : `${observed.rttMs}ms`;
   const status: TargetStatus = {
+    observedGeneration: generation,
     conditions,
     virtualNode: observed.virtualNode,
     ...(clusterID !== undefined && { clusterID }),
@@ -85,7 +84,8 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
 
 /** Whether two statuses say the same but for the figures: what is free, the round trip. */
 export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
-  return one.conditions === other.conditions && one.clusterID === other.clusterID && one.delegation === other.delegation && one.virtualNode === other.virtualNode;
+  const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode'] as const;
+  return fields.every((field) => one[field] === other[field]);
 }
 
 // One by one: a custom resource comes back with its fields sorted.

@@ -15,7 +15,7 @@ function fields(schema: Schema, path: string): readonly (readonly [string, Schem
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ClusterTarget: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Pods', 'RTT'], Target: ['Ready', 'Free CPU', 'Free Mem', 'GPU', 'Pods', 'RTT'],
   ClusterSource: ['Ready'], Source: ['Ready'], PodChaperon: ['Phase', 'Source pod'], ClusterSummary: ['CPU', 'Free CPU', 'Free Mem', 'Free Pods'],
-  PlacementPolicy: ['Accepted'], ClusterPlacementPolicy: ['Accepted'], ResourceShare: ['Source', 'CPU', 'Used CPU', 'Mem', 'Used Mem', 'Pods'],
+  PlacementPolicy: ['Ready'], ClusterPlacementPolicy: ['Ready'], ResourceShare: ['Source', 'Ready', 'CPU', 'Used CPU', 'Mem', 'Used Mem', 'Pods'],
   SourceLease: ['State', 'Seconds', 'Seen'], NamespaceElection: ['Strategy'], Invitation: ['Expires', 'Redeemed by'], JoinRequest: ['Phase', 'Reason'], Cluster: ['Cluster ID'], Endpoint: ['Cluster ID', 'Addresses'], Gateway: ['HA Status', 'Connections'],
   ServiceExport: ['Valid', 'Ready', 'Conflict'], ServiceImport: ['Type', 'IP', 'Clusters'], ExportedService: ['Cluster', 'Of', 'Service'],
   SecretCopy: ['Intact'],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PlacementPolicy } from '../../../api/placement-policy.ts';
-import type { Condition } from '../../../api/core.ts';
+import type { PlacementPolicy, PlacementPolicyStatus } from '../../../api/placement-policy.ts';
 import { planPolicyStatus } from '../../../scheduler/policy-status.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
@@ -12,30 +11,30 @@ function written(problem?: string, object: PlacementPolicy = policy) {
   return command?.kind === 'patch' ? command : undefined;
 }
 
-const conditionsOf = (command: ReturnType<typeof written>) => (command as unknown as { patch: { status: { conditions: Condition[] } } }).patch.status.conditions;
+const statusOf = (command: ReturnType<typeof written>) => (command as unknown as { patch: { status: PlacementPolicyStatus } }).patch.status;
 
 describe('planPolicyStatus', () => {
   it('accepts a policy that can be used', () => {
     const command = written();
     assert.deepEqual(command?.at, { namespace: 'team-a', name: 'p', subresource: 'status' });
-    assert.deepEqual(conditionsOf(command), [{ type: 'Accepted', status: 'True', reason: 'Accepted', message: 'the policy is in force', observedGeneration: 2, lastTransitionTime: NOW }]);
+    const told = { status: 'True', reason: 'Accepted', message: 'the policy is in force', observedGeneration: 2, lastTransitionTime: NOW };
+    assert.deepEqual(statusOf(command), { observedGeneration: 2, conditions: [{ type: 'Accepted', ...told }, { type: 'Ready', ...told }] });
   });
 
   it('says what is wrong with one that cannot, and what follows', () => {
-    const [condition] = conditionsOf(written('has no spec'));
-    assert.deepEqual([condition?.status, condition?.reason], ['False', 'Invalid']);
-    assert.equal(condition?.message, 'the policy has no spec; until it is corrected, the pods that it may concern are placed nowhere');
+    const message = 'the policy has no spec; until it is corrected, the pods that it may concern are placed nowhere';
+    const told = statusOf(written('has no spec')).conditions?.map((condition) => [condition.type, condition.status, condition.reason, condition.message]);
+    assert.deepEqual(told, ['Accepted', 'Ready'].map((type) => [type, 'False', 'Invalid', message]));
   });
 
   it('writes nothing when it says so already', () => {
-    const conditions = conditionsOf(written());
-    assert.deepEqual(planPolicyStatus({ object: { ...policy, status: { conditions } } }, '2026-02-02T00:00:00Z'), []);
+    assert.deepEqual(planPolicyStatus({ object: { ...policy, status: statusOf(written()) } }, '2026-02-02T00:00:00Z'), []);
   });
 
   it('writes again for a new generation', () => {
-    const conditions = conditionsOf(written());
-    const changed = { ...policy, metadata: { ...policy.metadata, generation: 3 }, status: { conditions } };
-    assert.deepEqual(conditionsOf(written(undefined, changed)).map(({ observedGeneration, lastTransitionTime }) => [observedGeneration, lastTransitionTime]), [[3, NOW]]);
+    const changed = { ...policy, metadata: { ...policy.metadata, generation: 3 }, status: statusOf(written()) };
+    const { observedGeneration, conditions = [] } = statusOf(written(undefined, changed));
+    assert.deepEqual([observedGeneration, ...conditions.map((condition) => [condition.observedGeneration, condition.lastTransitionTime])], [3, [3, NOW], [3, NOW]]);
   });
 
   it('knows policies of the cluster by their lack of a namespace', () => {

@@ -52,9 +52,9 @@ describe('toTargetStatus', () => {
     });
   }
 
-  it('says which cluster it is and which node stands for it', () => {
-    const { clusterID, virtualNode } = toTargetStatus({}, observed(), NOW);
-    assert.deepEqual([clusterID, virtualNode], ['uid', 'admiralty-c2']);
+  it('says which cluster it is, which node stands for it, and of which generation that is', () => {
+    const { clusterID, virtualNode, observedGeneration } = toTargetStatus({}, observed(), NOW);
+    assert.deepEqual([clusterID, virtualNode, observedGeneration], ['uid', 'admiralty-c2', 3]);
   });
 
   it('says how pods are delegated, and goes on saying it while that is not known', () => {

@@ -1,6 +1,7 @@
 // What people are told of a source's identity: conditions of its (Cluster)Source after KEP-1623.
+import type { SourceStatus } from '../api/cluster-source.ts';
 import type { Condition } from '../api/core.ts';
-import { setCondition } from '../model/conditions.ts';
+import { withConditions, type Looked } from '../model/conditions.ts';
 import type { SourceIdentity } from './source-identity.ts';
 
 /** What became of an identity. */
@@ -11,24 +12,11 @@ export type IdentityOutcome =
   /** The API server refused a part of it. */
   | { readonly kind: 'failed'; readonly error: { readonly status: number; readonly reason: string; readonly message: string } };
 
-/** The conditions before, and what the new ones are about. */
-export interface Observed {
-  readonly conditions: readonly Condition[];
-  /** The (Cluster)Source's `metadata.generation`. */
-  readonly generation: number;
-  /** RFC 3339. */
-  readonly now: string;
-}
-
 type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-/** The conditions with `Ready` and `Guarded` as they are now; the very list that was given when nothing changed. */
-export function identityConditions(identity: SourceIdentity, outcome: IdentityOutcome, { conditions, generation, now }: Observed): readonly Condition[] {
-  const told = { Ready: readiness(identity, outcome), Guarded: guard(identity) };
-  return Object.entries(told).reduce<readonly Condition[]>(
-    (list, [type, condition]) => setCondition(list, { type, ...condition, observedGeneration: generation }, now),
-    conditions,
-  );
+/** The status with `Ready` and `Guarded` as they are now; `before` itself when nothing changed. */
+export function identityStatus(before: SourceStatus, identity: SourceIdentity, outcome: IdentityOutcome, looked: Looked): SourceStatus {
+  return withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
 }
 
 function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {

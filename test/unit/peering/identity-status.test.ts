@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Condition } from '../../../api/core.ts';
-import { identityConditions, type IdentityOutcome } from '../../../peering/identity-conditions.ts';
+import { identityStatus, type IdentityOutcome } from '../../../peering/identity-status.ts';
 import type { SourceIdentity } from '../../../peering/source-identity.ts';
 
 const account = { namespace: 'ns', name: 'sa' };
-const observed = (conditions: readonly Condition[] = []) => ({ conditions, generation: 3, now: '2026-01-01T00:00:00Z' });
+const looked = { generation: 3, now: '2026-01-01T00:00:00Z' };
+const conditionsOf = (identity: SourceIdentity, outcome: IdentityOutcome) => identityStatus({}, identity, outcome, looked).conditions ?? [];
 const told = (identity: SourceIdentity, outcome: IdentityOutcome) =>
-  identityConditions(identity, outcome, observed()).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+  conditionsOf(identity, outcome).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 const failed = (status: number, reason: string): IdentityOutcome => ({ kind: 'failed', error: { status, reason, message: 'what the server said' } });
 
-describe('identityConditions', () => {
+describe('identityStatus', () => {
   const rows: readonly [string, SourceIdentity, IdentityOutcome, readonly string[]][] = [
     ['an identity in place', { name: 's', account, clusterId: 'uid' }, { kind: 'established' }, ['Ready=True Established', 'Guarded=True PolicyInPlace']],
     ['one of Admiralty, without a cluster', { name: 's', account }, { kind: 'established' }, ['Ready=True Established', 'Guarded=False ClusterUnknown']],
@@ -22,16 +22,17 @@ describe('identityConditions', () => {
   for (const [what, identity, outcome, expected] of rows) it(`tells of ${what}`, () => assert.deepEqual(told(identity, outcome), expected));
 
   it('says what to change', () => {
-    const messages = (identity: SourceIdentity, outcome: IdentityOutcome) => identityConditions(identity, outcome, observed()).map(({ message }) => message);
+    const messages = (identity: SourceIdentity, outcome: IdentityOutcome) => conditionsOf(identity, outcome).map(({ message }) => message);
     assert.match(messages({ name: 's' }, { kind: 'nobody' })[0] ?? '', /Set spec\.serviceAccount or spec\.userName/);
     assert.match(messages({ namespace: 'n', name: 's' }, { kind: 'nobody' })[0] ?? '', /Set spec\.serviceAccountName or/);
     assert.match(messages({ name: 's', account }, failed(404, 'NotFound'))[0] ?? '', /Create namespace ns/);
     assert.match(messages({ name: 's', account, userName: 'u' }, { kind: 'established' })[0] ?? '', /^ServiceAccount ns\/sa and user u may send pods/);
   });
 
-  it('gives back the very list when nothing changed, so that nothing is written', () => {
+  it('is of the generation that was looked at, and the very same when nothing changed, so that nothing is written', () => {
     const identity = { name: 's', account, clusterId: 'uid' };
-    const first = identityConditions(identity, { kind: 'established' }, observed());
-    assert.equal(identityConditions(identity, { kind: 'established' }, { ...observed(first), now: '2026-02-02T00:00:00Z' }), first);
+    const first = identityStatus({}, identity, { kind: 'established' }, looked);
+    assert.equal(first.observedGeneration, 3);
+    assert.equal(identityStatus(first, identity, { kind: 'established' }, { ...looked, now: '2026-02-02T00:00:00Z' }), first);
   });
 });
