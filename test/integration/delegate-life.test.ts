@@ -3,7 +3,7 @@ import { after, before } from 'node:test';
 import { delegationContract } from '../contract/delegation.ts';
 import { makeBare } from '../support/bare-target.ts';
 import { makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { endWorld } from '../support/world-invariants.ts';
 
 let world: IsthmusWorld;
 
@@ -13,10 +13,7 @@ before(async () => {
   await makeNamespace(world, 'life-of-pods');
   await makeBare(world, world.targets[1]);
 });
-after(async () => {
-  if (world !== undefined) assertInvariants(world);
-  await world?.stop();
-});
+after(() => endWorld(world));
 
 delegationContract({ mode: 'PodChaperon', world: () => world, home: () => world.targets[0], namespace: 'life-of-chaperons' });
 delegationContract({ mode: 'Pod', world: () => world, home: () => world.targets[1], namespace: 'life-of-pods' });

@@ -19,7 +19,7 @@ import { SpanCollector } from '../support/span-collector.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { endWorld } from '../support/world-invariants.ts';
 
 const MANAGER = 'isthmus-test';
 /** With `--chart` the world is installed by Helm, each component runs apart under its shipped identity, and no call may be refused (`npm run test:chart`). */
@@ -33,14 +33,17 @@ const forced = new Set<string>();
 before(async () => {
   collector = await SpanCollector.start();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
-  world = await startWorld({ nodes: 2, gpus: 2, audit: fromChart }, (sandbox, signal) => (fromChart ? ChartInstallation.start(sandbox, signal, { env }) : startIsthmus(sandbox, signal)));
+  world = await startWorld({ nodes: 2, gpus: 2, audit: fromChart }, (sandbox, signal) => (fromChart ? ChartInstallation.start(sandbox, signal, { env }) : startIsthmus(sandbox, signal, [], env)));
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
-  if (fromChart) for (const { auditLog } of world.sandbox.clusters) assert.deepEqual(refusedCalls(await readFile(auditLog!, 'utf8')), []);
-  if (world !== undefined) assertInvariants(world, { forced, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
-  await world?.stop();
-  await collector?.stop();
+  const calls = fromChart ? await Promise.all(world.sandbox.clusters.map(({ auditLog }) => readFile(auditLog!, 'utf8'))) : [];
+  try {
+    await endWorld(world, { forced, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
+  } finally {
+    await collector.stop();
+  }
+  assert.deepEqual(calls.flatMap(refusedCalls), []);
 });
 
 function electedPod(namespace: string, name: string, requests: Readonly<Record<string, string>> = {}): Pod {
@@ -101,7 +104,7 @@ describe('the sample: a Namespace, a ClusterTarget and a Deployment, applied as 
     assert.ok(delegates.every(isRunning));
   });
 
-  if (fromChart) it('leaves a trace of each pod, from admission to Running, whose parts different components have told', async () => {
+  it('leaves a trace of each pod, from admission to Running, whose parts different components have told', async () => {
     for (const { metadata } of inNamespace(world.source.pods.objects, 'production').filter(isRunning)) {
       const rootIs = () => collector.spans.find(({ name, attributes }) => name === 'elected pod' && attributes['k8s.pod.uid'] === metadata.uid);
       const root = await lookFor(() => Promise.resolve(rootIs()), { forMs: 20_000, everyMs: 100 }, world.signal);
@@ -305,7 +308,7 @@ describe('a namespace that a target lacks', () => {
   });
 });
 
-if (fromChart) describe('pods that Admiralty 0.17 left running', () => {
+describe('pods that Admiralty 0.17 left running', () => {
   const at = { namespace: 'legacy', name: 'web' };
   const CHAPERON = { namespace: 'legacy', name: 'web-x7k2p' };
 

@@ -10,7 +10,7 @@ import { lookFor } from '../../cli/apply-objects.ts';
 import { isProxyPod } from '../../model/pod.ts';
 import { runForAnnotation } from '../../sandbox/kwok-stages.ts';
 import { inNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { endWorld } from '../support/world-invariants.ts';
 
 const ELECTED = 'elected';
 const CONTROL = 'one-cluster';
@@ -42,10 +42,7 @@ before(async () => {
   await client.apply(NAMESPACES, { metadata: { name: CONTROL } }, MANAGER);
   for (const target of world.targets) await target.client.apply(NAMESPACES, { metadata: { name: ELECTED } }, MANAGER);
 });
-after(async () => {
-  if (world !== undefined) assertInvariants(world);
-  await world?.stop();
-});
+after(() => endWorld(world));
 
 /** A template whose pods are elected in the one namespace and not in the other: the annotation says it, and only there it counts. */
 function template(app: string, more: { readonly runFor?: string; readonly version?: number; readonly spec?: object } = {}) {

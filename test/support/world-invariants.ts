@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { virtualNodeName } from '../../model/names.ts';
 import { breachesOf, type HistoryContext, type HistoryEvent } from './invariants.ts';
-import type { WorldCluster } from './isthmus-world.ts';
+import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 
 /** Two watches of one loaded machine are this far out of step at most, in ms. */
 const WATCH_LAG_MS = 2_000;
@@ -33,6 +33,15 @@ export function assertInvariants(world: Clusters, context: TestContext = {}): vo
     source: world.source.cluster.name, targetOfNode: (node) => clusterOf.get(node), toleranceMs: WATCH_LAG_MS, endedAt: performance.now(), ...rest,
   });
   assert.deepEqual(breaches, []);
+}
+
+/** The end of a test's world: the check, and then its end in any case, for processes that live on keep a failed test from ending. */
+export async function endWorld(world: IsthmusWorld | undefined, context: TestContext = {}): Promise<void> {
+  try {
+    if (world !== undefined) assertInvariants(world, context);
+  } finally {
+    await world?.stop();
+  }
 }
 
 function historyOf({ source, targets }: Clusters): HistoryEvent[] {

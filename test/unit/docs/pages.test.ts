@@ -1,31 +1,17 @@
 // What the documentation says is there: links and their anchors, files, commands with their options, scripts, and YAML that our definitions take.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/crds.ts';
 import { program } from '../../../cli/program.ts';
+import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
 import { problemsOf } from '../../support/crd-check.ts';
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => `docs/${path}`)];
-const textOf = (page: string): string => readFileSync(join(ROOT, page), 'utf8');
 const isThere = (path: string): boolean => statSync(join(ROOT, path), { throwIfNoEntry: false }) !== undefined;
 const scripts = Object.keys((JSON.parse(textOf('package.json')) as { readonly scripts: Record<string, string> }).scripts);
-
-interface Block {
-  readonly language: string;
-  readonly text: string;
-}
-
-function blocksOf(text: string): readonly Block[] {
-  return [...text.matchAll(/^```(\w*)\n([^]*?)^```/gm)].map(([, language = '', content = '']) => ({ language, text: content }));
-}
-
-const withoutBlocks = (text: string): string => text.replaceAll(/^```\w*\n[^]*?^```/gm, '');
 
 /** The name that GitHub gives to a heading. */
 function anchorOf(heading: string): string {
