@@ -56,7 +56,7 @@ describe('the YAML of the documentation', () => {
 
   before(async () => {
     tools = await Packaging.open(deadline);
-    sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documented-')), targets: 0, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+    sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documented-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
     const whole = [...ofPages, ...ofFiles].filter((each) => !isValues(each)).flatMap((each) => documents(completed(each)));
     const namespaces = new Set(['isthmus-system', ...whole.flatMap(({ metadata }) => metadata.namespace ?? [])].filter((name) => name !== 'default'));
     const make = [['apply', '--server-side', '-k', join(ROOT, 'manifests/crds')], ...[...namespaces].map((name) => ['create', 'namespace', name]), ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']];

@@ -2,7 +2,7 @@
 // watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/keys.ts';
 import { findCondition } from '../../model/conditions.ts';
 import { isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
 
@@ -176,7 +176,7 @@ function noDelegateOutsideTheBoundTarget({ proxies, delegates }: Lives, { target
 
 function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
   return proxies.flatMap(({ uid, key, versions }) => {
-    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION);
+    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== TRACE_ANNOTATION);
     return (delegates.get(uid) ?? []).flatMap((delegate) => {
       const carried = delegate.versions[0]!.object.metadata.annotations ?? {};
       // What opts proxies out of meshes is the webhook's, not the user's.
