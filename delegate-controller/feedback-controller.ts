@@ -18,7 +18,6 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
-import { isTracing, recordSpan } from '../process/tracing.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import { boundTo } from '../kubernetes/proxy-pods.ts';
 import { RecentPlans } from '../kubernetes/recent-plans.ts';
@@ -26,7 +25,7 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
-import { shownSpan } from './shown-span.ts';
+import { tellShown } from './shown-pods-client.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import type { SourcePodPlane } from './pod-plane-client.ts';
@@ -209,8 +208,7 @@ class Feedback {
   async #mirror({ uid, phase }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
-      const span = isTracing() && phase === 'Pending' ? shownSpan(written, Date.now()) : undefined;
-      if (span !== undefined) recordSpan(span);
+      if (phase === 'Pending') tellShown(written, Date.now());
       const kept = digestOf(mirroredStatus(written?.status ?? {}));
       this.#mirrored.set(uid, { sent: digest, kept, version: written?.metadata.resourceVersion ?? '' });
     } catch (error) {

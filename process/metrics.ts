@@ -1,9 +1,12 @@
 // Prometheus metrics of this process, in one registry. Names and units follow Prometheus and, for queues, client-go `util/workqueue`.
 // Labels have few values: names of controllers and leases, never of objects.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { version } from './version.ts';
 
 /** Where all metrics of this process are registered. */
 export const METRICS = new Registry();
+
+new Gauge({ name: 'isthmus_build_info', help: '1; which build this is.', labelNames: ['version', 'node_version'], registers: [METRICS] }).set({ version: version(), node_version: process.version }, 1);
 
 const others: Registry[] = [];
 

@@ -11,6 +11,14 @@ const bound = new Histogram({
   name: 'isthmus_scheduling_pod_bound_duration_seconds', help: 'Time from the creation of an elected pod until it was bound to its virtual node.', labelNames: [],
   buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
 });
+const candidates = new Histogram({
+  name: 'isthmus_scheduling_candidate_duration_seconds', help: 'How long candidates waited in their target, by what became of them.', labelNames: ['outcome'],
+  buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], registers: [METRICS],
+});
+const shown = new Histogram({
+  name: 'isthmus_delegation_pod_shown_duration_seconds', help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
+  buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
+});
 const refusals = new Counter({ name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target did not take.', labelNames: ['target'], registers: [METRICS] });
 
 const TARGET = ['target'] as const;
@@ -26,6 +34,16 @@ export function observeDecision(outcome: string, ms: number): void {
 /** A pod got its place so many ms after its creation, whose time has whole seconds only. */
 export function observeBound(ms: number): void {
   bound.observe(Math.max(0, ms) / 1_000);
+}
+
+/** A candidate was bound, or refused by its target, so many ms after it was decided on. */
+export function observeCandidate(outcome: 'bound' | 'refused', ms: number): void {
+  candidates.observe({ outcome }, Math.max(0, ms) / 1_000);
+}
+
+/** The delegate of a pod got Running, or ended, and its proxy says so, so many ms after its creation, whose time has whole seconds only. */
+export function observeShown(ms: number): void {
+  shown.observe(Math.max(0, ms) / 1_000);
 }
 
 /** A target did not take a candidate. */

@@ -20,7 +20,7 @@ export class PodMemory {
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
   /** When the candidate that there is now was sent, in ms since the epoch. */
-  candidateSince = 0;
+  candidateSince: number | undefined;
   /** A place found together with those of its group: what is to be sent, and where. */
   reserved: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
   /** Why the last candidate went where it went; the Binding takes it to the pod. */

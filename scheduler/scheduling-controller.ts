@@ -18,7 +18,7 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
-import { observeBound, observeDecision, observeRefusal } from '../process/placement-metrics.ts';
+import { observeBound, observeCandidate, observeDecision, observeRefusal } from '../process/placement-metrics.ts';
 import { isTracing, newSpanId, recordSpan } from '../process/tracing.ts';
 import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
@@ -250,9 +250,11 @@ function ignore(expected: (error: unknown) => boolean): (error: unknown) => void
   };
 }
 
-/** Tells of a candidate that was bound, or refused by its target. */
+/** Tells of a candidate that was bound, or refused by its target. Since when one waits that another process has made is not known. */
 function tellCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
+  if (candidateSince === undefined) return;
   const { trace } = proxy;
+  observeCandidate(outcome.error === undefined ? 'bound' : 'refused', Date.now() - candidateSince);
   if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome }));
 }
 

@@ -6,7 +6,7 @@ import '../../../virtual-node/kubelet-metrics-server.ts'; // and those of the ku
 import '../../../process/tracing.ts'; // and that of traces
 import type { Registry } from 'prom-client';
 import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
-import { forgetTarget, observeBound, observeDecision, observeRefusal, showTarget } from '../../../process/placement-metrics.ts';
+import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/admission-metrics-server.ts';
 
 /** Compiled tests are one folder deeper than their sources. */
@@ -44,8 +44,12 @@ describe('metrics', () => {
     observeDecision('of-test', 5);
     observeBound(-3);
     observeRefusal('ClusterTarget/test');
+    observeCandidate('refused', 1_500);
+    observeShown(-3);
     showTarget('ClusterTarget/test', { isReady: true, rttMs: 4, free: { cpu: 1.5, pods: 7 } });
     assert.equal(await line('isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"}'), 'isthmus_scheduling_decision_duration_seconds_sum{outcome="of-test"} 0.005');
+    assert.equal(await line('isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"}'), 'isthmus_scheduling_candidate_duration_seconds_sum{outcome="refused"} 1.5');
+    assert.equal(await line('isthmus_delegation_pod_shown_duration_seconds_sum'), 'isthmus_delegation_pod_shown_duration_seconds_sum 0');
     assert.equal(await line('isthmus_target_round_trip_seconds'), 'isthmus_target_round_trip_seconds{target="ClusterTarget/test"} 0.004');
     assert.equal(await line('isthmus_target_free{target="ClusterTarget/test",resource="cpu"}'), 'isthmus_target_free{target="ClusterTarget/test",resource="cpu"} 1.5');
     forgetTarget('ClusterTarget/test');

@@ -1,0 +1,149 @@
+// What the documentation has users apply or type, on real API servers: every YAML of every page, and the steps that take Admiralty's place.
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import type { KubernetesObject } from '../../api/core.ts';
+import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
+import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';
+import { CHART, Packaging, type Ended } from '../support/packaging.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Documented {
+  readonly page: string;
+  readonly text: string;
+}
+
+const deadline = AbortSignal.timeout(240_000);
+let sandbox: Sandbox;
+let tools: Packaging;
+
+before(async () => {
+  tools = await Packaging.open(deadline);
+  sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+});
+after(async () => {
+  await sandbox?.stop();
+  if (sandbox !== undefined) await rmdir(sandbox.dir);
+});
+
+/** Runs a command line as it is typed, in one of the clusters. */
+function typed(cluster: 0 | 1, line: string, input?: string): Promise<Ended> {
+  const [tool, ...args] = line.replace('manifests/helm/isthmus', CHART).split(' ');
+  const run = { kubeconfig: sandbox.clusters[cluster]!.kubeconfigPath, ...(input !== undefined && { input }) };
+  return tool === 'helm' ? tools.helm(args, run) : tools.kubectl(args, run);
+}
+
+async function succeeds(cluster: 0 | 1, line: string, input?: string): Promise<string> {
+  const { code, stdout, stderr } = await typed(cluster, line, input);
+  assert.equal(code, 0, `${line}: ${stderr}`);
+  return stdout;
+}
+
+const stream = (objects: readonly object[]): string => objects.map((object) => stringify(object)).join('---\n');
+
+/** What pages show of an object only: the object around it. */
+const PARTS: Readonly<Record<string, (part: Fields) => object>> = {
+  'docs/placement-policy.md': ({ spec }) => ({
+    apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'part' }, spec: { kubeconfigSecret: { name: 'part' }, ...(spec as object) },
+  }),
+  'docs/pod-groups.md': ({ metadata }) => ({
+    apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'default', name: 'part', ...(metadata as object) }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] },
+  }),
+};
+
+/** Pages whose YAML is values of the chart. */
+const VALUES: ReadonlySet<string> = new Set(['docs/tracing.md']);
+
+const ofPages: readonly Documented[] = PAGES.flatMap((page) => blocksOf(textOf(page)).filter(({ language }) => /^ya?ml$/.test(language)).map(({ text }) => ({ page, text })));
+const ofFiles: readonly Documented[] = readdirSync(join(ROOT, 'docs/examples')).map((name) => ({ page: `docs/examples/${name}`, text: textOf(`docs/examples/${name}`) }));
+
+/** The whole objects that a block shows. Throws where one that is no object has nothing around it. */
+function completed({ page, text }: Documented): readonly KubernetesObject[] {
+  return parseAllDocuments(text).map((document) => {
+    const shown = document.toJS() as Fields;
+    const around = 'kind' in shown ? (): object => shown : PARTS[page];
+    if (around === undefined) throw new Error(`${page} shows a part; say in PARTS of what:\n${text}`);
+    return around(shown) as KubernetesObject;
+  });
+}
+
+describe('the YAML of the documentation', () => {
+  const DRY_RUN = 'kubectl apply --server-side --dry-run=server --validate=strict -f -';
+  const objects = [...ofPages, ...ofFiles].filter(({ page }) => !VALUES.has(page)).flatMap(completed);
+
+  before(async () => {
+    const names = new Set(['isthmus-system', ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])]);
+    await succeeds(0, `kubectl apply --server-side -k ${ROOT}manifests/crds`);
+    await succeeds(0, 'kubectl apply --server-side -f -', stream([...names].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }))));
+    await succeeds(0, 'kubectl wait --for=condition=Established crd --all --timeout=60s');
+  });
+
+  it('is taken by an API server, every field known', async () => {
+    assert.ok(objects.length > 10);
+    const { stdout, stderr } = await typed(0, DRY_RUN, stream(objects));
+    assert.equal(stderr, '');
+    assert.equal(stdout.trim().split('\n').length, objects.length);
+  });
+
+  it('of values is taken by the chart, and what it renders with them by an API server', async () => {
+    const values = ofPages.filter(({ page }) => VALUES.has(page)).flatMap(({ text }) => Object.entries(parse(text) as Fields).flatMap(([name, value]) => ['--set-json', `${name}=${JSON.stringify(value)}`]));
+    assert.ok(values.length >= VALUES.size * 2);
+    const { code, stdout, stderr } = await tools.helm(['template', 'isthmus', CHART, '--namespace', 'isthmus-system', ...values]);
+    assert.equal(code, 0, stderr);
+    await succeeds(0, DRY_RUN, stdout);
+  });
+
+  it('would be refused with a field that there is not, or without one that must be there', async () => {
+    const wrong = [{ self: true, colour: 'red' }, {}].map((spec, index) => ({ apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: `wrong-${index}` }, spec }));
+    const { code, stdout, stderr } = await typed(0, DRY_RUN, stream(wrong));
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, /unknown field "spec\.colour"[^]*set either kubeconfigSecret/);
+  });
+});
+
+describe('the steps from Admiralty', () => {
+  const commands = blocksOf(textOf('docs/from-admiralty.md')).flatMap(({ text }) => text.split('\n')).filter((line) => /^(helm|kubectl) /.test(line));
+  const samples = [
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'eu-west' }, spec: { kubeconfigSecret: { name: 'eu-west', namespace: 'admiralty' } } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } },
+  ];
+  let chart: string;
+
+  /** Of the definitions of the group, and of what is of their kinds. */
+  const uids = async (): Promise<readonly string[]> => {
+    const lists = [await succeeds(1, 'kubectl get crd -o json'), await succeeds(1, 'kubectl get clustertargets,podchaperons -A -o json')];
+    const all = lists.flatMap((list) => (JSON.parse(list) as { readonly items: readonly KubernetesObject[] }).items);
+    return all.filter(({ kind, metadata }) => kind !== 'CustomResourceDefinition' || metadata.name?.endsWith('.multicluster.admiralty.io')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
+  };
+
+  before(async () => {
+    chart = await mkdtemp(join(tmpdir(), 'isthmus-admiralty-chart-'));
+    await writeAdmiraltyChart(chart);
+    await succeeds(1, `helm install admiralty ${chart} --namespace admiralty --create-namespace --server-side=false`); // as Helm 3 does
+    await succeeds(1, 'kubectl wait --for=condition=Established crd --all --timeout=60s');
+    await succeeds(1, 'kubectl create -f -', stream(samples));
+  });
+  after(() => rm(chart, { recursive: true }));
+
+  it('put Isthmus in its place, and its kinds and their objects stay the same ones', async () => {
+    assert.deepEqual(commands.map((line) => line.split(' ').slice(0, 2).join(' ')), ['kubectl annotate', 'helm upgrade', 'helm uninstall', 'helm upgrade']);
+    const before = await uids();
+    assert.equal(before.length, 6 + samples.length);
+    for (const line of commands) await succeeds(1, line);
+    assert.deepEqual(await uids(), before);
+    assert.equal((await succeeds(1, 'helm list -A --short')).trim(), 'isthmus');
+    assert.equal(await succeeds(1, 'kubectl get deployments,jobs -n admiralty -o name'), '');
+  });
+
+  it('leave definitions that are of the release of Isthmus, which upgrades them', async () => {
+    await succeeds(1, 'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug');
+    const { metadata } = JSON.parse(await succeeds(1, 'kubectl get crd clustertargets.multicluster.admiralty.io -o json')) as KubernetesObject;
+    assert.equal(metadata.annotations?.['meta.helm.sh/release-name'], 'isthmus');
+  });
+});
