@@ -24,6 +24,10 @@ const PATIENCE = { forMs: 60_000, everyMs: 100 };
 
 /** The suite; `web` is an elected pod that runs, in namespace `demo`. */
 export function describeVirtualNode(given: () => { readonly world: IsthmusWorld; readonly web: Pod }): void {
+  describe('a virtual node', { timeout: 600_000 }, () => suite(given)); // one hook of its own makes what it needs once the world is there
+}
+
+function suite(given: () => { readonly world: IsthmusWorld; readonly web: Pod }): void {
   let world: IsthmusWorld;
   let name: string;
   let kubectl: (...args: string[]) => Promise<string>;
@@ -43,7 +47,7 @@ export function describeVirtualNode(given: () => { readonly world: IsthmusWorld;
   const node = () => world.source.client.get<Node>(NODES, { name }, world.signal);
   const until = async <T>(what: string, look: () => Promise<T | undefined>): Promise<T> => (await lookFor(look, PATIENCE, world.signal)) ?? assert.fail(`waited in vain for ${what}`);
 
-  describe('a virtual node by kubectl', () => {
+  describe('by kubectl', () => {
     it('is shown with the version of its target and where its kubelet is', async () => {
       const wide = await kubectl('get', 'node', name, '-o', 'wide', '--no-headers');
       const { gitVersion } = JSON.parse(await kubectl('get', '--raw', '/version')) as { readonly gitVersion: string }; // all clusters of a sandbox have the same
@@ -98,7 +102,7 @@ export function describeVirtualNode(given: () => { readonly world: IsthmusWorld;
     });
   });
 
-  describe('replicas of the source', () => {
+  describe('of a source with replicas', () => {
     const parts: ComponentProcess[] = [];
     let secondPort = 0;
     const start = async (...part: Parameters<typeof startPart>[1][]) => parts.push(...(await Promise.all(part.map((one) => startPart(world, one)))));
@@ -149,7 +153,7 @@ export function describeVirtualNode(given: () => { readonly world: IsthmusWorld;
     });
   });
 
-  describe('a virtual node that is drained by kubectl', () => {
+  describe('that is drained by kubectl', () => {
     it('loses its pods, gets no others, and takes some again when it is uncordoned', async () => {
       await kubectl('drain', name, '--force', '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=90s');
       assert.deepEqual(inNamespace(await world.source.client.list(PODS, {}, world.signal), 'demo').filter(({ spec }) => spec.nodeName === name), []);
