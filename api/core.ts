@@ -213,6 +213,11 @@ export interface Pod extends KubernetesObject {
   readonly status?: PodStatus;
 }
 
+/** `core/v1` ResourceQuota. */
+export interface ResourceQuota extends KubernetesObject {
+  readonly spec?: { readonly hard?: ResourceList; readonly scopes?: readonly string[]; readonly scopeSelector?: object };
+}
+
 /** `core/v1` Node. */
 export interface Node extends KubernetesObject {
   readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string };

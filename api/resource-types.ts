@@ -1,5 +1,5 @@
 // Where each kind of object lives in the Kubernetes API. The type parameter ties a path to the shape found there.
-import type { KubernetesObject, Lease, Namespace, Node, Pod, Secret, Service } from './core.ts';
+import type { KubernetesObject, Lease, Namespace, Node, Pod, ResourceQuota, Secret, Service } from './core.ts';
 import type { ClusterSource, Source } from './cluster-source.ts';
 import type { ClusterSummary } from './cluster-summary.ts';
 import type { ClusterTarget, Target } from './cluster-target.ts';
@@ -58,6 +58,7 @@ export const SERVICES = core<Service>('services', 'Service', true);
 export const PERSISTENT_VOLUME_CLAIMS = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
 export const PERSISTENT_VOLUMES = core('persistentvolumes', 'PersistentVolume', false);
 export const NAMESPACES = core<Namespace>('namespaces', 'Namespace', false);
+export const RESOURCE_QUOTAS = core<ResourceQuota>('resourcequotas', 'ResourceQuota', true);
 export const SERVICE_ACCOUNTS = core('serviceaccounts', 'ServiceAccount', true);
 export const LEASES: ResourceType<Lease> = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease', namespaced: true };
 export const EVENTS: ResourceType = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event', namespaced: true };

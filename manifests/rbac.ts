@@ -90,6 +90,7 @@ const COMPONENT_RULES: Readonly<Record<ComponentAccount, readonly PolicyRule[]>>
     rule('', ['pods/log'], ['get']),
     rule('', STREAMED, ['create', 'get']),
     rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top, of a target that is this cluster
+    rule('', ['resourcequotas'], ['list']), // the same, of a Target
   ],
   // Gives rights to others, so it is the one to guard best: it may bind these roles and no others, and ask for tokens only where it has bound that role.
   'isthmus-peering': [
@@ -117,6 +118,7 @@ const SOURCE_RULES: readonly PolicyRule[] = [
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', STREAMED, ['create', 'get']), // over a WebSocket an exec is a GET
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
+  rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
   // Copies of what elected pods need. No Secret can be read, and none patched: what a patch is answered shows the object (ADR 0024).
   rule('', ['configmaps', 'services'], [...READ, 'create', 'patch', 'delete']),
   rule('', ['secrets'], ['create', 'update', 'delete']),

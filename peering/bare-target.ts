@@ -16,6 +16,7 @@ const RULES: readonly PolicyRule[] = [
   rule('', ['pods/log'], ['get']),
   rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get']),
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
+  rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
   rule('', ['nodes'], ['list', 'watch']), // what is free there
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule('', ['configmaps', 'secrets', 'services'], WRITE), // what follows pods

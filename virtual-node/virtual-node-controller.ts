@@ -14,6 +14,7 @@ import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters
 import { parseResourceList } from '../model/resources.ts';
 import { forgetTarget, showTarget, type TargetFigures } from '../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
+import { TargetQuotas } from './target-quota-client.ts';
 import { TargetVersions } from './target-version-client.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
@@ -68,6 +69,7 @@ class VirtualNodes {
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
   readonly #versions = new TargetVersions();
+  readonly #quotas = new TargetQuotas();
   /** When the free figures of a target were last written, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
@@ -92,8 +94,15 @@ class VirtualNodes {
     });
     this.#targets.listen({
       sessionOpened: (target, session) => {
-        session.onSummary(() => changed(target));
-        session.onConnection(() => void this.#versions.look(session, () => controllers.node.enqueue(target.nodeName)));
+        const found = () => controllers.node.enqueue(target.nodeName);
+        session.onSummary(() => {
+          changed(target);
+          void this.#quotas.look(session, found); // a summary comes now and then even when nothing has changed
+        });
+        session.onConnection(() => {
+          void this.#versions.look(session, found);
+          void this.#quotas.look(session, found);
+        });
       },
       changed,
       removed: (target) => {
@@ -125,7 +134,8 @@ class VirtualNodes {
 
   #contextOf(target: TargetCluster): NodeContext {
     const { session } = target;
-    return { ...this.#context, targetVersion: session === undefined ? undefined : this.#versions.of(session), problem: problemOf(target) };
+    const told = session === undefined ? {} : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) };
+    return { ...this.#context, ...told, problem: problemOf(target) };
   }
 
   async #remove(node: Node, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../api/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
 import { ANY_SOURCE } from '../api/resource-share.ts';
-import { formatResourceList, parseResourceList } from '../model/resources.ts';
+import { formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../model/resources.ts';
 import { setCondition } from '../model/conditions.ts';
 import { compileLabelPattern } from '../model/label-pattern.ts';
 import { virtualNodeName } from '../model/names.ts';
@@ -89,6 +89,8 @@ export interface NodeContext {
   readonly kubelet: KubeletEndpoint | undefined;
   /** Version of the target's API server; what the node showed stays while it is not known. */
   readonly targetVersion?: string | undefined;
+  /** The most that the quotas of a Target's namespace grant. */
+  readonly quota?: ResourceAmounts | undefined;
   /** Why the target takes no new pods now. */
   readonly problem?: { readonly reason: string; readonly message: string } | undefined;
 }
@@ -107,9 +109,9 @@ export interface VirtualNodeStatus {
  * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
  * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, targetVersion, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, targetVersion, quota, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
   const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
-  const { capacity = {}, allocatable = {} } = summary === undefined ? (before?.status ?? {}) : { capacity: summary.capacity, allocatable: lentTo(summary, sourceId) };
+  const { capacity = {}, allocatable = {} } = summary === undefined ? (before?.status ?? {}) : { capacity: summary.capacity, allocatable: lentTo(summary, sourceId, quota) };
   return {
     capacity,
     allocatable,
@@ -144,12 +146,12 @@ function toNodeAddress(address: string): NodeAddress {
   return { type: isIP(address) === 0 ? 'InternalDNS' : 'InternalIP', address };
 }
 
-/** What the source may use: of each resource the lesser of what the target has and what its ResourceShare lends. A cordoned share lends no pods. */
-function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string): ResourceList {
+/** What the source may use: of each resource the least of what the target has, what its ResourceShare lends and what quotas grant. A cordoned share lends no pods. */
+function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts = NO_AMOUNTS): ResourceList {
   const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
-  if (share === undefined) return allocatable;
-  const limits = parseResourceList({ ...share.limits, ...(share.cordoned === true && { pods: '0' }) }).amounts;
-  const lent = [...parseResourceList(allocatable).amounts].map(([resource, amount]) => [resource, Math.min(amount, limits.get(resource) ?? amount)] as const);
+  if (share === undefined && quota.size === 0) return allocatable;
+  const limits = parseResourceList({ ...share?.limits, ...(share?.cordoned === true && { pods: '0' }) }).amounts;
+  const lent = [...parseResourceList(allocatable).amounts].map(([resource, amount]) => [resource, Math.min(amount, limits.get(resource) ?? amount, quota.get(resource) ?? amount)] as const);
   return formatResourceList(new Map(lent));
 }
 

@@ -88,6 +88,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('pods/log', 'get'),
       ...STREAMED,
       ...each('pods', 'list'), // of metrics.k8s.io
+      ...each('resourcequotas', 'list'),
     ],
   ],
   [
@@ -112,6 +113,7 @@ const TABLE: readonly [string, readonly string[]][] = [
       ...each('events', 'list', 'watch'),
       ...STREAMED,
       ...each('pods', 'list'), // of metrics.k8s.io
+      ...each('resourcequotas', 'list'),
       ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
       ...each('secrets', 'create', 'update', 'delete'),
       ...each('secretcopies', 'list', 'watch'),

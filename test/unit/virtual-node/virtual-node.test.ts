@@ -145,6 +145,12 @@ describe('toVirtualNodeStatus', () => {
     });
   }
 
+  it('shows no more than the quotas of the namespace grant, of what the target has', () => {
+    const summary = { metadata: {}, allocatable: { cpu: '8', memory: '8Gi', pods: '9' }, shares };
+    const quota = new Map([['cpu', 1_000], ['memory', 2 ** 34], ['pods', 3], ['example/gpu', 4]]);
+    assert.deepEqual(toVirtualNodeStatus(summary, { ...AT, quota }, undefined, NOW).allocatable, { cpu: '1', memory: '8Gi', pods: '3' });
+  });
+
   it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, AT, undefined, NOW).capacity, {}));
 
   it('is ready: a node that is not has its pods deleted', () => {
