@@ -9,6 +9,7 @@ import { TLSSocket } from 'node:tls';
 import { toLogView } from './container-log.ts';
 import { FollowedLog } from './followed-log.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
+import { IDLE_LIMITS, joinConnections } from '../virtual-node/stream-relay-server.ts';
 
 /** What a gate needs. */
 export interface KubeletGateOptions {
@@ -89,13 +90,10 @@ function upgrade(incoming: IncomingMessage, client: Duplex, first: Buffer, optio
   const target = kwokTarget(incoming.url ?? '/', options.execContainer);
   const upstream = connect(options.kwokPort, '127.0.0.1', () => {
     upstream.write(requestHead(incoming.method ?? 'GET', target, incoming.rawHeaders));
-    upstream.write(first);
-    client.pipe(upstream).pipe(client);
+    void joinConnections({ socket: client, head: first }, { socket: upstream, head: Buffer.alloc(0) }, IDLE_LIMITS);
   });
-  upstream.on('error', () => client.destroy());
-  upstream.on('close', () => client.destroy());
+  upstream.once('error', () => client.destroy());
   client.on('error', () => upstream.destroy());
-  client.on('close', () => upstream.destroy());
   return upstream;
 }
 

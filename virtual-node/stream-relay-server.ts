@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 export interface IdleLimits {
   /** Without a byte either way (kubelet's `streamingConnectionIdleTimeout`); for a log: with bytes that its reader does not take. */
   readonly idleMs: number;
-  /** After one side has ended and the other has not. */
+  /** After one side has ended and all that it said was handed on, and the other has not ended. */
   readonly lingerMs: number;
 }
 
@@ -17,29 +17,36 @@ export const IDLE_LIMITS: IdleLimits = { idleMs: 4 * 3_600_000, lingerMs: 30_000
 /** How often a stream is looked at within its limit. */
 const LOOKS = 4;
 
-/** Joins two connections until both have ended, or one broke. `head`s are what was read of them before. Resolves when both are closed. */
+/**
+ * Joins two connections until both have ended, or one broke. `head`s are what was read of them before. Whoever has ended may have left much that the
+ * other side takes slowly: all of it is delivered. Resolves when both are closed.
+ */
 export function joinConnections(caller: Connection, target: Connection, limits: IdleLimits): Promise<void> {
   const [one, other] = [caller.socket, target.socket];
   one.write(target.head);
   other.write(caller.head);
   let lastAt = performance.now();
   let ended = 0;
+  const moved = () => {
+    lastAt = performance.now();
+  };
   for (const [from, to] of [[one, other], [other, one]] as const) {
-    from.on('data', () => {
-      lastAt = performance.now();
-    });
+    from.on('data', () => to.destroyed || moved());
     from.on('end', () => {
       ended += 1;
-      lastAt = performance.now();
+      moved();
     });
-    from.on('error', () => to.destroy());
+    for (const taken of ['drain', 'finish']) to.on(taken, moved);
+    from.on('error', () => undefined); // 'close' follows
     from.on('close', () => {
       if (!from.readableEnded) to.destroy(); // it broke; after a proper end the pipe ends the other side when all is written
     });
     from.pipe(to);
+    to.once('close', () => from.resume()); // nobody hears it any more, but its end must be seen, and what is left unread would reset it
   }
   const look = () => {
-    if (performance.now() - lastAt < (ended > 0 ? limits.lingerMs : limits.idleMs)) return;
+    const isDelivered = one.writableLength === 0 && other.writableLength === 0;
+    if (performance.now() - lastAt < (ended > 0 && isDelivered ? limits.lingerMs : limits.idleMs)) return;
     one.destroy();
     other.destroy();
   };

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
 import { request } from 'node:http';
 import { joinConnections, relayAnswer, type IdleLimits } from '../../../virtual-node/stream-relay-server.ts';
@@ -11,18 +12,18 @@ const LONG: IdleLimits = { idleMs: 60_000, lingerMs: 60_000 };
 const NOTHING = Buffer.alloc(0);
 
 /** Both ends of a connection. */
-async function pair(): Promise<readonly [Socket, Socket]> {
+async function pair(allowHalfOpen = true): Promise<readonly [Socket, Socket]> {
   const server = createTcpServer({ allowHalfOpen: true });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const one = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
+  const one = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen });
   const [other] = (await once(server, 'connection')) as [Socket];
   server.close();
   for (const socket of [one, other]) socket.on('error', () => undefined);
   return [one, other];
 }
 
-async function joined(limits: IdleLimits = LONG) {
-  const [[caller, near], [far, target]] = [await pair(), await pair()];
+async function joined(limits: IdleLimits = LONG, farMayBeHalfOpen = true) {
+  const [[caller, near], [far, target]] = [await pair(), await pair(farMayBeHalfOpen)];
   const ended = joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, limits);
   return { caller, target, near, far, ended };
 }
@@ -68,6 +69,40 @@ describe('joined connections', () => {
   it('are ended when nothing moves for too long', async () => {
     const { caller, target, ended } = await joined({ idleMs: 40, lingerMs: 60_000 });
     await Promise.all([left(caller), left(target), ended]);
+  });
+
+  it('wait for a reader who has not taken all that was said before an end, as long as for any other', async () => {
+    let take: () => void = () => undefined;
+    const near = new Duplex({ read: () => undefined, write: (_chunk, _encoding, taken) => void (take = taken), autoDestroy: true });
+    const far = new Duplex({ read: () => undefined, write: (_chunk, _encoding, taken) => taken() });
+    const ended = joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, { idleMs: 60_000, lingerMs: 40 });
+    take(); // the head
+    far.push('the exit code');
+    far.push(null);
+    await once(far, 'end');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(near.destroyed, false);
+    take();
+    near.push(null);
+    await ended;
+    assert.equal(near.writableFinished, true);
+  });
+
+  it('are over when the caller leaves too, whatever it said after the target had gone', async () => {
+    const { caller, target, far, ended } = await joined(LONG, false); // as connections to API servers are
+    target.end();
+    await once(far, 'close');
+    caller.end('are you there?');
+    await ended;
+  });
+
+  it('are over some time after the caller has left, whatever the target goes on to say', async () => {
+    const { caller, target, near, ended } = await joined({ idleMs: 60_000, lingerMs: 40 });
+    caller.end();
+    await once(near, 'end');
+    caller.destroy();
+    const saying = setInterval(() => target.write('still here'), 5);
+    await ended.finally(() => clearInterval(saying));
   });
 
   it('are ended when one side has said that it is done, and the other one never does', async () => {
