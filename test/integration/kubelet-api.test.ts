@@ -16,6 +16,7 @@ import { lookFor } from '../../cli/apply-objects.ts';
 import { openExchange } from '../../kubernetes/stream-exchange.ts';
 import { createAuthority, loadAuthority, type KeyPair } from '../../process/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
+import { describeVirtualNode } from '../contract/virtual-node.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { servePodMetrics, type PodMetricsServer } from '../support/pod-metrics-server.ts';
 import { openPodStream, type PodStream } from '../support/pod-stream.ts';
@@ -237,3 +238,6 @@ describe('C2-39 and C2-40: who calls the kubelet API itself', () => {
     socket.destroy();
   });
 });
+
+// Last, for it takes the world's processes and pods apart.
+describeVirtualNode(() => ({ world, web }));
