@@ -103,7 +103,7 @@ describe('the YAML of the documentation', () => {
     const wrong = [{ self: true, colour: 'red' }, {}].map((spec, index) => ({ apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: `wrong-${index}` }, spec }));
     const { code, stdout, stderr } = await typed(0, DRY_RUN, stream(wrong));
     assert.deepEqual([code, stdout], [1, '']);
-    assert.match(stderr, /unknown field "spec\.colour"[^]*set either kubeconfigSecret/);
+    assert.match(stderr, /spec\.colour: field not declared[^]*set either kubeconfigSecret/);
   });
 });
 
