@@ -124,6 +124,12 @@ export const COPY_VERSION_ANNOTATION = `${ISTHMUS_PREFIX}copy-version`;
 export const COPY_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}copy-digest`;
 /** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh: endpoints of all clusters count. Value {@link TRUE}. */
 export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
+/** Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: it is for all clusters. Value {@link TRUE}. */
+export const CILIUM_GLOBAL_ANNOTATION = 'service.cilium.io/global';
+/** Annotation beside {@link CILIUM_GLOBAL_ANNOTATION}, set by the owner, read by service discovery: `false` keeps this cluster's endpoints to itself. */
+export const CILIUM_SHARED_ANNOTATION = 'service.cilium.io/shared';
+/** Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: `local`, `remote` or `none`, whose endpoints names are answered with first. */
+export const CILIUM_AFFINITY_ANNOTATION = 'service.cilium.io/affinity';
 
 /** Label on nodes, written by administrators with value `true`, read by the pod plane: one of the nodes that have it is the gateway of the cluster. */
 export const GATEWAY_NODE_LABEL = 'isthmus.dev/gateway';

@@ -15,6 +15,7 @@ import { withCluster, withClusterFlags, type ClusterFlags } from './cluster-flag
 interface ServiceRunFlags extends ClusterFlags {
   readonly namespace: string;
   readonly dns: string;
+  readonly exportFollowed?: boolean;
   readonly healthPort?: number;
   readonly logLevel: LogLevel;
 }
@@ -25,16 +26,17 @@ export function serviceRunCommand(): Command {
     .description('run service discovery: tell others what is exported here, make usable what they export, answer DNS; several may run')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .option('--dns <address>', 'HOST:PORT of the DNS server for clusterset.local, UDP and TCP, or "none"', `0.0.0.0:${DNS_PORT}`)
+    .option('--export-followed', 'export every Service that follows elected pods, here and, run so there, in the clusters that it follows them to')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((flags: ServiceRunFlags) => withCluster(flags, 'service-discovery', ({ client }, signal) => run(flags, client, signal)));
 }
 
-async function run({ namespace, dns, healthPort, logLevel }: ServiceRunFlags, client: Parameters<typeof startServiceDiscovery>[0]['client'], asked: AbortSignal): Promise<void> {
+async function run({ namespace, dns, exportFollowed = false, healthPort, logLevel }: ServiceRunFlags, client: Parameters<typeof startServiceDiscovery>[0]['client'], asked: AbortSignal): Promise<void> {
   const logger = createLogger(logLevel);
   const listen = dns === 'none' ? undefined : parseAddress(dns);
   if (dns !== 'none' && listen === undefined) throw new AppError('BadInput', `--dns takes HOST:PORT or "none", not "${dns}".`);
-  const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, logger }, asked);
+  const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed, logger }, asked);
   if (healthPort !== undefined) collectProcessMetrics();
   const health = healthPort === undefined ? undefined : await startHealthServer({ host: '0.0.0.0', port: healthPort, checks: { services: () => discovery.hasSynced } });
   logger.info({ dns: discovery.dnsPort }, 'running');

@@ -17,7 +17,7 @@ const PORTS: readonly ContainerPort[] = [{ name: 'dns', containerPort: DNS_PORT,
 
 /** In all namespaces: imports are where their namespace is. */
 const CLUSTER_RULES: readonly PolicyRule[] = [
-  rule(MCS_GROUP, ['serviceexports'], READ),
+  rule(MCS_GROUP, ['serviceexports'], [...READ, 'create', 'delete']), // those that annotations of Services wish for
   rule(MCS_GROUP, ['serviceimports'], [...READ, ...WRITE]),
   rule(MCS_GROUP, ['serviceexports/status', 'serviceimports/status'], ['patch']),
   rule('', ['services'], [...READ, ...WRITE]), // each import has one, which gives it its address

@@ -17,6 +17,7 @@ import { toDnsService, type DnsService } from './dns-answer.ts';
 import { importServiceName, type ImportView } from './import-objects.ts';
 import type { ExistingImport } from './import-plan.ts';
 import { mergeExports } from './merge-exports.ts';
+import { preferenceOf } from './preference.ts';
 import { unreachableMembers } from './reachability.ts';
 
 /** What is followed, and where. */
@@ -152,7 +153,7 @@ export class ClustersetState {
     const merged = mergeExports(this.#told.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
     const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
-    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, unreachable: this.#unreachable, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip] };
+    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, unreachable: this.#unreachable, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
   }
 
   /** What is there of an import. */

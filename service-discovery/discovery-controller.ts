@@ -2,7 +2,7 @@
 // and export-plan.ts for what.
 import type { Logger } from 'pino';
 import { SERVICE_IMPORTS, type ServiceImport } from '../api/service-discovery.ts';
-import { ignoreStale } from '../kubernetes/api-error.ts';
+import { ignoreStale, isAlreadyExists } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
@@ -12,20 +12,23 @@ import { isShared, planConditions, planTold } from './export-plan.ts';
 import { toExport, type Export } from './exported-service.ts';
 import { isImported, toImportObjects, type ImportView } from './import-objects.ts';
 import { importStatus, planImport } from './import-plan.ts';
+import { planWish } from './wished-export.ts';
 
 /** What the controller works with. */
 export interface DiscoveryOptions {
   /** Fenced: only one replica writes. */
   readonly client: ClusterClient;
   readonly state: ClustersetState;
+  /** Services that follow elected pods, and their copies, are exported. */
+  readonly exportsFollowed: boolean;
   readonly logger: Logger;
 }
 
 const CONCURRENCY = 8;
 
 /** Starts both sides. Nothing is concluded before everything has been read. */
-export function startDiscovery({ client, state, logger }: DiscoveryOptions, signal: AbortSignal): void {
-  const discovery = new Discovery(client, state);
+export function startDiscovery({ client, state, exportsFollowed, logger }: DiscoveryOptions, signal: AbortSignal): void {
+  const discovery = new Discovery(client, state, exportsFollowed);
   const ready = state.synced();
   const controllers = [
     startController({ name: 'exports', reconcile: (key) => discovery.export(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
@@ -37,15 +40,18 @@ export function startDiscovery({ client, state, logger }: DiscoveryOptions, sign
 class Discovery {
   readonly #client: ClusterClient;
   readonly #state: ClustersetState;
+  readonly #exportsFollowed: boolean;
 
-  constructor(client: ClusterClient, state: ClustersetState) {
+  constructor(client: ClusterClient, state: ClustersetState, exportsFollowed: boolean) {
     this.#client = client;
     this.#state = state;
+    this.#exportsFollowed = exportsFollowed;
   }
 
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { serviceExport, service, slices, told } = this.#state.exportOf(key);
     const { clusterId, installNamespace } = this.#state;
+    await executePlan(this.#client, planWish(service, serviceExport, this.#exportsFollowed), signal).catch(ignoreLate);
     if (serviceExport === undefined && told === undefined) return DONE;
     const exported: Export | undefined = serviceExport && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
     if (clusterId !== undefined) await executePlan(this.#client, planTold(exported, told), signal).catch(ignoreStale);
@@ -74,4 +80,9 @@ class Discovery {
     const { namespace, name = '', uid } = serviceImport.metadata;
     await this.#client.patch(SERVICE_IMPORTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal).catch(ignoreStale);
   }
+}
+
+/** What the cache does not show yet may have been made already. */
+function ignoreLate(error: unknown): void {
+  if (!isAlreadyExists(error)) ignoreStale(error);
 }

@@ -1,10 +1,11 @@
 // What the DNS server of a cluster answers. A Service with one address is answered with that of the local Service while it has ready endpoints here,
-// else with that of the import; a headless one with its ready endpoints, those of this cluster first. What is unhealthy is never answered: endpoints
+// else with that of the import; a headless one with its ready endpoints, those of this cluster first, unless the local Service says otherwise. What is unhealthy is never answered: endpoints
 // that are not ready, and clusters that no cable reaches. A name that exists and has nothing healthy is an empty answer, not "no such name".
 import type { ServicePort } from '../api/core.ts';
 import type { EndpointPort, ImportType } from '../api/service-discovery.ts';
 import { reachableEndpoints, type ImportView } from './import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
+import type { Preference } from './preference.ts';
 
 /** An endpoint under the address that this cluster reaches it at. */
 export interface DnsEndpoint {
@@ -24,7 +25,7 @@ export interface DnsService {
   readonly ip: string | undefined;
   /** Address of the Service of this cluster, where it exports. */
   readonly localIp: string | undefined;
-  /** This cluster first. */
+  readonly preference: Preference;
   readonly clusters: readonly { readonly id: string; readonly isLocal: boolean; readonly endpoints: readonly DnsEndpoint[] }[];
 }
 
@@ -73,17 +74,24 @@ function addressesOf(asked: ServiceName, service: DnsService): readonly string[]
   const { cluster, host } = asked;
   if (service.type === 'ClusterSetIP' && host === undefined) {
     const [local] = service.clusters.filter(({ isLocal }) => isLocal);
-    if (service.localIp !== undefined && local !== undefined && (cluster === local.id || (cluster === undefined && local.endpoints.some(({ ready }) => ready)))) return [service.localIp];
+    if (service.localIp !== undefined && local !== undefined && (cluster === undefined ? comesFirst(local, service) : cluster === local.id)) return [service.localIp];
     if (cluster === undefined) return service.ip !== undefined && healthy(asked, service).length > 0 ? [service.ip] : [];
   }
   return healthy(asked, service).map(({ endpoint }) => endpoint.address);
 }
 
-/** Ready endpoints of the name, this cluster's first. */
-function healthy({ cluster, host }: ServiceName, { clusters }: DnsService): readonly { readonly id: string; readonly endpoint: DnsEndpoint }[] {
+/** Whether this cluster's own part is the answer for all. */
+function comesFirst(local: DnsService['clusters'][number], { preference }: DnsService): boolean {
+  return preference === 'local' && local.endpoints.some(({ ready }) => ready);
+}
+
+const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
+
+/** Ready endpoints of the name, those that are preferred first. */
+function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsService): readonly { readonly id: string; readonly endpoint: DnsEndpoint }[] {
   return clusters
     .filter(({ id }) => cluster === undefined || id === cluster)
-    .toSorted((one, other) => Number(other.isLocal) - Number(one.isLocal))
+    .toSorted((one, other) => ORDER[preference] * (Number(other.isLocal) - Number(one.isLocal)))
     .flatMap(({ id, endpoints }) => endpoints.filter((endpoint) => endpoint.ready && (host === undefined || hostOf(endpoint) === host)).map((endpoint) => ({ id, endpoint })))
     .slice(0, MAX_RECORDS);
 }
@@ -125,5 +133,5 @@ export function toDnsService(view: ImportView, localIp: string | undefined): Dns
     id: one.spec.clusterID, isLocal: one.spec.clusterID === view.clusterId,
     endpoints: one.spec.slices.flatMap((slice) => reachableEndpoints(one, slice, view).map((endpoint) => ({ ...endpoint, ports: slice.ports }))),
   }));
-  return { namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp, clusters };
+  return { namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp, preference: view.preference ?? 'local', clusters };
 }

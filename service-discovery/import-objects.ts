@@ -8,6 +8,7 @@ import {
 import { joinName, MAX_LABEL_LENGTH } from '../model/names.ts';
 import { seenAddress, type PodPrefix } from '../model/pod-addresses.ts';
 import type { MergedExports } from './merge-exports.ts';
+import type { Preference } from './preference.ts';
 
 /** What an import looks like from this cluster. */
 export interface ImportView {
@@ -20,6 +21,8 @@ export interface ImportView {
   readonly unreachable: ReadonlySet<string>;
   /** Addresses that the import's Service was given; empty before. */
   readonly ips: readonly string[];
+  /** Whose endpoints come first here; those of this cluster when missing. */
+  readonly preference?: Preference;
 }
 
 /** What is to be there. */
@@ -38,7 +41,15 @@ export function importServiceName(name: string): string {
 /** Everything of one import. */
 export function toImportObjects(view: ImportView): ImportObjects {
   const { merged } = view;
-  return { serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged), slices: merged.contributors.flatMap((one) => toSlices(one, view)) };
+  return { serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged), slices: preferredContributors(view).flatMap((one) => toSlices(one, view)) };
+}
+
+/** Exports whose endpoints stand behind the import's address: not this cluster's own where those of others go first and one of them is ready. */
+function preferredContributors(view: ImportView): readonly ExportedService[] {
+  const { contributors } = view.merged;
+  const others = contributors.filter(({ spec }) => spec.clusterID !== view.clusterId);
+  const isReady = (one: ExportedService) => one.spec.slices.some((slice) => reachableEndpoints(one, slice, view).some(({ ready }) => ready));
+  return view.preference === 'remote' && others.some(isReady) ? others : contributors;
 }
 
 function ownLabels(name: string) {

@@ -16,6 +16,8 @@ export interface ServiceDiscoveryOptions {
   readonly identity: string;
   /** Where the DNS server listens; missing where none is wanted. */
   readonly dns?: { readonly host: string; readonly port: number } | undefined;
+  /** Services that follow elected pods, and their copies, are exported without being asked for. */
+  readonly exportsFollowed?: boolean;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
 }
@@ -33,13 +35,13 @@ export interface ServiceDiscovery {
 }
 
 /** Starts it; everything ends after `signal` is aborted. Throws what listening throws. */
-export async function startServiceDiscovery({ client, installNamespace, identity, dns, timings = QUICK_LEASE_TIMINGS, logger }: ServiceDiscoveryOptions, signal: AbortSignal): Promise<ServiceDiscovery> {
+export async function startServiceDiscovery({ client, installNamespace, identity, dns, exportsFollowed = false, timings = QUICK_LEASE_TIMINGS, logger }: ServiceDiscoveryOptions, signal: AbortSignal): Promise<ServiceDiscovery> {
   const own = logger.child({ component: 'service-discovery' });
   const state = new ClustersetState({ client, installNamespace, logger: own });
   const election = new LeaderElection({ client, namespace: installNamespace, name: SERVICE_DISCOVERY_LEASE, identity, timings, logger: own });
   const find = (namespace: string, name: string) => state.dnsService(namespace, name);
   const server = dns && (await startDnsServer({ ...dns, resolve: (question) => answerQuestion(question, find) }));
-  startDiscovery({ client: client.fencedBy(election), state, logger: own }, signal);
+  startDiscovery({ client: client.fencedBy(election), state, exportsFollowed, logger: own }, signal);
   const ended = Promise.all([state.run(signal), election.run(signal)]).then(() => server?.close());
   return {
     dnsPort: server?.port,

@@ -18,9 +18,9 @@ describe('the manifests of service discovery', () => {
     }
   });
 
-  it('let exports be read, and their conditions written, not more', () => {
+  it('let exports be read, made and taken back, and their conditions written, but not changed', () => {
     const verbs = rulesOf('ClusterRole').filter(({ resources }) => resources.includes('serviceexports')).flatMap((rule) => rule.verbs);
-    assert.deepEqual(verbs, ['get', 'list', 'watch']);
+    assert.deepEqual(verbs, ['get', 'list', 'watch', 'create', 'delete']);
   });
 
   it('serve DNS over UDP and TCP on the port that resolvers know', () => {

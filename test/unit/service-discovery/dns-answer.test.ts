@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { ExportedService } from '../../../api/service-discovery.ts';
 import { answerQuestion, toDnsService, type DnsAnswer } from '../../../service-discovery/dns-answer.ts';
 import { mergeExports } from '../../../service-discovery/merge-exports.ts';
+import type { Preference } from '../../../service-discovery/preference.ts';
 import { exportOf } from '../../support/exported-services.ts';
 
 const prefixes = new Map(['eu', 'us', 'asia'].map((id, index) => [id, [{ own: '10.1.0.0/16', seen: `242.${index}.0.0/16` }]]));
@@ -15,12 +16,13 @@ interface Given {
   readonly unreachable?: readonly string[];
   readonly localIp?: string;
   readonly ips?: readonly string[];
+  readonly preference?: Preference;
 }
 
 /** Asked in cluster `eu`. */
-function ask(name: string, { exports, unreachable = [], localIp, ips = ['10.96.0.100'] }: Given, type = 'A'): DnsAnswer {
+function ask(name: string, { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local' }: Given, type = 'A'): DnsAnswer {
   const merged = mergeExports(exports);
-  const service = merged && toDnsService({ clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), ips }, localIp);
+  const service = merged && toDnsService({ clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), ips, preference }, localIp);
   return answerQuestion({ name, type }, (namespace, called) => (namespace === 'shop' && called === 'web' ? service : undefined));
 }
 const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map((record) => (record.type === 'A' ? record.address : `${record.target}:${record.port}`))];
@@ -33,6 +35,8 @@ describe('a Service with one address', () => {
   const rows: [string, string, Given, string[]][] = [
     ['of another cluster is answered with the address of the import', WEB, { exports: [us] }, ['NOERROR', '10.96.0.100']],
     ['of this cluster, too, is answered with its own address: local first', WEB, { exports: [us, eu], localIp: local }, ['NOERROR', local]],
+    ['of this cluster that prefers nobody is answered with the address of the import', WEB, { exports: [us, eu], localIp: local, preference: 'none' }, ['NOERROR', '10.96.0.100']],
+    ['of this cluster that prefers others, too', WEB, { exports: [us, eu], localIp: local, preference: 'remote' }, ['NOERROR', '10.96.0.100']],
     ['without ready endpoints here is answered with the address of the import', WEB, { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIp: local }, ['NOERROR', '10.96.0.100']],
     ['whose clusters are all away is there and has no answer', WEB, { exports: [us], unreachable: ['us'] }, ['NOERROR']],
     ['of which one cluster is away is still answered', WEB, { exports: [us, exportOf('asia')], unreachable: ['us'] }, ['NOERROR', '10.96.0.100']],

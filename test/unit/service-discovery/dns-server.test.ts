@@ -10,7 +10,7 @@ import { startDnsServer, type DnsServer } from '../../../service-discovery/dns-s
 
 const WEB = 'web.shop.svc.clusterset.local';
 const endpoints = Array.from({ length: 200 }, (_, index) => ({ address: `10.1.0.${index}`, ready: true, ports: [{ name: 'http', protocol: 'TCP', port: 8_080 }] }));
-const service = (type: DnsService['type'], count: number): DnsService => ({ namespace: 'shop', name: 'web', type, ports: [], ip: '10.96.0.9', localIp: undefined, clusters: [{ id: 'us', isLocal: false, endpoints: endpoints.slice(0, count) }] });
+const service = (type: DnsService['type'], count: number): DnsService => ({ namespace: 'shop', name: 'web', type, ports: [], ip: '10.96.0.9', localIp: undefined, preference: 'local', clusters: [{ id: 'us', isLocal: false, endpoints: endpoints.slice(0, count) }] });
 const known = new Map([['web', service('ClusterSetIP', 1)], ['many', service('Headless', 200)]]);
 
 describe('the DNS server', () => {

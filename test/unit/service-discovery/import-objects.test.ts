@@ -35,6 +35,11 @@ describe('the Service of an import', () => {
 
 describe('EndpointSlices of an import', () => {
   it('hold endpoints of all clusters', () => assert.deepEqual(addresses([exportOf('eu'), exportOf('us')]).toSorted(), ['10.1.0.5 true', '242.1.0.5 true']));
+  it('hold those of others alone where they are preferred, while one of them is ready', () => {
+    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'remote' }), ['242.1.0.5 true']);
+    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'remote', unreachable: new Set(['us']) }).toSorted(), ['10.1.0.5 true', '242.1.0.5 false']);
+    assert.deepEqual(addresses([exportOf('eu'), exportOf('us')], { preference: 'none' }).toSorted(), ['10.1.0.5 true', '242.1.0.5 true']);
+  });
   it('hold addresses under which this cluster reaches the endpoints', () => assert.deepEqual(addresses([exportOf('us')]), ['242.1.0.5 true']));
   it('hold the own addresses of this cluster\'s endpoints', () => assert.deepEqual(addresses([exportOf('us')], { clusterId: 'us' }), ['10.1.0.5 true']));
   it('hold endpoints of a cluster that is not reached as not ready', () => assert.deepEqual(addresses([exportOf('us')], { unreachable: new Set(['us']) }), ['242.1.0.5 false']));
