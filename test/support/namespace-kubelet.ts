@@ -47,9 +47,10 @@ export class NamespaceKubelets {
     if (pod === undefined || node === undefined) return void this.#given.delete(key);
     const { namespace = '', name = '', uid, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined) return this.#client.delete(PODS, { namespace, name }, { gracePeriodSeconds: 0 });
-    if (this.#given.has(key)) return;
+    // What the node lifecycle controller says of a pod whose node was silent for a while is put right again.
+    if (this.#given.has(key) && pod.status?.conditions?.every(({ type, status }) => type !== 'Ready' || status === 'True') === true) return;
     const taken = new Set(this.#given.values());
-    const free = node.pods.find((one) => !taken.has(one));
+    const free = this.#given.get(key) ?? node.pods.find((one) => !taken.has(one));
     if (free === undefined) throw new Error(`no namespace is left on ${node.name}`);
     this.#given.set(key, free);
     await this.#client.patch(PODS, { namespace, name, subresource: 'status' }, { patchType: 'strategic', patch: { metadata: { uid }, status: runningIn(pod, free.address) } });
