@@ -22,6 +22,7 @@ import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { startServiceDiscovery, type ServiceDiscovery } from '../../service-discovery/main.ts';
+import { stopWithProcess } from './stopped-with-process.ts';
 
 export const INSTALL_NAMESPACE = 'isthmus-system';
 const POD_RANGE = '10.1.0.0/16';
@@ -83,6 +84,7 @@ export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: 
   const stopped = new AbortController();
   const { signal } = stopped;
   const sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-clusterset-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
+  stopWithProcess(() => sandbox.stop());
   const clients = await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => ({ kubeconfig: kubeconfigPath, client: (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client })));
   const quiet = { tell: () => undefined, signal };
   for (const { client } of clients) {

@@ -11,6 +11,7 @@ import { openCluster } from '../../kubernetes/open-cluster.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
+import { stopWithProcess } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** One cluster of the world; pods and chaperons are those of all namespaces but the system's. */
@@ -57,6 +58,7 @@ export async function startWorld({ watchedNamespace, ...options }: WorldOptions 
       await sandbox.stop();
       await rmdir(dir); // fails when the sandbox left something in it
     };
+    stopWithProcess(stop);
     return { sandbox, isthmus, source, targets: [first, second, ...more], signal: stopped.signal, stop };
   } catch (error) {
     await sandbox.stop();

@@ -15,6 +15,7 @@ import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { AdmissionServer } from '../../webhook/admission-server.ts';
 import { startWebhook, type CertificateSource } from '../../webhook/main.ts';
+import { stopWithProcess } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** The namespace that has opted in. */
@@ -56,6 +57,7 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     await sandbox.stop();
     await rm(dir, { recursive: true, force: true });
   };
+  stopWithProcess(stop);
   try {
     await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal });
     await makeNamespaces(client, signal);
