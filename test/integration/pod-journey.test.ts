@@ -37,7 +37,7 @@ before(async () => {
   targets = await new WatchedCollection(world.source.client, CLUSTER_TARGETS).start(world.signal);
 });
 after(async () => {
-  const calls = fromChart ? await Promise.all(world.sandbox.clusters.map(({ auditLog }) => readFile(auditLog!, 'utf8'))) : [];
+  const calls = fromChart && world !== undefined ? await Promise.all(world.sandbox.clusters.map(({ auditLog }) => readFile(auditLog!, 'utf8'))) : [];
   try {
     await endWorld(world, { forced, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   } finally {
