@@ -1,5 +1,6 @@
 // The cable to one peer: its sessions, whoever dialled them, and the links that dial those that are ours to dial. The rules of a link are in
 // link-state.ts; here they meet sockets and clocks.
+import { onAbort } from '../kubernetes/abort.ts';
 import type { Failure } from './failure-cause.ts';
 import { startLink, stepLink, type LinkEvent, type LinkState, type LinkStep } from './link-state.ts';
 import { dialPeer, isTranslated } from './peer-dial-client.ts';
@@ -181,12 +182,13 @@ export class PeerCable {
       const done = () => {
         clearTimeout(timer);
         this.#waiters.delete(done);
-        signal.removeEventListener('abort', done);
+        forget();
         resolve();
       };
       const timer = setTimeout(done, ms);
+      let forget = (): void => undefined;
       this.#waiters.add(done);
-      signal.addEventListener('abort', done, { once: true });
+      forget = onAbort(signal, done);
     });
   }
 

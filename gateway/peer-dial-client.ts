@@ -1,6 +1,7 @@
 // Dials a peer: TCP, TLS 1.3 with both certificates, the peer's name checked. Every failure says what to change.
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
+import { onAbort } from '../kubernetes/abort.ts';
 import { gatewayName } from '../model/gateway-names.ts';
 import { parseAddress } from './allowed-services.ts';
 import { toFailure } from './failure-cause.ts';
@@ -31,13 +32,12 @@ export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: D
       reject(new CableError(toFailure(error, address)));
     };
     const timer = setTimeout(() => fail({ code: 'ETIMEDOUT', message: 'no answer in time' }), timeoutMs);
-    const abort = () => fail({ message: 'the dial was given up' });
-    signal.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => fail({ message: 'the dial was given up' }));
     socket.on('error', fail);
     socket.once('close', () => fail({ code: 'ECONNRESET', message: 'closed' }));
     socket.once('secureConnect', () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      forget();
       const peer = readPeer(socket);
       if ('cause' in peer) return reject(new CableError(peer));
       if (socket.alpnProtocol !== alpnOf(purpose)) return fail({ code: 'ERR_SSL_WRONG_PROTOCOL', message: 'no protocol in common' });
@@ -46,7 +46,7 @@ export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: D
     });
     socket.once('close', () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      forget();
     });
   });
 }

@@ -2,6 +2,7 @@
 // as open once a ping was answered: in TLS 1.3 a handshake alone does not say that the peer takes our certificate.
 import { connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { onAbort } from '../kubernetes/abort.ts';
 import type { Lane } from './cable-driver.ts';
 import { toFailure, toRefusal, type Failure } from './failure-cause.ts';
 import type { KnownPeer } from './tls-identity-client.ts';
@@ -237,8 +238,7 @@ function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Sess
 function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal): Promise<{ readonly code: number; readonly reason: string }> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new StreamRefusedError('the far gateway does not answer', 504)), timeoutMs);
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
+    const forget = onAbort(signal, () => reject(signal.reason as Error));
     stream.once('response', (headers) => {
       const reason = headers[REASON_HEADER];
       resolve({ code: headers[':status'] ?? 0, reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused' });
@@ -247,12 +247,12 @@ function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSig
     stream.on('error', (error: Error) => reject(broken(`the cable broke: ${error.message}`)));
     stream.once('close', () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      forget();
       reject(broken('the cable broke before the far gateway had answered'));
     });
     stream.once('response', () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      forget();
     });
   });
 }

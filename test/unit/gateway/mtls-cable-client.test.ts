@@ -1,6 +1,7 @@
 // The driver on loopback sockets: who dials, what passes, what is refused and with which words.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { API_SERVER_SERVICE } from '../../../model/gateway-names.ts';
@@ -66,6 +67,17 @@ describe('streams through a cable', () => {
   it('carry many at once without mixing them up', async () => {
     const texts = Array.from({ length: 200 }, (_value, index) => `stream ${index}`);
     assert.deepEqual(await Promise.all(texts.map(async (text) => exchange(await open(source, 'target'), text))), texts);
+  });
+
+  it('leave nothing on the signal of those who open them, of whom there may be many', async () => {
+    const { signal } = new AbortController();
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', note);
+    const streams = await Promise.all(Array.from({ length: 20 }, () => source.driver.openStream({ clusterId: 'target', service: API_SERVER_SERVICE, lane: 'calls' }, signal)));
+    for (const stream of streams) stream.destroy();
+    process.off('warning', note);
+    assert.deepEqual([warnings, getEventListeners(signal, 'abort').length], [[], 0]);
   });
 
   // Each TCP connection then has more under way in both directions than the system's buffers hold: two ends that read nothing while they write would stop for ever.
