@@ -58,15 +58,19 @@ describe('a cluster that is away', () => {
 
   it('2, 3, 10: a target that swallows all is noticed; what runs there stays, new pods go elsewhere, nothing runs twice', () => faults.during(async () => {
     const pair = await faults.run('row-3', first());
-    faults.paths.get(first())!.cut();
-    await Promise.all([
-      within('3: noticed', 45, () => faults.readyIs(first(), 'False', 'Unreachable')),
-      within('2, 10: the proxy says that its target is lost', 45, () => faults.tellsLoss(pair, true)),
-    ]);
-    await within('2: a new pod elsewhere', 30, () => faults.run('row-3-new').then(({ delegate }) => assert.ok(second().pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid))));
-    await sleep(LONG_CUT_MS);
-    await faults.assertSame(pair);
-    faults.paths.get(first())!.heal();
+    const path = faults.paths.get(first())!;
+    path.cut();
+    try {
+      await Promise.all([
+        within('3: noticed', 45, () => faults.readyIs(first(), 'False', 'Unreachable')),
+        within('2, 10: the proxy says that its target is lost', 45, () => faults.tellsLoss(pair, true)),
+      ]);
+      await within('2: a new pod elsewhere', 30, () => faults.run('row-3-new').then(({ delegate }) => assert.ok(second().pods.objects.some(({ metadata }) => metadata.uid === delegate.metadata.uid))));
+      await sleep(LONG_CUT_MS);
+      await faults.assertSame(pair);
+    } finally {
+      path.heal();
+    }
     await within('3: recovered', 60, () => faults.mirrors(pair, 1));
     await within('3: the proxy says no more of it', 1, () => faults.tellsLoss(pair, false));
     await faults.assertSame(pair);
@@ -218,19 +222,22 @@ describe('what an administrator does', () => {
   it('30: rights that are revoked in the target', () => faults.during(async () => {
     const pair = await faults.run('row-30', first());
     await faults.processes.get(first())!.stop(); // it would give them back at once
-    const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
-    const ours = bindings.filter(({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects.some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')));
-    for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
-    faults.paths.get(first())!.heal(); // watches that are open go on without rights: they end here
-    await faults.readyIs(first(), 'False', 'Forbidden');
-    await sleep(10_000);
-    const before = await deniedRequests(first());
-    await sleep(60_000);
-    const tries = (await deniedRequests(first())) - before;
-    tell({ row: '30: denied requests in 60 s', tries });
-    assert.ok(tries <= 2, `${tries} denied requests in 60 s`);
-    await faults.assertSame(pair);
-    await faults.processes.get(first())!.restart();
+    try {
+      const bindings = (await first().client.list(CLUSTER_ROLE_BINDINGS)) as Binding[];
+      const ours = bindings.filter(({ metadata, subjects = [] }) => !metadata.name?.startsWith('system:') && subjects.some(({ namespace, name }) => namespace === DEFAULT_INSTALL_NAMESPACE && !name.startsWith('isthmus')));
+      for (const { metadata: { name = '' } } of ours) await first().client.delete(CLUSTER_ROLE_BINDINGS, { name });
+      faults.paths.get(first())!.heal(); // watches that are open go on without rights: they end here
+      await faults.readyIs(first(), 'False', 'Forbidden');
+      await sleep(10_000);
+      const before = await deniedRequests(first());
+      await sleep(60_000);
+      const tries = (await deniedRequests(first())) - before;
+      tell({ row: '30: denied requests in 60 s', tries });
+      assert.ok(tries <= 2, `${tries} denied requests in 60 s`);
+      await faults.assertSame(pair);
+    } finally {
+      await faults.processes.get(first())!.restart();
+    }
     await within('30', 30, () => faults.readyIs(first(), 'True'));
     await faults.assertSame(pair);
   }));

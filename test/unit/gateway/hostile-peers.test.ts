@@ -142,16 +142,19 @@ describe('a gateway among hostile peers', () => {
 
   it(`bounds ${HALF_OPEN} streams that one member leaves open, and forgets them when it goes`, TIMEOUT, async () => {
     const greedy = await startGateway({ clusterId: 'greedy', identity: await identityOf(authority, 'greedy'), listen: undefined, limits: { serviceMs: AS_WRITTEN ? 30_000 : 3_000 } });
-    greedy.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
-    await untilConnected(greedy, 'hub');
-    const before = await memory();
-    const opened = await Promise.allSettled(Array.from({ length: HALF_OPEN }, () => greedy.driver.openStream({ clusterId: 'hub', service: 'silent', lane: 'bulk' }, NEVER)));
-    const open = opened.filter(({ status }) => status === 'fulfilled').length;
-    assert.ok(open > 0 && open <= 500, `${open} streams are open`);
-    assert.ok(hub.driver.servedStreams <= 500 && silent.sockets.size <= 500);
-    await assertGrew({ atMost: 256 << 20, since: before });
-    await isWell();
-    await greedy.driver.close();
+    try {
+      greedy.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
+      await untilConnected(greedy, 'hub');
+      const before = await memory();
+      const opened = await Promise.allSettled(Array.from({ length: HALF_OPEN }, () => greedy.driver.openStream({ clusterId: 'hub', service: 'silent', lane: 'bulk' }, NEVER)));
+      const open = opened.filter(({ status }) => status === 'fulfilled').length;
+      assert.ok(open > 0 && open <= 500, `${open} streams are open`);
+      assert.ok(hub.driver.servedStreams <= 500 && silent.sockets.size <= 500);
+      await assertGrew({ atMost: 256 << 20, since: before });
+      await isWell();
+    } finally {
+      await greedy.driver.close(); // else it dials for ever, and the process of the tests does not end
+    }
     await until(() => hub.driver.servedStreams === 0 && silent.sockets.size === 0, 'the end of all streams');
     await isWell();
   });

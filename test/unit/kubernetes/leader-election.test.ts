@@ -95,7 +95,8 @@ describe('LeaderElection in virtual time', () => {
     });
     assert(ended - cutAt <= timings.renewWithinMs + 100, 'acts no longer than its own limit');
     assert(taken - ended >= timings.leaseMs - timings.renewWithinMs - 100, 'with room between');
-    assert(taken - cutAt <= timings.leaseMs + 200, 'and nobody waits for longer than needed');
+    // A renewal right before the cut is seen at the next look: the lease runs from there.
+    assert(taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs, `and nobody waits for longer than needed: ${taken - cutAt} ms`);
     isCut = false;
     await world.pass(20_000);
     assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
