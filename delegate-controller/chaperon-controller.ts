@@ -19,6 +19,7 @@ import type { SourceLeases } from './fence-controller.ts';
 import { SeenAbsences } from './seen-absences.ts';
 import type { Shares } from './share-controller.ts';
 import type { TargetPod } from './target-pod.ts';
+import { UnheardMakes } from './unheard-makes.ts';
 
 /** What the controller works with. */
 export interface ChaperonOptions {
@@ -79,6 +80,7 @@ class ChaperonControl {
   readonly #changedAt = new Map<string, number>();
   /** Delegates of chaperons that go. */
   readonly #absences = new SeenAbsences<'delegate'>();
+  readonly #unheard = new UnheardMakes();
 
   constructor({ client, pods, shares, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
@@ -91,14 +93,22 @@ class ChaperonControl {
   }
 
   observe(before: TargetPod | undefined, after: TargetPod | undefined): void {
-    if (before?.chaperonUid !== undefined && after === undefined && this.#isGoing(before)) this.#absences.note(before.chaperonUid, 'delegate');
+    if (after?.chaperonUid !== undefined) this.#unheard.hear(after.chaperonUid, after.uid);
+    if (before !== undefined && after === undefined) this.#noteEnd(before);
     const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
     if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
+  }
+
+  /** Of a delegate whose chaperon goes, unless there may be a later one. */
+  #noteEnd(delegate: TargetPod): void {
+    const { chaperonUid } = delegate;
+    if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) this.#absences.note(chaperonUid, 'delegate');
   }
 
   forget({ metadata }: PodChaperon): void {
     this.#changedAt.delete(metadata.uid ?? '');
     this.#absences.forget(metadata.uid ?? '');
+    this.#unheard.forget(metadata.uid ?? '');
   }
 
   /** Whether the chaperon of a delegate is being deleted: no other one is made. */
@@ -159,10 +169,13 @@ class ChaperonControl {
     const share = this.#shares.admit(key, chaperon);
     if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
+    const making = this.#unheard.begin(chaperon.metadata.uid ?? '');
     try {
-      await this.#client.create(PODS, pod, signal);
+      const { metadata: { uid = '' } } = await this.#client.create(PODS, pod, signal);
+      making.made(uid, this.#pods.get(key)?.uid === uid);
       return DONE;
     } catch (error) {
+      if (isAlreadyExists(error) || isRejection(error)) making.refused();
       if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // one that was made all the same is counted when it is seen
       // Ours or not: the watch brings it, and the plan tells them apart.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };

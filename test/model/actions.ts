@@ -35,7 +35,7 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
       pods: { ...pods },
       isCut,
       lease,
-      process: { ...process, chaperons: copyOfWatch(process.chaperons), pods: copyOfWatch(process.pods), seen: [...process.seen], gone: [...process.gone] },
+      process: { ...process, chaperons: copyOfWatch(process.chaperons), pods: copyOfWatch(process.pods), seen: [...process.seen], gone: [...process.gone], unheard: { ...process.unheard } },
     })),
     source: {
       ...source,
@@ -415,5 +415,5 @@ function crashSource(world: World): void {
 
 function crashTarget(world: World, index: number): void {
   world.left.crash -= 1;
-  Object.assign(world.targets[index]!.process, { isUp: false, chaperons: newWatch(false), pods: newWatch(false), seen: [], gone: [], operation: 0 });
+  Object.assign(world.targets[index]!.process, { isUp: false, chaperons: newWatch(false), pods: newWatch(false), seen: [], gone: [], unheard: {}, operation: 0 });
 }

@@ -232,7 +232,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
     case 'confirm-gone':
       return one({ requests: [...(process.gone.includes(uid) ? [] : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } } as const]), ...written(step.plan)] });
     case 'create':
-      return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null) });
+      return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null), noted: 'made', target: index });
   }
 }
 

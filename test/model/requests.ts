@@ -8,7 +8,7 @@ import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
 import { isLost } from '../../model/delegation.ts';
 import { toChaperonRecord } from '../../model/delegate-pod.ts';
-import { execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, type Answer, type Collection } from './servers.ts';
+import { execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf, type Answer, type Collection } from './servers.ts';
 import { nodeOf, type Expectation, type Operation, type Place, type Request, type World } from './world.ts';
 
 /** Notes what must never be; the first one counts. */
@@ -20,13 +20,12 @@ export function breach(world: World, what: string): void {
 export function sendNext(world: World, by: string, operation: Operation, hold: (world: World, operation: Operation | null) => void): void {
   const [request, ...requests] = operation.requests;
   if (request === undefined) return hold(world, null);
-  if (operation.noted === 'created') noteSending(world, operation);
-  if (operation.noted === 'departed') noteDeparture(world, request);
+  const noteAnswer = noteBefore(world, operation, request);
   const wasLost = operation.noted === 'departed' || (operation.wasLost ?? (operation.requests.some(isDeletionOfProxy) && hasLostAll(world)));
   const answer = reaches(world, by, request) ? serve(world, request, wasLost) : undefined;
   const heard = world.lost === 'answer' ? undefined : answer;
   const goesOn = heard !== undefined && allows(request, heard);
-  note(world, operation, heard);
+  noteAnswer(heard);
   hold(world, goesOn && requests.length > 0 ? { ...operation, requests, wasLost } : null);
 }
 
@@ -74,15 +73,44 @@ function noteDeparture({ departed }: World, request: Request): void {
   if (request.kind === 'write' && request.meant !== null && !departed.includes(request.meant)) departed.push(request.meant);
 }
 
+/** As `UnheardMakes` has it. */
+function beginMaking({ targets }: World, request: Request, target: number): (answer: Answer | undefined) => void {
+  const { process } = targets[target]!;
+  const owner = request.kind === 'write' && request.command.kind === 'create' ? ((request.command.object as Pod).metadata.ownerReferences?.[0]?.uid ?? '') : '';
+  const before = process.unheard[owner];
+  process.unheard[owner] = '';
+  return (answer) => {
+    if (answer === undefined) return;
+    const made = answer.kind === 'ok' ? uidOf(answer.object) : before;
+    const isHeard = answer.kind === 'ok' && made === uidOf(valueOf(process.pods.cached));
+    if (made === undefined || isHeard) delete process.unheard[owner];
+    else process.unheard[owner] = made;
+  };
+}
+
 function wantedBy(request: Request): string {
   return request.kind === 'write' && request.command.kind === 'create' ? (parentOf(request.command.object as PodChaperon) ?? '') : '';
 }
 
-/** What the scheduler makes of an answer; the others read all anew. */
-function note(world: World, { noted, requests, target = 0 }: Operation, answer: Answer | undefined): void {
-  const [request] = requests;
-  if (noted === 'bound' && request?.kind === 'write') memoryOf(world, String(request.meant)).bindSent = answer?.kind === 'ok';
-  if (noted === 'created' && answer !== undefined) noteCreation(world, wantedBy(request!), target, answer);
+/** What its sender notes before it sends a request; what is given back is told the answer, or that none was heard. */
+function noteBefore(world: World, operation: Operation, request: Request): (answer: Answer | undefined) => void {
+  const { noted, target = 0 } = operation;
+  switch (noted) {
+    case 'bound':
+      return (answer) => {
+        if (request.kind === 'write') memoryOf(world, String(request.meant)).bindSent = answer?.kind === 'ok';
+      };
+    case 'created':
+      noteSending(world, operation);
+      return (answer) => answer !== undefined && noteCreation(world, wantedBy(request), target, answer);
+    case 'made':
+      return beginMaking(world, request, target);
+    case 'departed':
+      noteDeparture(world, request);
+      break;
+    case undefined:
+  }
+  return () => undefined;
 }
 
 function noteCreation(world: World, uid: string, target: number, answer: Answer): void {

@@ -7,16 +7,24 @@ import type { World } from './world.ts';
 /** A chaperon controller forgets a chaperon that has gone. */
 export function forgetChaperon(world: World, index: number, before: PodChaperon | null, after: PodChaperon | null): void {
   const { process } = world.targets[index]!;
-  if (before !== null && before.metadata.uid !== after?.metadata.uid) [process.seen, process.gone] = [process.seen, process.gone].map((uids) => uids.filter((uid) => uid !== before.metadata.uid)) as [string[], string[]];
+  if (before === null || before.metadata.uid === after?.metadata.uid) return;
+  delete process.unheard[uidOf(before)];
+  [process.seen, process.gone] = [process.seen, process.gone].map((uids) => uids.filter((uid) => uid !== before.metadata.uid)) as [string[], string[]];
 }
 
-/** A chaperon controller notes that a chaperon had its delegate. */
+/** A chaperon controller notes that a chaperon had its delegate, and that a chaperon that goes has it no more. */
 export function seePod(world: World, index: number, before: Pod | null, after: Pod | null): void {
   const { process } = world.targets[index]!;
   const owner = (after ?? before)?.metadata.ownerReferences?.[0]?.uid;
-  const chaperon = valueOf(process.chaperons.cached);
-  if (before !== null && after === null && owner === uidOf(chaperon) && goes(chaperon) && !process.gone.includes(owner)) process.gone.push(owner);
-  if (owner !== undefined && !process.seen.includes(owner)) process.seen.push(owner);
+  if (owner === undefined) return;
+  if (after !== null && process.unheard[owner] === uidOf(after)) delete process.unheard[owner];
+  if (after === null) noteEnd(process, owner);
+  if (!process.seen.includes(owner)) process.seen.push(owner);
+}
+
+function noteEnd({ chaperons, gone, unheard }: World['targets'][number]['process'], owner: string): void {
+  const chaperon = valueOf(chaperons.cached);
+  if (owner === uidOf(chaperon) && goes(chaperon) && !gone.includes(owner) && unheard[owner] === undefined) gone.push(owner);
 }
 
 /** Does something to a target's objects, and tells all who watch. */

@@ -37,8 +37,8 @@ export interface Operation {
   readonly requests: readonly Request[];
   /** What the bound proxy had lost when the operation began; see `requests.ts`. */
   readonly wasLost?: boolean;
-  /** What the scheduler notes of the answer. */
-  readonly noted?: 'created' | 'bound' | 'departed';
+  /** What the scheduler notes of the answer, or the chaperon controller of the target. */
+  readonly noted?: 'created' | 'bound' | 'departed' | 'made';
   readonly target?: number;
 }
 
@@ -72,7 +72,7 @@ export interface World {
     isCut: boolean;
     /** The source's lease there: the target's process marks it as ended, the source renews it. */
     lease: 'held' | 'ended';
-    process: { isUp: boolean; /** What it has heard of the lease. */ heardLease: 'held' | 'ended'; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; /** Chaperons whose delegate was seen to go after they were deleted. */ gone: string[]; operation: Ref<Operation> };
+    process: { isUp: boolean; /** What it has heard of the lease. */ heardLease: 'held' | 'ended'; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; /** Chaperons whose delegate was seen to go after they were deleted. */ gone: string[]; /** Chaperons of which it made a delegate that it has not heard of, by its UID; empty when the answer is out. */ unheard: Record<string, string>; operation: Ref<Operation> };
   }[];
   source: {
     isUp: boolean;
@@ -164,7 +164,7 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, budg
       pods: { version: 0, made: 0, held: 0 },
       isCut: false,
       lease: 'held',
-      process: { isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [], operation: 0 },
+      process: { isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [], unheard: {}, operation: 0 },
     })),
     source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0, departing: 0 },
     left: { ...NOTHING_MORE, ...budget },
