@@ -15,7 +15,7 @@ import { freePorts } from '../../sandbox/free-ports.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { AdmissionServer } from '../../webhook/admission-server.ts';
 import { startWebhook, type CertificateSource } from '../../webhook/main.ts';
-import { stopWithProcess } from './stopped-with-process.ts';
+import { stopSandboxWithProcess } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** The namespace that has opted in. */
@@ -47,7 +47,9 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-webhook-'));
-  const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
+  const starting = startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
+  stopSandboxWithProcess(starting, stopped);
+  const sandbox = await starting;
   const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
   const [port = 0] = await freePorts(1);
   const url = `https://127.0.0.1:${port}/mutate--v1-pod`;
@@ -57,7 +59,6 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     await sandbox.stop();
     await rm(dir, { recursive: true, force: true });
   };
-  stopWithProcess(stop);
   try {
     await installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: url }, { tell: () => undefined, signal });
     await makeNamespaces(client, signal);
