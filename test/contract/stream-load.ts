@@ -85,8 +85,8 @@ async function watching({ memory, openStreams }: StreamsWorld, test: TestContext
 
 const LARGE = 100 * MB;
 /**
- * It stays for a moment after its last word: when a command ends before all of it was taken, Kubernetes itself loses what is still in the kernels of its
- * proxies (kubernetes/kubernetes issue 124571), with and without a relay between.
+ * It stays for a moment after its last word: a command that ends before all of it was taken can lose the rest (docs/results/virtual-nodes.md; also
+ * kubernetes/kubernetes issue 124571). What is asked here is bounded memory.
  */
 const LARGE_LINE = `head -c ${LARGE} /dev/zero | tr "\\0" x; sleep 3`;
 
