@@ -351,7 +351,8 @@ describe('errors of the server', () => {
       await sleep(20);
     }
     throttled = false;
-    const hits = proxy.requests.filter(({ at }) => at > began + 700).length;
+    // Each call is sent once before the first answer can be known; on a busy machine that first round, and the last list, may take long.
+    const hits = proxy.requests.filter(({ at }) => at > began && at < began + scale.for).length - calls.length;
     assert(hits <= scale.requests, `${hits} requests in ${scale.for / 1_000} s`);
     assert(answered > scale.for / 500, `the other cluster answered ${answered} lists meanwhile`);
     await Promise.all(calls);
