@@ -19,7 +19,7 @@ import { untilStopped } from '../process/lifecycle.ts';
 import type { Receiver } from '../process/sealed-message.ts';
 import { unverifiedData } from '../process/signed-token.ts';
 import { applyObjects, lookFor, type Progress } from './apply-objects.ts';
-import { gatewayRoute, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
+import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
 import { forgetReceiver, keptReceiver } from './kept-receiver.ts';
 import { requireLabel } from './object-names.ts';
 import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
@@ -52,10 +52,11 @@ export function joinCommand(): Command {
 async function runJoin(token: string, flags: JoinFlags): Promise<void> {
   if (flags.name !== undefined) requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
+  const member = { podPlaneCluster: podPlaneCluster(flags), route: gatewayRoute(flags) };
   const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
   const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
   try {
-    const peering = await joinTarget({ client, token, ...flags, route: gatewayRoute(flags) }, progress);
+    const peering = await joinTarget({ client, token, ...flags, ...member }, progress);
     progress.tell('waiting for the target to become Ready');
     console.log(outcome(peering, await untilTargetReady(client, peering, progress.signal)));
   } finally {
@@ -74,6 +75,8 @@ export interface Joiner {
   readonly name?: string | undefined;
   /** The gateway of the source, when the target is not reached directly. */
   readonly route?: GatewayRoute | undefined;
+  /** ID of the target in the clusterset, when its pods are reached over the pod plane. */
+  readonly podPlaneCluster?: string | undefined;
 }
 
 /**
@@ -89,7 +92,8 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   await requireInstalled(client, signal);
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
-  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, gatewayCluster: joiner.route?.clusterId };
+  const member = { gatewayCluster: joiner.route?.clusterId, podPlaneCluster: joiner.podPlaneCluster };
+  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, ...member };
   const ownNamespace = data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : [];
   await applyObjects(client, ownNamespace, PEER_FIELD_MANAGER, progress);
   const receiver = await keptReceiver(client, peering, signal);

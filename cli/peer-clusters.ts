@@ -14,6 +14,7 @@ import { bareTargetManifests } from '../peering/bare-target.ts';
 import { peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { applyObjects, objectName, type Progress } from './apply-objects.ts';
+import { lookForPlaneMember } from './plane-member.ts';
 
 /** Field manager of what `isthmus peer` applies. */
 export const PEER_FIELD_MANAGER = 'isthmus-peer';
@@ -43,7 +44,7 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
  * something must be installed or created first; what API calls throw.
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
-  const { source, target, name, namespace, installNamespace, gatewayCluster } = request;
+  const { source, target, name, namespace, installNamespace, gatewayCluster, delegation } = request;
   const [sourceId, targetId] = await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
   if (sourceId === targetId) {
     throw new AppError(
@@ -51,9 +52,10 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
       'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
     );
   }
-  const peering: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation: request.delegation };
-  const access = await targetAccess(request, peering);
+  const identified: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation };
+  const access = await targetAccess(request, identified);
   await requireReadyForPeering(request, progress.signal);
+  const peering: Peering = { ...identified, podPlaneCluster: request.podPlaneCluster ?? (await lookForPlaneMember(request, progress)) };
   await makeIdentity(target, peering, progress);
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);

@@ -8,7 +8,7 @@ import type { Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import type { Progress } from './apply-objects.ts';
-import { gatewayRoute, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
+import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
 import { requireLabel } from './object-names.ts';
 import { DEFAULT_TOKEN_SECONDS, MIN_TOKEN_SECONDS, peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
 import { untilTargetReady, type Readiness } from './target-readiness.ts';
@@ -74,11 +74,12 @@ export function requireServer(flag: string, text: string): void {
 async function runPeer(flags: PeerFlags): Promise<void> {
   const options = peerOptions(flags);
   const route = gatewayRoute(flags);
+  const member = podPlaneCluster(flags);
   const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
   const source = await openPeer('source cluster', flags.sourceKubeconfig, flags.sourceContext);
   const target = await openPeer('target cluster', flags.targetKubeconfig, flags.targetContext, route);
   try {
-    const peering = await peerClusters({ ...options, source, target, gatewayCluster: route?.clusterId }, progress);
+    const peering = await peerClusters({ ...options, source, target, gatewayCluster: route?.clusterId, podPlaneCluster: member }, progress);
     progress.tell('waiting for the target to become Ready');
     console.log(outcome(peering, await untilTargetReady(source.client, peering, progress.signal)));
   } finally {

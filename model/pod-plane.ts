@@ -28,7 +28,7 @@ export type PodAddresses =
 /** The pod plane that this cluster is on; undefined when it is on none. That it is broken now changes nothing. */
 export function readPodPlane(clusters: readonly Cluster[], endpoints: readonly Endpoint[]): PodPlane | undefined {
   const running = endpoints.filter(isOnPlane);
-  const own = running.find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE)?.spec.clusterID;
+  const own = running.find(isOwn)?.spec.clusterID;
   if (own === undefined) return undefined;
   const specs = clusters.map(({ spec }) => spec);
   const prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
@@ -38,6 +38,34 @@ export function readPodPlane(clusters: readonly Cluster[], endpoints: readonly E
   });
   const reached = others.flatMap(([, found]) => found.map(({ seen }) => seen));
   return { members: new Map(others), taken: [...(specs.find(({ clusterID }) => clusterID === own)?.clusterCIDR ?? []), ...reached] };
+}
+
+/** Which member of this cluster's clusterset another cluster is, by the objects that each of them keeps. */
+export type FoundMember =
+  | { readonly kind: 'member'; readonly clusterId: string }
+  /** One of the two runs no pod plane, or this cluster knows no member of that ID. */
+  | { readonly kind: 'none' }
+  /** Each knows a member of that ID, by other keys: they are of different clustersets. */
+  | { readonly kind: 'other-keys'; readonly clusterId: string };
+
+/** What a clusterset looks like from one cluster. */
+export interface ClustersetObjects {
+  readonly clusters: readonly Cluster[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** Finds the target among the members that the source knows. Keys are public, so this finds out mistakes and not lies: ask only for a target whose administrator you are. */
+export function findPlaneMember(source: ClustersetObjects, target: ClustersetObjects): FoundMember {
+  const plane = readPodPlane(source.clusters, source.endpoints);
+  const own = target.endpoints.filter(isOnPlane).find(isOwn)?.spec;
+  if (own === undefined || plane?.members.has(own.clusterID) !== true) return { kind: 'none' };
+  const { clusterID: clusterId, publicKeys = [] } = own;
+  const known = source.endpoints.filter(isOnPlane).find(({ spec }) => spec.clusterID === clusterId)?.spec.publicKeys ?? [];
+  return publicKeys.some((key) => known.includes(key)) ? { kind: 'member', clusterId } : { kind: 'other-keys', clusterId };
+}
+
+function isOwn({ metadata }: Endpoint): boolean {
+  return metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE;
 }
 
 function isOnPlane({ metadata, spec: { clusterID, backend, publicKeys = [] } }: Endpoint): boolean {

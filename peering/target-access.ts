@@ -23,6 +23,8 @@ export interface Peering {
   readonly targetInstallNamespace?: string | undefined;
   /** ID of the target in the clusterset, when it is reached through the gateway. */
   readonly gatewayCluster?: string | undefined;
+  /** ID of the target in the clusterset, when its pods are reached over the pod plane; that of `gatewayCluster` when missing. */
+  readonly podPlaneCluster?: string | undefined;
   /** How pods are delegated, where that is not to be found out. */
   readonly delegation?: DelegationMode | undefined;
 }
@@ -75,8 +77,12 @@ export function joiningSecretName({ name }: Pick<Peering, 'name'>): string {
 
 /** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
-  const { name, namespace, installNamespace, gatewayCluster, delegation } = peering;
-  const further = { ...(gatewayCluster !== undefined && { gateway: { cluster: gatewayCluster } }), ...(delegation !== undefined && { delegation }) };
+  const { name, namespace, installNamespace, gatewayCluster, podPlaneCluster, delegation } = peering;
+  const further = {
+    ...(gatewayCluster !== undefined && { gateway: { cluster: gatewayCluster } }),
+    ...(podPlaneCluster !== undefined && podPlaneCluster !== gatewayCluster && { podPlane: { cluster: podPlaneCluster } }),
+    ...(delegation !== undefined && { delegation }),
+  };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
   const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))];

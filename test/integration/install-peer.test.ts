@@ -9,9 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { CLUSTER_SOURCES, CONFIG_MAPS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_CLUSTER_LABEL } from '../../api/keys.ts';
+import type { ClusterTarget } from '../../api/cluster-target.ts';
+import type { Cluster, Endpoint } from '../../api/gateway.ts';
+import { ELECT_ANNOTATION, OWN_ENDPOINT_LABEL, PARENT_CLUSTER_LABEL, TRUE } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';
 import { peerClusters, type PeerCluster, type PeeringRequest } from '../../cli/peer-clusters.ts';
@@ -278,6 +280,34 @@ describe('isthmus peer', () => {
     const before = await stored();
     await peerClusters(request(), quiet);
     assert.deepEqual(await stored(), before);
+  });
+
+  it('finds out which member of the clusterset the target is while both run a pod plane', async () => {
+    const podPlane = async () => (await source.client.get<ClusterTarget>(CLUSTER_TARGETS, { name: 'eu-west' })).spec?.podPlane;
+    const member = (clusterID: string): Cluster => ({ metadata: { namespace: installNamespace, name: clusterID }, spec: { clusterID, clusterCIDR: ['10.1.0.0/16'] } });
+    const endpoint = (clusterID: string, own: boolean): Endpoint => ({
+      metadata: { namespace: installNamespace, name: `${clusterID}-wireguard`, ...(own && { labels: { [OWN_ENDPOINT_LABEL]: TRUE } }) },
+      spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: [`key of ${clusterID}`] },
+    });
+    for (const [cluster, own] of [[source, 'us'], [target, 'eu']] as const) {
+      for (const clusterID of ['us', 'eu']) {
+        await cluster.client.create(CLUSTERS, member(clusterID));
+        await cluster.client.create(ENDPOINTS, endpoint(clusterID, clusterID === own));
+      }
+    }
+    const lines: string[] = [];
+    const peering = await peerClusters(request(), { tell: (line) => lines.push(line), signal: deadline });
+    assert.equal(peering.podPlaneCluster, 'eu');
+    assert.deepEqual(await podPlane(), { cluster: 'eu' });
+    assert.match(lines.join('\n'), /target: it is member eu of the clusterset/);
+
+    await peerClusters(request({ podPlaneCluster: 'asia' }), quiet);
+    assert.deepEqual(await podPlane(), { cluster: 'asia' }, 'what is named counts');
+    for (const { client } of [source, target]) {
+      for (const [type, name] of [[ENDPOINTS, 'us-wireguard'], [ENDPOINTS, 'eu-wireguard'], [CLUSTERS, 'us'], [CLUSTERS, 'eu']] as const) await client.delete(type, { namespace: installNamespace, name });
+    }
+    await peerClusters(request(), quiet);
+    assert.equal(await podPlane(), undefined, 'without a pod plane the target is no member');
   });
 
   it('sees the target become Ready, and why it is not', async () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Cluster, Endpoint } from '../../../api/gateway.ts';
 import type { TargetSpec } from '../../../api/cluster-target.ts';
 import { OWN_ENDPOINT_LABEL } from '../../../api/keys.ts';
-import { asReachedFromHere, podAddressesOf, readPodPlane } from '../../../model/pod-plane.ts';
+import { asReachedFromHere, findPlaneMember, podAddressesOf, readPodPlane, type ClustersetObjects, type FoundMember } from '../../../model/pod-plane.ts';
 
 const cluster = (clusterID: string, pods: string, global: string): Cluster => ({ metadata: { name: clusterID }, spec: { clusterID, clusterCIDR: [pods], globalCIDR: [global] } });
 const endpoint = (clusterID: string, more: Partial<Endpoint['spec']> = {}, labels = {}): Endpoint => ({ metadata: { name: `${clusterID}-wireguard`, labels }, spec: { clusterID, backend: 'wireguard', addresses: [], publicKeys: ['k'], ...more } });
@@ -47,4 +47,23 @@ describe('the address that a proxy pod shows', () => {
     const status = { podIP: '10.1.0.5' };
     assert.equal(asReachedFromHere(status, podAddressesOf(undefined, us)), status);
   });
+});
+
+describe('which member of the clusterset a target is', () => {
+  const asOwn = { [OWN_ENDPOINT_LABEL]: 'true' };
+  const here: ClustersetObjects = { clusters: [EU, SAME], endpoints: [own, endpoint('us', { publicKeys: ['new', 'old'] })] };
+  const there = (...endpoints: readonly Endpoint[]) => ({ clusters: [EU, SAME], endpoints });
+  const us = endpoint('us', { publicKeys: ['new'] }, asOwn);
+  const cases: Record<string, readonly [source: ClustersetObjects, target: ClustersetObjects, found: FoundMember]> = {
+    'is the one that it says it is, where the source knows its key': [here, there(endpoint('eu'), us), { kind: 'member', clusterId: 'us' }],
+    'also while its keys change': [here, there(endpoint('us', { publicKeys: ['newest', 'new'] }, asOwn)), { kind: 'member', clusterId: 'us' }],
+    'is not the ID alone: one of another clusterset has other keys': [here, there(endpoint('us', { publicKeys: ['another'] }, asOwn)), { kind: 'other-keys', clusterId: 'us' }],
+    'is not known where it runs no pod plane': [here, there(), { kind: 'none' }],
+    'nor where it only knows those of others': [here, there(endpoint('us', { publicKeys: ['new'] })), { kind: 'none' }],
+    'nor by the address of its gateway for API servers': [here, there(endpoint('us', { backend: 'mtls', publicKeys: ['new'] }, asOwn)), { kind: 'none' }],
+    'nor where the source runs none': [{ ...here, endpoints: [endpoint('eu'), endpoint('us')] }, there(us), { kind: 'none' }],
+    'nor where the source knows no such member': [{ clusters: [EU], endpoints: [own] }, there(us), { kind: 'none' }],
+    'nor where it is the source itself': [here, here, { kind: 'none' }],
+  };
+  for (const [sentence, [source, target, found]] of Object.entries(cases)) it(sentence, () => assert.deepEqual(findPlaneMember(source, target), found));
 });

@@ -39,6 +39,16 @@ describe('the source side of a peering', () => {
     }
   });
 
+  it('says which member its pods are those of, unless the gateway does', () => {
+    for (const peering of [whole, oneNamespace]) {
+      const specOf = (more: Partial<Peering>) => (sourceSideManifests({ ...peering, ...more }, '').at(-1) as unknown as { readonly spec: { readonly gateway?: object; readonly podPlane?: object } }).spec;
+      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west' }).podPlane, { cluster: 'eu-west' });
+      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'hub' }), { ...specOf({ gatewayCluster: 'hub' }), podPlane: { cluster: 'eu-west' } });
+      assert.deepEqual(specOf({ podPlaneCluster: 'eu-west', gatewayCluster: 'eu-west' }), specOf({ gatewayCluster: 'eu-west' }));
+      assert.equal('podPlane' in specOf({}), false);
+    }
+  });
+
   it('lets our peering, and nobody else, renew the token in that one Secret', () => {
     const [role, binding] = sourceSideManifests(whole, 'text') as unknown as [RoleObject, BindingObject];
     assert.deepEqual(role.rules, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'patch'], resourceNames: ['c2-kubeconfig'] }]);
