@@ -14,8 +14,8 @@ import type { TargetClusters, TargetObject } from '../kubernetes/target-clusters
 import { parseResourceList } from '../model/resources.ts';
 import { forgetTarget, showTarget, type TargetFigures } from '../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
-import { TargetQuotas } from './target-quota-client.ts';
-import { TargetVersions } from './target-version-client.ts';
+import { targetQuotas } from './target-quota-client.ts';
+import { targetVersions } from './target-version-client.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -68,8 +68,8 @@ class VirtualNodes {
   readonly #context: NodeContext;
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
-  readonly #versions = new TargetVersions();
-  readonly #quotas = new TargetQuotas();
+  readonly #versions = targetVersions();
+  readonly #quotas = targetQuotas();
   /** When the free figures of a target were last written, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
@@ -134,7 +134,7 @@ class VirtualNodes {
 
   #contextOf(target: TargetCluster): NodeContext {
     const { session } = target;
-    const told = session === undefined ? {} : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) };
+    const told = session === undefined ? {} : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
     return { ...this.#context, ...told, problem: problemOf(target) };
   }
 

@@ -89,8 +89,8 @@ export interface NodeContext {
   readonly kubelet: KubeletEndpoint | undefined;
   /** Version of the target's API server; what the node showed stays while it is not known. */
   readonly targetVersion?: string | undefined;
-  /** The most that the quotas of a Target's namespace grant. */
-  readonly quota?: ResourceAmounts | undefined;
+  /** The most that the quotas of a Target's namespace grant; what the node showed stays while that is not known. */
+  readonly quota?: ResourceAmounts | 'unknown';
   /** Why the target takes no new pods now. */
   readonly problem?: { readonly reason: string; readonly message: string } | undefined;
 }
@@ -109,9 +109,10 @@ export interface VirtualNodeStatus {
  * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
  * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
  */
-export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourceId, kubelet, targetVersion, quota, problem }: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+export function toVirtualNodeStatus(summary: ClusterSummary | undefined, context: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+  const { kubelet, targetVersion, problem } = context;
   const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
-  const { capacity = {}, allocatable = {} } = summary === undefined ? (before?.status ?? {}) : { capacity: summary.capacity, allocatable: lentTo(summary, sourceId, quota) };
+  const { capacity = {}, allocatable = {} } = totalsOf(summary, context, before);
   return {
     capacity,
     allocatable,
@@ -120,6 +121,12 @@ export function toVirtualNodeStatus(summary: ClusterSummary | undefined, { sourc
     daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
     nodeInfo: toNodeInfo(summary, targetVersion, before),
   };
+}
+
+function totalsOf(summary: ClusterSummary | undefined, { sourceId, quota = NO_AMOUNTS }: NodeContext, before: Node | undefined): NonNullable<Node['status']> {
+  const shown = before?.status ?? {};
+  if (summary === undefined || (quota === 'unknown' && shown.allocatable !== undefined)) return shown;
+  return { capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota) };
 }
 
 /** What kubectl get nodes shows. The version is the target's: tools compare it with that of API servers, and it is what bounds the pods' features. */
@@ -147,7 +154,7 @@ function toNodeAddress(address: string): NodeAddress {
 }
 
 /** What the source may use: of each resource the least of what the target has, what its ResourceShare lends and what quotas grant. A cordoned share lends no pods. */
-function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts = NO_AMOUNTS): ResourceList {
+function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts): ResourceList {
   const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
   if (share === undefined && quota.size === 0) return allocatable;
   const limits = parseResourceList({ ...share?.limits, ...(share?.cordoned === true && { pods: '0' }) }).amounts;

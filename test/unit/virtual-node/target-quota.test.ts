@@ -5,7 +5,7 @@ import type { ResourceList, ResourceQuota } from '../../../api/core.ts';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { TargetSession } from '../../../kubernetes/target-session.ts';
 import { quotaLimits } from '../../../virtual-node/target-quota.ts';
-import { TargetQuotas } from '../../../virtual-node/target-quota-client.ts';
+import { targetQuotas } from '../../../virtual-node/target-quota-client.ts';
 
 const aQuota = (hard: ResourceList, more: object = {}): ResourceQuota => ({ metadata: {}, spec: { hard, ...more } });
 
@@ -49,19 +49,37 @@ describe('quotas of targets', () => {
     t.mock.method(performance, 'now', () => now);
     const refusal = new ApiError(403, 'Forbidden', 'no');
     const { session, asked } = aSession('team', [aQuota({ cpu: '2' })], [aQuota({ cpu: '2' })], refusal, [aQuota({ cpu: '1' })]);
-    const quotas = new TargetQuotas();
+    const quotas = targetQuotas();
     const found: unknown[] = [];
     for (const step of [0, 29_999, 1, 30_000, 30_000]) {
       now += step;
-      await quotas.look(session, () => found.push(quotas.of(session).get('cpu')));
+      await quotas.look(session, () => found.push(quotas.of(session)?.get('cpu')));
     }
     assert.deepEqual([found, asked], [[2_000, 1_000], Array.from({ length: 4 }, () => ({ namespace: 'team' }))]);
   });
 
+  for (const [what, quota] of Object.entries({ 'null': null, 'without a spec': { metadata: {}, spec: null }, 'without limits': { metadata: {}, spec: { hard: null } }, 'with scopes of null': { metadata: {}, spec: { hard: {}, scopes: null } } })) {
+    it(`say nothing where a target answers with one ${what}, which no API server does`, async () => {
+      const { session } = aSession('team', [quota] as unknown as readonly ResourceQuota[]);
+      const quotas = targetQuotas();
+      await quotas.look(session, () => undefined);
+      assert.equal(quotas.of(session)?.size, 0);
+    });
+  }
+
+  it('are not known before the first answer, and are none where the target keeps them to itself', async () => {
+    const { session } = aSession('team', new ApiError(403, 'Forbidden', 'no'));
+    const quotas = targetQuotas();
+    const looking = quotas.look(session, () => undefined);
+    assert.equal(quotas.of(session), undefined);
+    await looking;
+    assert.equal(quotas.of(session)?.size, 0);
+  });
+
   it('of a whole cluster are nobody’s limit', async () => {
     const { session, asked } = aSession(undefined, [aQuota({ cpu: '2' })]);
-    const quotas = new TargetQuotas();
-    await quotas.look(session, () => assert.fail('nothing was found'));
-    assert.deepEqual([asked, quotas.of(session).size], [[], 0]);
+    const quotas = targetQuotas();
+    await quotas.look(session, () => undefined);
+    assert.deepEqual([asked, quotas.of(session)?.size], [[], 0]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TargetSession } from '../../../kubernetes/target-session.ts';
-import { TargetVersions } from '../../../virtual-node/target-version-client.ts';
+import { targetVersions } from '../../../virtual-node/target-version-client.ts';
 
 function aSession(...answers: readonly unknown[]): { readonly session: TargetSession; readonly asked: string[] } {
   const left = [...answers];
@@ -22,12 +22,13 @@ const rows: Record<string, readonly [answer: unknown, version: string | undefine
   'that is no version': [{ gitVersion: 'v1.2.3 <script>' }, undefined],
   'that is too long': [{ gitVersion: `v1.2.3-${'x'.repeat(65)}` }, undefined],
   'that is missing': [{}, undefined],
+  'that is nothing at all': [null, undefined],
   'of a target that does not answer': [new Error('no'), undefined],
 };
 for (const [what, [answer, version]] of Object.entries(rows)) {
   it(`a version ${what} is ${version ?? 'not known'}`, async () => {
     const { session, asked } = aSession(answer);
-    const versions = new TargetVersions();
+    const versions = targetVersions();
     let found = 0;
     await versions.look(session, () => (found += 1));
     assert.deepEqual([versions.of(session), found, asked], [version, version === undefined ? 0 : 1, ['/version']]);
@@ -38,7 +39,7 @@ it('a target is asked once in a minute, and an upgrade is told once', async (t) 
   let now = 1_000_000;
   t.mock.method(performance, 'now', () => now);
   const { session, asked } = aSession({ gitVersion: 'v1.36.3' }, { gitVersion: 'v1.37.0' }, { gitVersion: 'v1.37.0' }, new Error('no'));
-  const versions = new TargetVersions();
+  const versions = targetVersions();
   const found: (string | undefined)[] = [];
   for (const step of [0, 59_999, 1, 60_000, 60_000]) {
     now += step;

@@ -151,6 +151,13 @@ describe('toVirtualNodeStatus', () => {
     assert.deepEqual(toVirtualNodeStatus(summary, { ...AT, quota }, undefined, NOW).allocatable, { cpu: '1', memory: '8Gi', pods: '3' });
   });
 
+  it('keeps what it showed while quotas are not known: more than they grant would be taken back at once', () => {
+    const summary = { metadata: {}, capacity: { cpu: '9' }, allocatable: { cpu: '8' } };
+    const before: Node = { metadata: {}, status: { capacity: { cpu: '9' }, allocatable: { cpu: '2' } } };
+    assert.deepEqual(toVirtualNodeStatus(summary, { ...AT, quota: 'unknown' }, frozen(before), NOW).allocatable, { cpu: '2' });
+    assert.deepEqual(toVirtualNodeStatus(summary, { ...AT, quota: 'unknown' }, undefined, NOW).allocatable, { cpu: '8' });
+  });
+
   it('shows none where there are none', () => assert.deepEqual(toVirtualNodeStatus({ metadata: {} }, AT, undefined, NOW).capacity, {}));
 
   it('is ready: a node that is not has its pods deleted', () => {
