@@ -1,11 +1,11 @@
 // Server-side apply of a list of objects, with a line of progress for each.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../api/core.ts';
 import {
   apiVersionOf, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, SERVICES,
   MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
 } from '../api/resource-types.ts';
+import { delay } from '../kubernetes/backoff.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 
 /** Where a command says what it does, and what stops it. */
@@ -58,6 +58,6 @@ export async function lookFor<T>(look: () => Promise<T | undefined>, patience: P
     signal.throwIfAborted();
     const found = await look();
     if (found !== undefined || performance.now() > end) return found;
-    await delay(patience.everyMs, undefined, { signal }).catch(() => undefined);
+    await delay(patience.everyMs, signal);
   }
 }

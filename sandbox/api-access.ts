@@ -1,7 +1,8 @@
 // The few API requests that starting a sandbox takes: asking whether it is ready and creating its nodes.
 // Everything else talks to the API servers through `kubernetes/`.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
+import { forwardAbort } from '../kubernetes/abort.ts';
+import { delay } from '../kubernetes/backoff.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
 
@@ -37,14 +38,20 @@ export function openApiAccess(server: string, authority: string, client: KeyPair
     headersTimeout: 10_000,
   });
   const send = async (method: 'GET' | 'POST', path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> => {
-    const answer = await request(new URL(path, server), {
-      method,
-      dispatcher,
-      signal,
-      headers: { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'isthmus-sandbox' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: answer.statusCode, body: parsed(await answer.body.text()) };
+    const ending = new AbortController();
+    const forget = forwardAbort([signal], ending); // all clusters wait on one signal, and undici would listen to it once for each
+    try {
+      const answer = await request(new URL(path, server), {
+        method,
+        dispatcher,
+        signal: ending.signal,
+        headers: { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'isthmus-sandbox' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      return { status: answer.statusCode, body: parsed(await answer.body.text()) };
+    } finally {
+      forget();
+    }
   };
   return {
     get: (path, signal) => send('GET', path, undefined, signal),
@@ -63,6 +70,6 @@ export async function waitUntil(what: string, look: () => Promise<boolean>, pati
     signal.throwIfAborted();
     if (await look().catch(() => false)) return;
     if (performance.now() > deadline) throw new AppError('StartFailed', `${what} is not there after ${patienceMs / 1_000} s.`);
-    await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    await delay(pollMs, signal);
   }
 }
