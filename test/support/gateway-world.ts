@@ -64,11 +64,11 @@ export async function startGateway(options: Pick<MtlsDriverOptions, 'clusterId' 
   return { driver, audit, refused };
 }
 
-/** Waits until the condition holds; looks every few milliseconds, gives up after 20 s. */
+/** Waits until the condition holds; looks every few milliseconds, gives up after a minute. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 60_000;
   while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`in vain for 20 s: ${what}`);
+    if (performance.now() > deadline) throw new Error(`in vain for a minute: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../../gateway/connect-endpoint-server.ts';
 import { dialThroughGateway } from '../../../kubernetes/gateway-dialer.ts';
 import type { ClusterConnection } from '../../../kubernetes/kubeconfig.ts';
 import { Transport } from '../../../kubernetes/transport.ts';
 import { createAuthority } from '../../../process/certificate-authority.ts';
 import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../../support/gateway-world.ts';
+
+/** However long a busy machine takes: what ends for want of time has a clock of its own. */
+const PATIENT = { connectTimeoutMs: 60_000, callTimeoutMs: 60_000 };
 
 describe('a transport with a gateway', () => {
   let apiServer: Http2SecureServer;
@@ -38,7 +41,7 @@ describe('a transport with a gateway', () => {
     source.driver.connect({ clusterId: 'target', addresses: [] });
     target.driver.connect({ clusterId: 'source', addresses: [`127.0.0.1:${source.driver.port}`] });
     await untilConnected(source, 'target');
-    const common = { host: '127.0.0.1', port: 0, connections: 100, halfClosedMs: 1_000, audit: () => undefined };
+    const common = { host: '127.0.0.1', port: 0, connections: 100, halfClosedMs: 1_000, headerMs: 60_000, audit: () => undefined };
     endpoint = await startConnectEndpoint({ ...common, driver: () => source.driver });
     passive = await startConnectEndpoint({ ...common, driver: () => undefined });
     const endpoints = [new URL('http://127.0.0.1:1'), new URL(`http://127.0.0.1:${passive.port}`), new URL(`http://127.0.0.1:${endpoint.port}`)];
@@ -51,7 +54,7 @@ describe('a transport with a gateway', () => {
   });
 
   it('calls the target, past gateways that are gone or passive, with TLS from end to end', async () => {
-    const transport = new Transport(connection, 'test', { connectTimeoutMs: 30_000 });
+    const transport = new Transport(connection, 'test', PATIENT);
     const answers = await Promise.all(Array.from({ length: 64 }, (_value, index) => transport.call<{ path: string; authorization: string }>({ method: 'GET', path: `/api/v1/pods/${index}` })));
     assert.deepEqual(answers.map(({ path }) => path), Array.from({ length: 64 }, (_value, index) => `/api/v1/pods/${index}`));
     assert.equal(answers[0]?.authorization, 'Bearer secret-token');
@@ -59,7 +62,7 @@ describe('a transport with a gateway', () => {
   });
 
   it('watches over an HTTP/2 session of its own through the tunnel', async () => {
-    const transport = new Transport(connection, 'test', { connectTimeoutMs: 30_000 });
+    const transport = new Transport(connection, 'test', PATIENT);
     const stop = new AbortController();
     protocols.length = 0;
     const { body } = await transport.stream({ method: 'GET', path: '/api/v1/pods', query: { watch: '1' } }, stop.signal);
@@ -72,19 +75,28 @@ describe('a transport with a gateway', () => {
   });
 
   it('does not take another server for the target, although the tunnel leads there', async () => {
-    const transport = new Transport({ ...connection, server: new URL('https://other.target.example:6443') }, 'test');
+    const transport = new Transport({ ...connection, server: new URL('https://other.target.example:6443') }, 'test', PATIENT);
     await assert.rejects(transport.call({ method: 'GET', path: '/api/v1/pods' }), /altnames|Hostname\/IP does not match/i);
     await transport.close();
   });
 
-  it('names the cause when there is no cable', async () => {
-    const transport = new Transport({ ...connection, gateway: { clusterId: 'elsewhere', endpoints: [new URL(`http://127.0.0.1:${endpoint.port}`)] } }, 'test', { connectTimeoutMs: 300 });
+  /** Each look at the clock finds it so much later. */
+  const stepClock = (t: TestContext, stepMs: number) => {
+    let now = 0;
+    t.mock.method(performance, 'now', () => (now += stepMs));
+  };
+
+  it('names the cause when there is no cable', async (t) => {
+    const endpoints = [new URL(`http://127.0.0.1:${endpoint.port}`)];
+    const transport = new Transport({ ...connection, gateway: { clusterId: 'elsewhere', endpoints } }, 'test', PATIENT);
+    stepClock(t, 20_000);
     await assert.rejects(transport.call({ method: 'GET', path: '/api/v1/pods' }), /no member of the clusterset is called "elsewhere"/);
     await transport.close();
   });
 
-  it('gives up in time when no gateway answers', async () => {
-    await assert.rejects(dialThroughGateway({ clusterId: 'target', endpoints: [new URL('http://127.0.0.1:1')] }, 250), /gateway 127\.0\.0\.1:1: .*ECONNREFUSED/);
-    await assert.rejects(dialThroughGateway({ clusterId: 'target', endpoints: [] }, 250), /no gateway to ask/);
+  it('gives up in time when no gateway answers', async (t) => {
+    stepClock(t, 20_000);
+    await assert.rejects(dialThroughGateway({ clusterId: 'target', endpoints: [new URL('http://127.0.0.1:1')] }, 60_000), /gateway 127\.0\.0\.1:1: .*ECONNREFUSED/);
+    await assert.rejects(dialThroughGateway({ clusterId: 'target', endpoints: [] }, 20_000), /no gateway to ask/);
   });
 });
