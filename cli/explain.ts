@@ -71,8 +71,8 @@ function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSch
   if (proxy === undefined || restored.kind === 'invalid') {
     throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is no elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
   }
-  const { namespace, name, uid } = proxy;
-  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid });
+  const { namespace, name, uid, labels } = proxy;
+  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels });
   return toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, world, targets, { refusals: new Map() });
 }
 

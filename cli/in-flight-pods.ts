@@ -50,7 +50,7 @@ async function requirementsOf({ client, sourceId, state }: Gathered, target: str
   const restored = restoreSourcePod(pod?.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
   if (proxy === undefined || restored.kind === 'invalid') return undefined;
   const targets = state.views.snapshots();
-  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid });
+  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels: proxy.labels });
   const question = toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.world, targets, { refusals: new Map() });
   const snapshot = targets.find((one) => one.key === target);
   return snapshot === undefined ? undefined : requirementsIn(question, snapshot);

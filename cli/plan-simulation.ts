@@ -78,8 +78,8 @@ class Simulation {
   }
 
   #question(sourcePod: Pod, proxy: ProxyPod, now: number): PodToSchedule {
-    const { namespace, name, uid } = proxy;
-    const chaperon = toPodChaperon(sourcePod, { clusterId: 'plan', namespace, name, uid });
+    const { namespace, name, uid, labels } = proxy;
+    const chaperon = toPodChaperon(sourcePod, { clusterId: 'plan', namespace, name, uid, labels });
     return toPodToSchedule({ proxy, sourcePod, chaperon, now }, this.#world, this.#targets, { refusals: new Map() });
   }
 }

@@ -2,7 +2,7 @@
 // prefix, and no proxies. What the user wrote is kept in an annotation, and is found again when the user writes it anew.
 import type { Service, StringMap } from '../api/core.ts';
 import { ORIGINAL_SELECTOR_ANNOTATION } from '../api/keys.ts';
-import { toDelegateLabels } from '../model/pod-chaperon.ts';
+import { prefixLabels, toDelegateLabels } from '../model/pod-chaperon.ts';
 
 /** The selector as its user means it. */
 export function originalSelector({ metadata, spec }: Service): StringMap {
@@ -10,9 +10,10 @@ export function originalSelector({ metadata, spec }: Service): StringMap {
   const saved = parseSelector(metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]);
   if (saved === undefined) return current;
   const rewritten = toDelegateLabels(saved, metadata.annotations ?? {});
-  if (isSame(current, rewritten)) return saved;
+  const moved = prefixLabels(saved); // as it was rewritten before some keys were to be kept
+  if (isSame(current, rewritten) || isSame(current, moved)) return saved;
   // Applied once more: `kubectl apply` adds the user's terms and leaves ours, so ours are taken away again.
-  return Object.fromEntries(Object.entries(current).filter(([key]) => Object.hasOwn(saved, key) || !Object.hasOwn(rewritten, key)));
+  return Object.fromEntries(Object.entries(current).filter(([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key))));
 }
 
 /** The selector by which the Service finds delegates. */

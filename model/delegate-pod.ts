@@ -12,9 +12,10 @@ import { controllerOf, isTerminal, objectKey } from './pod.ts';
 /** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
 
-/** What the target says about a candidate: no word yet, it has a node, or no. */
+/** What the target says about a candidate: no word yet, it is held back by a gate that the target's own admission made, it has a node, or no. */
 export type Verdict =
   | { readonly kind: 'pending' }
+  | { readonly kind: 'gated'; readonly reason: string; readonly message: string }
   | { readonly kind: 'scheduled' }
   | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
 
@@ -144,8 +145,9 @@ function verdictOf(status: PodStatus): Verdict {
   if (condition === undefined) return { kind: 'pending' };
   if (condition.status === 'True') return { kind: 'scheduled' };
   const { reason = '', message = '' } = condition;
+  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message }; // a queue of the target, Kueue's say, opens it when it is its turn
   // SchedulerError and the like are passing states of the target's scheduler, not its word.
-  return ['Unschedulable', 'SchedulingGated', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
+  return ['Unschedulable', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
 }
 
 /** The proxy pod that something in a target was made for; the key is `namespace/name`. */

@@ -8,6 +8,7 @@ import {
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { compileLabelPattern } from './label-pattern.ts';
+import { isQueuedByKueue, isReadByOthers, withoutQueueing } from './labels-read-by-others.ts';
 import { delegateName } from './names.ts';
 
 /** The proxy pod on whose behalf a chaperon is made, and the source cluster it lives in (UID of kube-system). */
@@ -16,6 +17,8 @@ export interface ChaperonParent {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
+  /** Labels of the proxy pod itself: other controllers of the source may have put some on it that the source pod had not. */
+  readonly labels?: StringMap;
 }
 
 /** Labels of pods and chaperons that are ours to set. */
@@ -29,15 +32,16 @@ const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 /** The chaperon for a restored source pod. Its name, and so the delegate's, is a function of the parent's UID: that is the lock. */
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
   const { labels = {}, annotations = {} } = sourcePod.metadata;
+  const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
   return {
     apiVersion: ADMIRALTY_API_VERSION,
     kind: 'PodChaperon',
     metadata: {
       name: delegateName(parent.name, parent.uid),
       namespace: parent.namespace,
-      labels: { ...toDelegateLabels(labels, annotations), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
+      labels: { ...toDelegateLabels(labels, annotations, isQueued), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
       annotations: {
-        ...withoutOwn(annotations),
+        ...withoutOwn(isQueued ? withoutQueueing(annotations) : annotations),
         [PARENT_NAME_ANNOTATION]: parent.name,
         [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
         [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
@@ -48,9 +52,13 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
   };
 }
 
-/** What the labels, or the terms of a selector, of a source object are called in a target; its annotations may ask to keep some. */
-export function toDelegateLabels(labels: StringMap, annotations: StringMap): StringMap {
-  return prefixLabels(labels, keptLabels(annotations));
+/**
+ * What the labels, or the terms of a selector, of a source object are called in a target. Those that meshes and queues of the target read
+ * keep their keys (ADR 0041); the object's annotations may ask to keep more.
+ */
+export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQueuedInSource = false): StringMap {
+  const isWanted = keptLabels(annotations);
+  return prefixLabels(labels, (key, value) => isReadByOthers(key, isQueuedInSource) || isWanted(key, value));
 }
 
 /**
@@ -63,11 +71,10 @@ export function prefixLabels(labels: StringMap, isKept: (key: string, value: str
 }
 
 /** The user's wish for labels that the target's selectors are to match. Admission has refused expressions that are none. */
-function keptLabels(annotations: StringMap): ((key: string, value: string) => boolean) | undefined {
+function keptLabels(annotations: StringMap): (key: string, value: string) => boolean {
   const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
-  if (expression === undefined) return undefined;
-  const pattern = compileLabelPattern(expression);
-  return pattern.kind === 'pattern' ? pattern.matches : undefined;
+  const pattern = expression === undefined ? undefined : compileLabelPattern(expression);
+  return pattern?.kind === 'pattern' ? pattern.matches : () => false;
 }
 
 const OWN_DOMAIN = OWN_PREFIX.slice(0, -1);

@@ -117,7 +117,7 @@ export class ObservedState {
   }
 
   #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
-    if (delegate.verdict.kind === 'pending') return;
+    if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
     this.#lastVerdictAt.set(target.key, performance.now());
     if (delegate.verdict.kind === 'scheduled') this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
   }

@@ -80,14 +80,17 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
 function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
+  const hasSaidNo = verdict.kind === 'refused' || verdict.kind === 'gated';
+  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // "Unschedulable" is what wakes an autoscaler
   switch (verdict.kind) {
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
     case 'refused':
-      if (now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // "Unschedulable" is what wakes an autoscaler
       return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
+    case 'gated':
+      return awaitVerdict(candidate, now, { reason: verdict.reason, message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}` });
     case 'pending':
-      return awaitVerdict(candidate, now);
+      return awaitVerdict(candidate, now, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
   }
 }
 
@@ -96,10 +99,9 @@ function mayCommit(group: PlacementState['group']): boolean {
   return group === undefined || group === 'complete';
 }
 
-function awaitVerdict(candidate: Candidate, now: number): PlacementStep {
+function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {
   const ms = candidate.waitingSince + PATIENCE_MS - now;
-  if (ms > 0) return { kind: 'wait', ms };
-  return withdraw(candidate, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
+  return ms > 0 ? { kind: 'wait', ms } : withdraw(candidate, otherwise);
 }
 
 function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {

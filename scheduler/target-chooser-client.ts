@@ -224,8 +224,8 @@ export class TargetChooser {
   }
 
   #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
-    const { namespace, name, uid } = proxy;
-    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid });
+    const { namespace, name, uid, labels } = proxy;
+    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
   }
 
   /** As policies would have it in this target. */

@@ -12,7 +12,7 @@ interface Injector {
   readonly injected: (mark: string) => InjectedNames;
   /** Undoes what it changed in the pod's own containers. */
   readonly undo?: (pod: Pod) => Pod;
-  /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and mean nothing in the target. */
+  /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and those that are facts are moved in the target (ADR 0041). */
   readonly traces: readonly string[];
   /** Keys that it looks at before it injects: set on every proxy pod, or only where the pod has the key. */
   readonly optOut: readonly { readonly on: 'labels' | 'annotations'; readonly key: string; readonly value: string; readonly always: boolean }[];

@@ -15,6 +15,14 @@ describe('the selector that the user means', () => {
     'is what is there before the first rewriting': [service({ app: 'web' }), { app: 'web' }],
     'is what was saved, once rewritten': [marked({ [own('app')]: 'web' }, 'app=web'), { app: 'web' }],
     'is what was saved where some terms were kept': [marked({ [own('app')]: 'web', tier: 'front' }, 'app=web,tier=front', keepsTier), { app: 'web', tier: 'front' }],
+    'is what was saved where a label for a mesh was rewritten before such labels were kept': [
+      marked({ [own('app')]: 'web', 'service.istio.io.multicluster.admiralty.io/canonical-name': 'web' }, 'app=web,service.istio.io/canonical-name=web'),
+      { app: 'web', 'service.istio.io/canonical-name': 'web' },
+    ],
+    'is the same where such a one was applied again': [
+      marked({ 'kuma.io/mesh': 'a', 'kuma.io.multicluster.admiralty.io/mesh': 'a' }, 'kuma.io/mesh=a'),
+      { 'kuma.io/mesh': 'a' },
+    ],
     'is the new one where it was replaced': [marked({ app: 'api' }, 'app=web'), { app: 'api' }],
     'is the new one where kubectl put it beside the old': [marked({ app: 'api', [own('app')]: 'web' }, 'app=web'), { app: 'api' }],
     'is the same where it was applied again': [marked({ app: 'web', [own('app')]: 'web' }, 'app=web'), { app: 'web' }],
@@ -25,7 +33,7 @@ describe('the selector that the user means', () => {
 
 describe('rewriting a selector', () => {
   const label = fc.stringMatching(/^[a-z]([-a-z0-9.]{0,8}[a-z0-9])?$/);
-  const selectors = fc.dictionary(fc.oneof(label, fc.tuple(label, label).map((parts) => parts.join('/'))), fc.oneof(label, fc.constant('')));
+  const selectors = fc.dictionary(fc.oneof(label, fc.constantFrom('istio.io/rev', 'kueue.x-k8s.io/queue-name'), fc.tuple(label, label).map((parts) => parts.join('/'))), fc.oneof(label, fc.constant('')));
 
   it('comes to rest, and the original can always be found again', () => {
     fc.assert(

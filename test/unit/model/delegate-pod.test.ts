@@ -55,7 +55,7 @@ describe("the target's word", () => {
     'other conditions are no word': [{ phase: 'Pending', conditions: [{ type: 'Ready', status: 'False', reason: 'Unschedulable' }] }, 'pending'],
     'PodScheduled is a yes': [{ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True' }] }, 'scheduled'],
     'Unschedulable is a no': [no('Unschedulable'), 'refused'],
-    'a gate of the target is a no': [no('SchedulingGated'), 'refused'],
+    'a gate of the target is a no that may become a yes': [no('SchedulingGated'), 'gated'],
     'a rejection by admission is a no': [no(DELEGATE_REJECTED), 'refused'],
     'an error of its scheduler passes': [no('SchedulerError'), 'pending'],
     'a condition that is unknown is no word': [{ conditions: [{ type: 'PodScheduled', status: 'Unknown' }] }, 'pending'],

@@ -12,6 +12,7 @@ import {
 } from '../../support/builders.ts';
 
 const NOW = 1_000_000;
+const gated = withCondition({ type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' });
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: '2026-01-01T00:00:00Z' });
 
 interface CandidateParts extends Partial<Omit<Candidate, 'chaperon' | 'delegate'>> {
@@ -61,6 +62,9 @@ describe('planPlacement', () => {
     'but not for ever': [state([aCandidate('a', { delegate: [unschedulable()] })], { scaleUpUntil: NOW }), 'withdraw a'],
     'and not where there is no pod that would wake it': [state([aCandidate('a', { chaperon: [unschedulable()] })], { scaleUpUntil: NOW + 1 }), 'withdraw a'],
     'no word within the patience takes it back': [state([aCandidate('a', { waitingSince: NOW - PATIENCE_MS })]), 'withdraw a'],
+    'a gate of the target is given time to open': [state([aCandidate('a', { delegate: [gated] })]), 'wait'],
+    'within the patience': [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })]), 'withdraw a'],
+    'or as long as the autoscaler may make room': [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })], { scaleUpUntil: NOW + 1 }), 'wait'],
     'a candidate that goes is waited for, yes or no': [state([aCandidate('a', { chaperon: [terminating(), scheduled()] })]), 'wait'],
     'a delegate that outlives its chaperon is waited for': [state([aCandidate('a', { chaperon: 'gone', delegate: [scheduled()] })]), 'wait'],
     'a delegate that goes while its chaperon stays is waited for': [state([aCandidate('a', { delegate: [terminating(), scheduled()] })]), 'wait'],
@@ -119,6 +123,7 @@ describe('planPlacement', () => {
 
   const refusals: Record<string, readonly [candidate: Candidate, reason: string | undefined]> = {
     'silence is held against the target': [aCandidate('a', { waitingSince: 0 }), 'NoVerdict'],
+    'so is a gate that stays shut': [aCandidate('a', { delegate: [gated], waitingSince: 0 }), 'SchedulingGated'],
     'so is a delegate that was taken away': [aCandidate('a', { chaperon: [missing] }), 'DelegateGone'],
   };
   for (const [sentence, [candidate, reason]] of Object.entries(refusals)) {
