@@ -20,6 +20,8 @@ import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
 /** The processes of P11. */
 export interface GatewayWorld {
   readonly server: Ready;
+  /** The ports of the server again, each over two relays that only read and write. */
+  readonly relays: Ready;
   readonly connectPort: number;
   readonly identity: TlsIdentity;
 }
@@ -120,7 +122,7 @@ export async function bareCalls(world: GatewayWorld, context: BenchmarkContext, 
   const path = '/api/v1/namespaces/default/pods/p';
   const gateway: Callee = { tls, path, dial: () => through(world, 'bare', 'calls') };
   const straight: Callee = { tls, path, dial: () => direct(world.server['api']) };
-  const relays: Callee = { tls, path, dial: () => direct(world.server['relay']) };
+  const relays: Callee = { tls, path, dial: () => direct(world.relays['api']) };
   const rates = await inTurns({ turns: { direct: straight, relays, gateway }, clients: BARE_CLIENTS, what: 'bare calls' }, context, signal);
   const added: number[] = [];
   for (let run = 0; run < context.runs; run += 1) {

@@ -9,8 +9,8 @@ import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
 /** What a process is to be. */
 export type Role =
   | { readonly kind: 'server'; readonly identity: TlsIdentity }
-  /** Joins each connection with one to a port, and does nothing else. */
-  | { readonly kind: 'relay'; readonly port: number }
+  /** Joins each connection with one to the port of that name, and does nothing else. */
+  | { readonly kind: 'relay'; readonly ports: Ready }
   | { readonly kind: 'source'; readonly identity: TlsIdentity }
   | { readonly kind: 'target'; readonly identity: TlsIdentity; readonly sourcePort: number; readonly services: readonly (readonly [name: string, port: number])[] };
 
@@ -40,10 +40,17 @@ function log(socket: Socket): void {
   socket.on('error', () => undefined).once('close', () => clearInterval(timer));
 }
 
-/** A watch: a line with the time each 20 ms. */
+/** A watch: a line with the time each 10 to 30 ms, drawn anew each time, so that no phase between watches and log decides a whole run. */
 function watch(socket: Socket): void {
-  const timer = setInterval(() => socket.write(`${performance.timeOrigin + performance.now()}\n`.padEnd(512, ' ')), 20);
-  socket.on('error', () => undefined).once('close', () => clearInterval(timer));
+  let timer: NodeJS.Timeout;
+  const next = () => {
+    timer = setTimeout(() => {
+      socket.write(`${performance.timeOrigin + performance.now()}\n`.padEnd(512, ' '));
+      next();
+    }, 10 + Math.random() * 20);
+  };
+  next();
+  socket.on('error', () => undefined).once('close', () => clearTimeout(timer));
 }
 
 function relay(socket: Socket, port: number): void {
@@ -52,6 +59,10 @@ function relay(socket: Socket, port: number): void {
     from.on('data', (chunk: Buffer) => to.write(chunk) || from.pause()).on('error', () => undefined).on('close', () => to.destroy());
     to.on('drain', () => from.resume());
   }
+}
+
+async function relayAll(ports: Ready): Promise<Ready> {
+  return Object.fromEntries(await Promise.all(Object.entries(ports).map(async ([name, port]) => [name, await listen(createTcpServer({ noDelay: true }, (socket) => relay(socket, port)))] as const)));
 }
 
 async function serve({ certificate: cert, key, authority: ca }: TlsIdentity): Promise<Ready> {
@@ -64,7 +75,7 @@ async function serve({ certificate: cert, key, authority: ca }: TlsIdentity): Pr
 
 async function start(role: Role): Promise<Ready> {
   if (role.kind === 'server') return serve(role.identity);
-  if (role.kind === 'relay') return { port: await listen(createTcpServer({ noDelay: true }, (socket) => relay(socket, role.port))) };
+  if (role.kind === 'relay') return relayAll(role.ports);
   const isSource = role.kind === 'source';
   const services = new Map(isSource ? [] : role.services.map(([name, port]) => [name, { host: '127.0.0.1', port }]));
   const driver = await startMtlsDriver({ clusterId: role.kind, identity: role.identity, services, audit: () => undefined, ...(isSource && { listen: { host: '127.0.0.1', port: 0 } }) });

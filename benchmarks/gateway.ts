@@ -8,11 +8,10 @@ import { createAuthority } from '../process/certificate-authority.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { apiCalls, bareCalls, startApiServer, through, type GatewayWorld } from './gateway-calls.ts';
 import type { Ready, Role } from './gateway-process.ts';
-import { percentile, spreadOf } from './statistics.ts';
+import { watches } from './gateway-watches.ts';
+import { spreadOf } from './statistics.ts';
 
 const BULK_MS = 3_000;
-const WATCH_MS = 4_000;
-const WATCHERS = 16;
 
 /** P11. */
 export const GATEWAY: Benchmark = {
@@ -25,7 +24,7 @@ export const GATEWAY: Benchmark = {
       const world = await startWorld(children, apiServer.port);
       const calls = await apiCalls(world, apiServer, context, signal);
       await apiServer.stop(); // what follows is measured without it
-      return [calls, ...(await bareCalls(world, context, signal)), await bulk(world, context, signal), await watches(world, context, signal)];
+      return [calls, ...(await bareCalls(world, context, signal)), await bulk(world, context, signal), ...(await watches(world, context, signal))];
     } finally {
       for (const child of children) child.disconnect();
       await apiServer.stop();
@@ -46,10 +45,10 @@ async function startWorld(children: ChildProcess[], apiServerPort: number): Prom
   const identity = await issue('server');
   const server = await become({ kind: 'server', identity });
   const source = await become({ kind: 'source', identity: await issue('source') });
-  const relays = await become({ kind: 'relay', port: (await become({ kind: 'relay', port: server['api'] ?? 0 }))['port'] ?? 0 });
+  const relays = await become({ kind: 'relay', ports: await become({ kind: 'relay', ports: server }) });
   const services = [['kube-apiserver', apiServerPort], ['bare', server['api'] ?? 0], ...['flood', 'log', 'watch'].map((name) => [name, server[name] ?? 0] as const)] as readonly (readonly [string, number])[];
   await become({ kind: 'target', identity: await issue('target'), sourcePort: source['tunnel'] ?? 0, services });
-  return { server: { ...server, relay: relays['port'] ?? 0 }, connectPort: source['connect'] ?? 0, identity };
+  return { server, relays, connectPort: source['connect'] ?? 0, identity };
 }
 
 // --- bulk
@@ -85,44 +84,6 @@ async function bulk(world: GatewayWorld, { runs, onProgress }: BenchmarkContext,
   }
   return {
     variant: 'bulk', title: 'one bulk stream, against a plain stream over mutual TLS', unit: 'Gbit/s', goal: { figure: 'ratio', atLeast: 0.4 },
-    ours: spreadOf(sides.map(({ ours }) => ours)), reference: spreadOf(sides.map(({ reference }) => reference)),
-  };
-}
-
-// --- watches
-
-async function watchP99(world: GatewayWorld): Promise<number> {
-  const sockets = await Promise.all(Array.from({ length: WATCHERS }, () => through(world, 'watch', 'calls')));
-  const delays: number[] = [];
-  for (const socket of sockets) {
-    let rest = '';
-    socket.on('error', () => undefined).on('data', (chunk: Buffer) => {
-      const now = performance.timeOrigin + performance.now();
-      rest += chunk.toString('latin1');
-      for (; rest.length >= 512; rest = rest.slice(512)) delays.push(now - Number(rest.slice(0, 512)));
-    });
-  }
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  delays.length = 0;
-  await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
-  for (const socket of sockets) socket.destroy();
-  return percentile(delays, 0.99);
-}
-
-async function watches(world: GatewayWorld, { runs, onProgress }: BenchmarkContext, signal: AbortSignal): Promise<Measurement> {
-  const sides: { ours: number; reference: number }[] = [];
-  for (let run = -1; run < runs; run += 1) {
-    signal.throwIfAborted();
-    const reference = await watchP99(world);
-    const log = await through(world, 'log', 'bulk');
-    log.on('error', () => undefined).resume();
-    const ours = await watchP99(world);
-    log.destroy();
-    onProgress(`P11 watches, run ${run}: p99 ${ours.toFixed(2)} ms beside a log of 10 MB/s, ${reference.toFixed(2)} alone`);
-    if (run >= 0) sides.push({ ours, reference });
-  }
-  return {
-    variant: 'watches', title: `p99 of events of ${WATCHERS} watches beside a log of 10 MB/s, against none beside them`, unit: 'ms', goal: { figure: 'ratio', atMost: 2 },
     ours: spreadOf(sides.map(({ ours }) => ours)), reference: spreadOf(sides.map(({ reference }) => reference)),
   };
 }
