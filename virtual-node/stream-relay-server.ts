@@ -38,9 +38,11 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
     });
     for (const taken of ['drain', 'finish']) to.on(taken, moved);
     from.on('error', () => undefined); // 'close' follows
-    from.on('close', () => {
+    const leave = () => {
       if (!from.readableEnded) to.destroy(); // it broke; after a proper end the pipe ends the other side when all is written
-    });
+    };
+    if (from.closed) leave(); // before they were joined
+    else from.on('close', leave);
     from.pipe(to);
     to.once('close', () => from.resume()); // nobody hears it any more, but its end must be seen, and what is left unread would reset it
   }

@@ -88,6 +88,17 @@ describe('joined connections', () => {
     assert.equal(near.writableFinished, true);
   });
 
+  for (const [who, gone] of [['the caller', 0], ['the target', 1]] as const) {
+    it(`are over at once when ${who} had gone before they were joined`, async () => {
+      const [[caller, near], [far, target]] = [await pair(), await pair()];
+      const left = [near, far][gone]!;
+      left.destroy();
+      await once(left, 'close');
+      await joinConnections({ socket: near, head: NOTHING }, { socket: far, head: NOTHING }, LONG);
+      for (const socket of [caller, target]) socket.destroy();
+    });
+  }
+
   it('are over when the caller leaves too, whatever it said after the target had gone', async () => {
     const { caller, target, far, ended } = await joined(LONG, false); // as connections to API servers are
     target.end();
