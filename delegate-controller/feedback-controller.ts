@@ -24,7 +24,7 @@ import { RecentPlans } from '../kubernetes/recent-plans.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { planFeedback, planRelinquishment, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
 import { tellShown } from './shown-pods-client.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
@@ -205,12 +205,13 @@ class Feedback {
     return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
   }
 
-  async #mirror({ uid, phase }: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+  async #mirror(proxy: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
-      if (phase === 'Pending') tellShown(written, Date.now());
-      const kept = digestOf(mirroredStatus(written?.status ?? {}));
-      this.#mirrored.set(uid, { sent: digest, kept, version: written?.metadata.resourceVersion ?? '' });
+      const { status = {}, metadata } = written ?? {};
+      if (before === 'Pending') tellShown(written, Date.now());
+      this.#mirrored.set(proxy.uid, { sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '', phase: status.phase });
     } catch (error) {
       ignoreStale(error);
     }

@@ -1,6 +1,6 @@
 // Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
 // A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
-import type { Condition, PodStatus, StringMap } from '../api/core.ts';
+import type { Condition, PodPhase, PodStatus, StringMap } from '../api/core.ts';
 import { GRACE_PERIOD_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
@@ -53,6 +53,13 @@ export interface Mirrored {
   readonly kept: string;
   /** Version of the proxy that the write made: until the cache has it, the cache says nothing about this write. */
   readonly version: string;
+  /** What it shows. */
+  readonly phase: PodPhase | undefined;
+}
+
+/** The phase that users see: that of the last status that was written, which the cache may not have yet. */
+export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined): PodPhase {
+  return mirrored?.phase ?? phase;
 }
 
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */

@@ -7,7 +7,7 @@ import {
 } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
-import { planFeedback, planRelinquishment, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
+import { planFeedback, planRelinquishment, shownPhase, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
 import { planWithdrawal } from '../../../model/delegation.ts';
 import { liveSpecDigest, stateOf, writeCarried } from '../../../model/live-changes.ts';
@@ -135,7 +135,7 @@ describe('a source that is older than the target', () => {
     const step = planFeedback(before, target);
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
     assert.equal(step.kind, 'mirror');
-    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion };
+    const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion, phase: undefined };
     assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'settled' });
     assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
     assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');
@@ -146,7 +146,7 @@ describe('a status that was just written', () => {
   const runs = known([], [inPhase('Running')]);
   const before = aBoundProxy(withMetadata({ resourceVersion: '99' }));
   const step = planFeedback(before, runs);
-  const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101' };
+  const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: 'as sent', version: '101', phase: 'Running' } as const;
 
   it('is not written again while the cache has not seen the write', () => {
     assert.equal(step.kind, 'mirror');
@@ -156,6 +156,10 @@ describe('a status that was just written', () => {
 
   it('does not keep a newer one waiting', () => {
     assert.equal(planFeedback(before, known([], [inPhase('Failed')]), mirrored).kind, 'mirror');
+  });
+
+  it('is what users see, although the cache says otherwise: metrics and traces tell it once', () => {
+    assert.deepEqual([shownPhase(before, mirrored), shownPhase(before, undefined), shownPhase(before, { ...mirrored, phase: undefined })], ['Running', 'Pending', 'Pending']);
   });
 
   it('is written again when somebody has changed it since', () => {
