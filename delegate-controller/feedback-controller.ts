@@ -4,7 +4,7 @@ import type { Pod } from '../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
-import { DELEGATIONS, planWithdrawal } from '../model/delegation.ts';
+import { DELEGATIONS } from '../model/delegation.ts';
 import { regardingPod } from '../model/event-record.ts';
 import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-changes.ts';
 import type { Plan } from '../model/plan.ts';
@@ -12,7 +12,7 @@ import { digestOf, mirroredStatus } from '../model/pod-status.ts';
 import { isLater } from '../model/resource-version.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { onAbort } from '../kubernetes/abort.ts';
-import { ignoreStale, isNotFound, isRejection } from '../kubernetes/api-error.ts';
+import { ignoreStale, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -24,12 +24,13 @@ import { RecentPlans } from '../kubernetes/recent-plans.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { planFeedback, planRelinquishment, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { planFeedback, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
 import { tellShown } from './shown-pods-client.ts';
 import { isConfirmed } from './live-word-client.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import type { SourcePodPlane } from './pod-plane-client.ts';
 import { SeenAbsences } from './seen-absences.ts';
+import { Sweep } from './sweep-controller.ts';
 
 /** What the controller works with. */
 export interface FeedbackOptions {
@@ -50,15 +51,14 @@ const CACHE_LAG_MS = 1_000;
 /** Starts the controller. It concludes nothing before all proxies and targets are known. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, podPlane, logger } = options;
-  const feedback = new Feedback(options);
+  const sweep = new Sweep(options);
+  const feedback = new Feedback(options, sweep);
   onAbort(signal, () => feedback.lost.stop());
-  const reconcile = (key: string) => feedback.reconcile(key, signal);
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known]);
-  const sweep = (key: string) => feedback.sweep(key, signal);
   const controllers = [
-    startController({ name: 'feedback', reconcile, concurrency: CONCURRENCY, logger, ready }, signal),
+    startController({ name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
     // Apart: what is left of a pod in a target that does not answer must not hold up its successor of the same name elsewhere.
-    startController({ name: 'sweep', reconcile: sweep, concurrency: CONCURRENCY, logger, ready }, signal),
+    startController({ name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
   ];
   feedback.observe((key) => {
     for (const controller of controllers) controller.enqueue(key);
@@ -67,8 +67,7 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
 
 class Feedback {
   readonly #options: FeedbackOptions;
-  /** Targets where a chaperon of the pod of this key has been seen. */
-  readonly #seenIn = new Map<string, Set<string>>();
+  readonly #sweep: Sweep;
   /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
   readonly #mirrored = new Map<string, Mirrored>();
   readonly #recent = new RecentPlans();
@@ -77,8 +76,9 @@ class Feedback {
   /** Targets that have not been heard for a while. */
   readonly lost = new LostTargets();
 
-  constructor(options: FeedbackOptions) {
+  constructor(options: FeedbackOptions, sweep: Sweep) {
     this.#options = options;
+    this.#sweep = sweep;
   }
 
   /** Starts to listen; `enqueue` asks for a pod to be looked at. */
@@ -120,14 +120,14 @@ class Feedback {
       const record = after ?? before;
       if (record === undefined) return;
       if (before?.terminating === true && after === undefined && this.#isGoing(before)) absences.note(before.parentUid, 'chaperon');
-      if (after !== undefined) this.#noteSeen(after.parentKey, target.key);
+      if (after !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
     session.delegates.onChange((_key, before, after) => {
       const record = after ?? before;
       if (record === undefined) return;
       if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) absences.note(before.parentUid, 'delegate');
-      if (after?.direct !== undefined) this.#noteSeen(after.parentKey, target.key);
+      if (after?.direct !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
       enqueue(record.parentKey);
     });
   }
@@ -140,12 +140,6 @@ class Feedback {
   #isGoing({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
     const proxy = this.#options.proxies.get(parentKey);
     return proxy?.uid === parentUid && proxy.terminating;
-  }
-
-  #noteSeen(key: string, target: string): void {
-    const targets = this.#seenIn.get(key);
-    if (targets === undefined) this.#seenIn.set(key, new Set([target]));
-    else targets.add(target);
   }
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -242,54 +236,6 @@ class Feedback {
     if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
     return { kind: 'known', ...this.#options.podPlane.seenFromHere(session.find(proxy), this.#options.targets.object(target.ref)?.spec ?? {}) };
   }
-
-  /** Takes back chaperons whose pod is gone, was replaced by another of its name, or is bound elsewhere. */
-  async sweep(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    await Promise.all([...(this.#seenIn.get(key) ?? [])].map((targetKey) => this.#sweepTarget(key, targetKey, signal)));
-    return DONE;
-  }
-
-  async #sweepTarget(key: string, targetKey: string, signal: AbortSignal): Promise<void> {
-    const target = this.#options.targets.get(targetKey);
-    const chaperons = target?.session?.madeFor(key).filter((chaperon) => target.holds(chaperon)) ?? [];
-    if (target === undefined || chaperons.length === 0) return this.#forget(key, targetKey);
-    for (const chaperon of chaperons) {
-      const proxy = this.#options.proxies.get(key);
-      if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
-      await this.#write(target.session?.client, planRelinquishment(chaperon, proxy), signal);
-    }
-  }
-
-  async #takeBack(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<void> {
-    const client = target.session?.client;
-    if (client === undefined || (await this.#stillWanted(chaperon, target, signal))) return;
-    this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'orphaned chaperon taken back');
-    await executePlan(client, planWithdrawal(chaperon), signal).catch(ignoreStale);
-  }
-
-  #forget(key: string, target: string): void {
-    const targets = this.#seenIn.get(key);
-    targets?.delete(target);
-    if (targets?.size === 0) this.#seenIn.delete(key);
-  }
-
-  /** The live word of the source on a chaperon that its cache knows no pod for. */
-  async #stillWanted(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
-    const [namespace = '', name = ''] = chaperon.parentKey.split('/');
-    try {
-      const { metadata, spec } = await this.#options.source.get(PODS, { namespace, name }, signal);
-      const nodeName = spec.nodeName ?? '';
-      return metadata.uid === chaperon.parentUid && (nodeName === '' || nodeName === target.nodeName);
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
-  }
-}
-
-function belongs(chaperon: Chaperon, proxy: ProxyPod | undefined, target: TargetCluster): boolean {
-  if (proxy?.uid !== chaperon.parentUid) return false;
-  return proxy.nodeName === undefined || proxy.nodeName === target.nodeName;
 }
 
 /** Whether nobody makes a delegate again: what it is made from goes, or has gone; or the source made it itself. */
