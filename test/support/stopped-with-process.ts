@@ -1,18 +1,22 @@
-// A test that takes too long, or is ended by hand, is told so by SIGTERM. What it has started must not outlive it: control planes would run on for ever.
+// A test that takes too long is told so by SIGTERM, one that is ended by hand by SIGINT. What it has started must not outlive it: control planes would
+// run on for ever.
+import { constants } from 'node:os';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 const stops = new Set<() => Promise<unknown>>();
 let isHeard = false;
 
-/** Has `stop` run, beside all others that were given, when the process is told to end; it then exits with the code of a SIGTERM. */
+/** Has `stop` run, beside all others that were given, when the process is told to end; it then exits with the code that a shell gives to that. */
 export function stopWithProcess(stop: () => Promise<unknown>): void {
   stops.add(stop);
   if (isHeard) return;
   isHeard = true;
   let ending: Promise<unknown> | undefined;
-  process.on('SIGTERM', () => { // a second one, from the runner beside the one of its group, must not cut the first short
-    ending ??= Promise.allSettled([...stops].map((each) => each())).then(() => process.exit(128 + 15));
-  });
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(name, () => { // a second one, from the runner beside the one of its group, must not cut the first short
+      ending ??= Promise.allSettled([...stops].map((each) => each())).then(() => process.exit(128 + constants.signals[name]));
+    });
+  }
 }
 
 /** The same for a sandbox, also while it starts; `stopped` ends the start. */
