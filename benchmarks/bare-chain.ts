@@ -2,6 +2,7 @@
 // remembered between them. No webhook, no leases, no second process: whoever delegates a pod by an order object cannot do with less (ADR 0038).
 import type { KubernetesObject, Pod } from '../api/core.ts';
 import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
+import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { AppError } from '../process/errors.ts';
@@ -103,7 +104,8 @@ export class BareChain {
     const { source, target, namespace } = this.#options;
     const at = { namespace, name };
     const now = { gracePeriodSeconds: 0 };
-    await Promise.all([source.delete(PODS, at, now), target.delete(PODS, at, now), target.delete(CONFIG_MAPS, at, {})]);
+    const deletions = [source.delete(PODS, at, now), target.delete(PODS, at, now), target.delete(CONFIG_MAPS, at, {})];
+    await Promise.all(deletions.map((deletion) => deletion.catch(unless(isNotFound)))); // of a chain that broke off, not all are there
   }
 
   #do(call: Promise<unknown>): void {
