@@ -17,7 +17,9 @@ import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/pod-
 import { serviceDiscoveryInstallation } from '../../manifests/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
 import { DEFAULT_IMAGE } from '../../manifests/workloads.ts';
+import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
+import { ensureForeignDefinitions } from '../../sandbox/foreign-definitions.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from '../support/image-files.ts';
 import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
@@ -192,6 +194,52 @@ describe('on a real API server', () => {
       assert.equal(stderr, '');
     });
   }
+
+  describe('that serves kinds of cert-manager and of the Prometheus operator', () => {
+    before(async () => {
+      const files = await ensureForeignDefinitions(environment(), deadline);
+      await succeeded(kubectl(['create', ...files.flatMap((file) => ['-f', file])]));
+      await succeeded(kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...files.flatMap((file) => ['-f', file])]));
+    });
+
+    const MONITORING = ['serviceMonitor.enabled=true', 'serviceMonitor.labels.release=prometheus', 'prometheusRule.enabled=true', 'prometheusRule.labels.release=prometheus', 'clusterName=here'];
+    const CERTIFICATE = ['webhook.certificate.source=CertManager'];
+    const rows: Record<string, readonly [values: readonly string[], kinds: readonly string[]]> = {
+      'metrics and alerts': [MONITORING, ['PrometheusRule', 'ServiceMonitor']],
+      "cert-manager's certificate with an issuer of the chart": [CERTIFICATE, ['Certificate', 'Issuer']],
+      'one with an issuer of the cluster': [[...CERTIFICATE, 'webhook.certificate.issuerRef.kind=ClusterIssuer', 'webhook.certificate.issuerRef.name=ca'], ['Certificate']],
+    };
+    for (const [what, [values, kinds]] of Object.entries(rows)) {
+      it(`takes ${what} by the schemas of their owners, without an error or a warning`, async () => {
+        const text = await rendered(...values);
+        const foreign = documents(text).filter(({ apiVersion = '' }) => /cert-manager|coreos/.test(apiVersion)).map(({ kind }) => kind);
+        assert.deepEqual(new Set(foreign), new Set(kinds));
+        assert.equal((await succeeded(kubectl(DRY_RUN, text))).stderr, '');
+      });
+    }
+
+    it("takes the Kustomize overlay with cert-manager's certificate likewise", async () => {
+      const { stdout } = await succeeded(kubectl(['kustomize', join(KUSTOMIZE, 'overlays', 'both-cert-manager')]));
+      assert.deepEqual(['Certificate', 'Issuer'].map((kind) => namesOf(documents(stdout), kind).length), [1, 1]);
+      assert.equal((await succeeded(kubectl(DRY_RUN, stdout))).stderr, '');
+    });
+
+    const broken: Record<string, readonly [right: string, wrong: string, values: readonly string[], message: RegExp]> = {
+      'a field of a ServiceMonitor that there is not': ['endpoints:', 'endpoint:', MONITORING, /endpoint/],
+      'a duration of a PrometheusRule that is none': ['for: ', 'for: a while or ', MONITORING, /for/],
+      'a field of a Certificate that there is not': ['secretName: isthmus-cert', 'secret: isthmus-cert', CERTIFICATE, /secret/],
+      'an Issuer that issues in no way': ['spec: {selfSigned: {}}', 'spec: {selfSignd: {}}', CERTIFICATE, /selfSignd/],
+    };
+    for (const [what, [right, wrong, values, message]] of Object.entries(broken)) {
+      it(`would refuse ${what}`, async () => {
+        const text = await rendered(...values);
+        assert.ok(text.includes(right), right);
+        const { code, stderr } = await kubectl(DRY_RUN, text.replaceAll(right, wrong));
+        assert.notEqual(code, 0);
+        assert.match(stderr, message);
+      });
+    }
+  });
 
   for (const overlay of ['source', 'target', 'both', 'gateway', 'clusterset', 'pod-plane']) {
     it(`takes the Kustomize overlay ${overlay} likewise`, async () => {
