@@ -56,6 +56,8 @@ export interface GatewayStatus {
   /** End of its certificate, RFC 3339. */
   readonly certificateExpires?: string;
   readonly statusFailure?: string;
+  /** Address under which pods of this cluster reach its listeners for imports; missing where it has none. */
+  readonly importAddress?: string;
   readonly connections: readonly GatewayConnection[];
 }
 
@@ -133,6 +135,7 @@ export const GATEWAY_KIND: KindDefinition = {
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
         statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },
+        importAddress: { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
         connections: { type: 'array', description: 'A cable for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000, items: CONNECTION },
       },
     },

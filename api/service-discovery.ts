@@ -95,8 +95,20 @@ export interface ExportedService extends KubernetesObject {
     readonly annotations?: StringMap;
     readonly slices: readonly ExportedSlice[];
   };
-  /** Set by the gateway: which generation the broker has. */
-  readonly status?: { readonly sharedGeneration?: number };
+  readonly status?: {
+    /** On those of this cluster, set by its gateway: which generation the broker has. */
+    readonly sharedGeneration?: number;
+    /** On copies of what others tell, set by the gateway that listens for them here. A number stays that of its port while the copy is there. */
+    readonly listeners?: readonly ImportListener[];
+  };
+}
+
+/** Where the gateway of an importing cluster listens for one port of a Service of another cluster. */
+export interface ImportListener {
+  /** Port of the Service. */
+  readonly port: number;
+  /** Port at the gateway's `status.importAddress`. */
+  readonly listenerPort: number;
 }
 
 function mcs<T extends KubernetesObject>(plural: string, kind: string): ResourceType<T> {
@@ -213,6 +225,17 @@ export const EXPORTED_SERVICE_KIND: KindDefinition = {
         slices: { type: 'array', description: 'Its endpoints.', 'x-kubernetes-list-type': 'atomic', items: SLICE },
       },
     },
-    status: { type: 'object', description: 'What the gateway did with it.', properties: { sharedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' } } },
+    status: {
+      type: 'object', description: 'What the gateway did with it.', properties: {
+        sharedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
+        listeners: {
+          type: 'array', description: 'Where the gateway listens for ports of a Service of another cluster.', 'x-kubernetes-list-type': 'atomic',
+          items: {
+            type: 'object', required: ['port', 'listenerPort'],
+            properties: { port: { type: 'integer', format: 'int32', description: 'Port of the Service.' }, listenerPort: { type: 'integer', format: 'int32', description: "Port at the gateway's importAddress." } },
+          },
+        },
+      },
+    },
   },
 };

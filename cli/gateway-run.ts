@@ -1,8 +1,10 @@
 // `isthmus gateway run`: the gateway process of a cluster.
 import { Command, Option } from 'commander';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { parseAddress, parseServices, type AllowedServices, type ServiceAddress } from '../gateway/allowed-services.ts';
+import { IMPORT_PORTS, parsePortRange, type PortRange } from '../gateway/import-listeners.ts';
 import { startGateway } from '../gateway/main.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { API_SERVER_SERVICE } from '../model/gateway-names.ts';
@@ -23,6 +25,8 @@ interface GatewayRunFlags {
   readonly listen: string;
   readonly connect: ServiceAddress;
   readonly service: readonly string[];
+  readonly importAddress?: string;
+  readonly importPorts: PortRange;
   readonly drainSeconds: number;
   readonly healthPort?: number;
   readonly logLevel: LogLevel;
@@ -39,6 +43,8 @@ export function gatewayRunCommand(): Command {
     .option('--listen <address>', 'HOST:PORT where gateways of other clusters dial in, or "none" where they cannot', `0.0.0.0:${TUNNEL_PORT}`)
     .option('--connect <address>', 'HOST:PORT of the CONNECT endpoint for the controllers of this cluster', requireAddress('--connect'), { host: '127.0.0.1', port: CONNECT_PORT })
     .option('--service <name=address>', `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server unless named`, collect, [])
+    .option('--import-address <ip>', 'listen on this address of the pod or host for Services that other clusters export, for members that no pod plane leads to; they are not carried when missing', requireIp)
+    .addOption(new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service').argParser(requirePorts).default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`))
     .option('--drain-seconds <number>', 'how long streams may go on when this process is stopped', Number, 20)
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
@@ -54,7 +60,8 @@ async function runGateway(flags: GatewayRunFlags, signal: AbortSignal): Promise<
     const gateway = await startGateway(
       {
         client: cluster.client, namespace: flags.namespace, name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
-        listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect, drainMs: flags.drainSeconds * 1_000, logger,
+        listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect,
+        imports: flags.importAddress === undefined ? undefined : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts }, drainMs: flags.drainSeconds * 1_000, logger,
       },
       signal,
     );
@@ -86,4 +93,15 @@ function requireAddress(option: string): (text: string) => ServiceAddress {
     if (address === undefined) throw new AppError('BadInput', `${option} takes HOST:PORT, not "${text}".`);
     return address;
   };
+}
+
+function requireIp(text: string): string {
+  if (isIP(text) === 0) throw new AppError('BadInput', `--import-address takes an IP address of this host or pod, not "${text}".`);
+  return text;
+}
+
+function requirePorts(text: string): PortRange {
+  const range = parsePortRange(text);
+  if (range === undefined) throw new AppError('BadInput', `--import-ports takes FIRST-LAST within 1024 and 65535, not "${text}".`);
+  return range;
 }

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../model/gateway-names.ts';
 import { messageOf } from '../process/errors.ts';
 import type { Lane, StreamDriver, StreamRecord } from './cable-driver.ts';
+import { openForClient } from './local-stream-client.ts';
 import { joinStreams } from './stream-junction-client.ts';
 import { StreamRefusedError } from './tunnel-session-client.ts';
 
@@ -93,20 +94,13 @@ async function open({ driver, audit, halfClosedMs }: ConnectEndpointOptions, { r
   const active = driver();
   if (route.kind === 'invalid') return refuse(socket, 400, route.message);
   if (active === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');
-  const note = (reason: string) => audit({ direction: 'out', clusterId: route.clusterId, service: route.service, lane, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused', reason });
-  const gone = new AbortController();
-  const leave = () => gone.abort(new Error('the client has gone'));
-  socket.once('close', leave);
   try {
-    const stream = await active.openStream({ clusterId: route.clusterId, service: route.service, lane }, gone.signal);
-    socket.removeListener('close', leave);
-    note('');
+    const stream = await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
     if (socket.destroyed) return void stream.destroy();
     socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) stream.write(head);
     joinStreams(socket, stream, halfClosedMs);
   } catch (error) {
-    note(messageOf(error));
     refuse(socket, error instanceof StreamRefusedError ? error.status : 502, messageOf(error));
   }
 }

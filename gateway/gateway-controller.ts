@@ -3,6 +3,7 @@
 import type { Logger } from 'pino';
 import type { Secret } from '../api/core.ts';
 import type { Cluster, Endpoint } from '../api/gateway.ts';
+import type { ExportedService } from '../api/service-discovery.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { Fence } from '../kubernetes/fence.ts';
@@ -10,6 +11,7 @@ import { Informer } from '../kubernetes/informer.ts';
 import { messageOf } from '../process/errors.ts';
 import type { AllowedServices } from './allowed-services.ts';
 import type { StreamRecord } from './cable-driver.ts';
+import { findExported, type FoundService } from './exported-endpoints.ts';
 import { GATEWAY_SECRET, readGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
 import { planMembership, type Membership } from './membership.ts';
 import { startMtlsDriver, type MtlsDriver } from './mtls-cable-client.ts';
@@ -22,6 +24,8 @@ export interface GatewayOptions {
   /** The install namespace: Secret, members and Gateway objects are there. */
   readonly namespace: string;
   readonly services: AllowedServices;
+  /** ExportedServices of the namespace, by their names: peers may reach those of this cluster. */
+  readonly findExport?: (name: string) => ExportedService | undefined;
   /** Where peers dial in; missing where this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   readonly limits?: Partial<TunnelLimits> | undefined;
@@ -104,7 +108,7 @@ export class GatewayController {
     const { listen, services, limits, audit, changed, logger } = this.#options;
     try {
       const driver = await startMtlsDriver({
-        clusterId: credentials.clusterId, identity: credentials, services, listen, audit, changed, ...(limits && { limits }),
+        clusterId: credentials.clusterId, identity: credentials, services, exported: (asked) => this.#exported(asked), listen, audit, changed, ...(limits && { limits }),
         refused: ({ cause, message }, from) => {
           countRefusal(cause);
           logger.debug({ cause, from, reason: message }, 'a connection was refused');
@@ -120,6 +124,14 @@ export class GatewayController {
       await new Promise((resolve) => setTimeout(resolve, RETRY_LISTEN_MS));
     }
     changed();
+  }
+
+  #exported(asked: string): FoundService | undefined {
+    const clusterId = this.#credentials?.clusterId;
+    const { findExport: find } = this.#options;
+    if (clusterId === undefined || find === undefined) return undefined;
+    const ranges = [...this.#clusters.records()].filter(({ spec }) => spec.clusterID === clusterId).flatMap(({ spec }) => spec.clusterCIDR ?? []);
+    return findExported(asked, { clusterId, ranges, find });
   }
 
   async #stop(drainMs: number): Promise<void> {

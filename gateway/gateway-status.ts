@@ -14,6 +14,8 @@ export interface GatewayFacts {
   /** End of its certificate, in ms since the epoch. */
   readonly certificateEndMs?: number | undefined;
   readonly failure?: string | undefined;
+  /** Where it listens for imports while it is active. */
+  readonly importAddress?: string | undefined;
 }
 
 /** Round trips alone are written so often, in ms. */
@@ -22,7 +24,7 @@ export const HEARTBEAT_MS = 20_000;
 export const GONE_AFTER_MS = 90_000;
 
 /** The status of the Gateway object. */
-export function toGatewayStatus({ isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure }: GatewayFacts): GatewayStatus {
+export function toGatewayStatus({ isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts): GatewayStatus {
   return {
     haStatus: isActive ? 'active' : 'passive',
     version,
@@ -31,6 +33,7 @@ export function toGatewayStatus({ isActive, version, clusterId, backend, connect
     heartbeat: new Date(nowMs).toISOString(),
     ...(certificateEndMs !== undefined && { certificateExpires: new Date(certificateEndMs).toISOString() }),
     ...(failure !== undefined && { statusFailure: failure }),
+    ...(importAddress !== undefined && { importAddress }),
     connections: connections.map((connection) => toConnection(connection, backend)),
   };
 }
@@ -49,8 +52,8 @@ export function isWorthWriting(written: GatewayStatus | undefined, next: Gateway
   return essence(written) !== essence(next);
 }
 
-function essence({ haStatus, certificateExpires, statusFailure, connections }: GatewayStatus): string {
-  return JSON.stringify([haStatus, certificateExpires, statusFailure, connections.map(({ status, endpoint, usingIP, statusMessage }) => [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage])]);
+function essence({ haStatus, certificateExpires, statusFailure, importAddress, connections }: GatewayStatus): string {
+  return JSON.stringify([haStatus, certificateExpires, statusFailure, importAddress, connections.map(({ status, endpoint, usingIP, statusMessage }) => [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage])]);
 }
 
 /** Whether a Gateway object belongs to a process that is gone. */

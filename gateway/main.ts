@@ -1,6 +1,8 @@
 // The gateway of a cluster, as one process: election, cables, the local CONNECT endpoint, the Gateway object. See gateway-controller.ts.
 import type { Logger } from 'pino';
+import { EXPORTED_SERVICES, type ExportedService } from '../api/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { Informer } from '../kubernetes/informer.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
 import type { LeaseTimings } from '../kubernetes/lease-record.ts';
 import { version } from '../process/version.ts';
@@ -10,6 +12,9 @@ import type { StreamRecord } from './cable-driver.ts';
 import { startConnectEndpoint } from './connect-endpoint-server.ts';
 import { GatewayController } from './gateway-controller.ts';
 import { keepGatewayObject } from './gateway-object-controller.ts';
+import { ImportListeners } from './import-listener-server.ts';
+import { startImportListeners } from './import-listeners-controller.ts';
+import type { PortRange } from './import-listeners.ts';
 import { countStream, observeGateway } from './tunnel-metrics-client.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './tunnel-protocol.ts';
 
@@ -26,11 +31,22 @@ export interface GatewayProcessOptions {
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** Where the CONNECT endpoint listens. */
   readonly connect: { readonly host: string; readonly port: number };
+  /** Where it listens for Services of other clusters; missing where the pods of these are reached by themselves. */
+  readonly imports?: ImportPlace | undefined;
   /** How long streams may go on when the process is asked to stop, in ms. */
   readonly drainMs: number;
   readonly limits?: Partial<TunnelLimits>;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
+}
+
+/** Listeners for imports. */
+export interface ImportPlace {
+  /** Address that is listened on. */
+  readonly host: string;
+  /** Address under which pods of this cluster reach it. */
+  readonly address: string;
+  readonly ports: PortRange;
 }
 
 /** A lease of 6 s, given up after 4 s, renewed each second: another replica takes over within 8 s of a crash (design §7). */
@@ -53,21 +69,30 @@ export interface GatewayProcess {
 
 /** Starts it; everything ends after `signal` is aborted: the lease is given back first, then streams are drained. Throws what listening throws. */
 export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
-  const { client, namespace, logger, services, listen, limits, drainMs } = options;
+  const { client, namespace, logger, services, listen, limits, drainMs, imports } = options;
   const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
   const audit = auditInto(logger);
-  const controller = new GatewayController({ client, namespace, services, listen, limits, fence: election, audit, changed: () => undefined, logger });
+  const exports = new Informer<ExportedService, ExportedService>({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported });
+  let looked = (): void => undefined;
+  const findExport = (name: string) => exports.get(`${namespace}/${name}`);
+  const controller = new GatewayController({ client, namespace, services, findExport, listen, limits, fence: election, audit, changed: () => looked(), logger });
   election.listen({ leading: () => controller.followFence() });
   observeGateway({ connections: () => controller.driver?.connections() ?? [], certificateEndMs: () => controller.credentials?.notAfterMs });
   const { halfClosedMs } = { ...TUNNEL_LIMITS, ...limits };
   const endpoint = await startConnectEndpoint({ ...options.connect, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
+  const activeAs = () => (controller.driver === undefined ? undefined : controller.credentials?.clusterId);
+  if (imports !== undefined) {
+    const listeners = new ImportListeners({ host: imports.host, driver: () => controller.driver, connections: MAX_CONNECTIONS, halfClosedMs, audit });
+    looked = startImportListeners({ client: client.fencedBy(election), namespace, exports, listeners, ports: imports.ports, activeAs, logger }, signal);
+  }
   const facts = () => ({
-    isActive: controller.driver !== undefined, version: version(), clusterId: controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
+    isActive: controller.driver !== undefined, importAddress: activeAs() === undefined ? undefined : imports?.address, version: version(), clusterId: controller.credentials?.clusterId ?? '', backend: 'mtls', connections: controller.driver?.connections() ?? [],
     nowMs: Date.now(), certificateEndMs: controller.credentials?.notAfterMs, failure: controller.failure,
   });
   const ended = Promise.all([
     election.run(signal),
     controller.run(drainMs, signal),
+    exports.run(signal),
     keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
     untilAborted(signal).then(() => endpoint.close(drainMs)),

@@ -7,7 +7,7 @@ import type { AllowedServices } from './allowed-services.ts';
 import type { CableConnection, Peer, StreamDriver, StreamRecord, StreamRequest } from './cable-driver.ts';
 import type { Failure } from './failure-cause.ts';
 import { PeerCable, type CableEnvironment } from './peer-cable-client.ts';
-import { ServiceStreams } from './service-stream-client.ts';
+import { ServiceStreams, type ServiceStreamsOptions } from './service-stream-client.ts';
 import type { KnownPeer, TlsIdentity } from './tls-identity-client.ts';
 import { startTunnelListener, type TunnelListener } from './tunnel-listener-server.ts';
 import { TUNNEL_LIMITS, type Purpose, type TunnelLimits } from './tunnel-protocol.ts';
@@ -19,6 +19,8 @@ export interface MtlsDriverOptions {
   readonly identity: TlsIdentity;
   /** What peers may reach. */
   readonly services: AllowedServices;
+  /** Services that this cluster exports, which peers may reach as well. */
+  readonly exported?: ServiceStreamsOptions['exported'];
   /** Where peers may dial in; missing where this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   readonly limits?: Partial<TunnelLimits>;
@@ -55,7 +57,7 @@ export class MtlsDriver implements StreamDriver {
     this.#options = options;
     this.#identity = options.identity;
     this.#limits = { ...TUNNEL_LIMITS, ...options.limits };
-    this.#streams = new ServiceStreams({ services: options.services, limits: this.#limits, audit: options.audit });
+    this.#streams = new ServiceStreams({ services: options.services, exported: options.exported, limits: this.#limits, audit: options.audit });
   }
 
   /** Begins to listen, where it is to. Throws what listening throws. */

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { findService, serviceOf, type AllowedServices, type ServiceAddress } from './allowed-services.ts';
+import type { FoundService } from './exported-endpoints.ts';
 import type { StreamRecord } from './cable-driver.ts';
 import { toFailure } from './failure-cause.ts';
 import { joinStreams } from './stream-junction-client.ts';
@@ -12,6 +13,8 @@ import type { TunnelLimits } from './tunnel-protocol.ts';
 /** What serving needs. */
 export interface ServiceStreamsOptions {
   readonly services: AllowedServices;
+  /** Services that this cluster exports, by what a stream asks for; undefined for what is no such name. */
+  readonly exported?: ((asked: string) => FoundService | undefined) | undefined;
   readonly limits: TunnelLimits;
   readonly audit: (record: StreamRecord) => void;
 }
@@ -36,6 +39,8 @@ export class ServiceStreams {
   /** Streams whose service has not answered yet, by peer. */
   readonly #pending = new Map<string, number>();
   #open = 0;
+  /** Streams to exported Services so far: their endpoints take turns. */
+  #turns = 0;
 
   constructor(options: ServiceStreamsOptions) {
     this.#options = options;
@@ -48,19 +53,28 @@ export class ServiceStreams {
 
   /** Joins a stream with its service, or answers why not. */
   readonly serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: TunnelSession): void => {
-    const { services, limits } = this.#options;
+    const { limits } = this.#options;
     const authority = (headers[':authority'] ?? '').slice(0, 300);
-    const address = findService(services, authority);
+    const found = this.#find(authority);
     const refuse = (answer: Answer) => {
       this.#note(session, authority, answer.reason);
       if (!stream.destroyed && !stream.closed) stream.respond({ ':status': answer.status, [REASON_HEADER]: answer.reason }, { endStream: true });
       stream.close();
     };
     if (headers[':method'] !== 'CONNECT') return refuse({ status: 405, reason: 'this gateway speaks CONNECT only' });
-    if (address === undefined) return refuse({ status: 403, reason: `"${printable(authority)}" is not on the list of services of that cluster's gateway` });
+    if (found.kind === 'refused') return refuse({ status: found.status, reason: printable(found.reason) });
+    const address = found.addresses[this.#turns++ % found.addresses.length];
+    if (address === undefined) return refuse({ status: 503, reason: 'that service is nowhere' });
     if (this.#pendingOf(session) >= limits.pendingStreamsPerPeer) return refuse({ status: 503, reason: 'too many streams wait for their service' });
     this.#connect({ stream, session, authority, address, refuse });
   };
+
+  #find(authority: string): FoundService {
+    const { services, exported } = this.#options;
+    const address = findService(services, authority);
+    if (address !== undefined) return { kind: 'found', addresses: [address] };
+    return exported?.(serviceOf(authority)) ?? { kind: 'refused', status: 403, reason: `"${authority}" is not on the list of services of that cluster's gateway` };
+  }
 
   #connect({ stream, session, authority, address, refuse }: Asked): void {
     const { limits } = this.#options;

@@ -64,3 +64,23 @@ export function ownClusterId(gateways: readonly Gateway[]): string | undefined {
   const said = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
   return said.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
 }
+
+/** One port of an exported Service. */
+export interface ExportedPort {
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the Service. */
+  readonly port: number;
+}
+
+/** What a stream to a port of an exported Service asks for; no name of {@link isClusterId} looks like it. */
+export function exportedPortName({ namespace, name, port }: ExportedPort): string {
+  return `_${port}._tcp.${name}.${namespace}.svc`;
+}
+
+/** Reads {@link exportedPortName}; undefined for any other text. */
+export function parseExportedPort(text: string): ExportedPort | undefined {
+  const [, digits = '', name = '', namespace = ''] = /^_(\d{1,5})\._tcp\.([^.]+)\.([^.]+)\.svc$/.exec(text) ?? [];
+  const port = Number(digits);
+  return isClusterId(name) && isClusterId(namespace) && port >= 1 && port <= 65_535 ? { namespace, name, port } : undefined;
+}

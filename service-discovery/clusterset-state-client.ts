@@ -18,7 +18,7 @@ import { importServiceName, type ImportView } from './import-objects.ts';
 import type { ExistingImport } from './import-plan.ts';
 import { mergeExports } from './merge-exports.ts';
 import { preferenceOf } from './preference.ts';
-import { unreachableMembers } from './reachability.ts';
+import { readReachability, type Reachability } from './reachability.ts';
 
 /** What is followed, and where. */
 export interface ClustersetStateOptions {
@@ -49,7 +49,7 @@ export class ClustersetState {
   readonly #namespaces: Informer<KubernetesObject, true>;
   #clusterId: string | undefined;
   #prefixes: ReadonlyMap<string, readonly PodPrefix[]> = new Map();
-  #unreachable: ReadonlySet<string> = new Set();
+  #reachability: Reachability = readReachability([]);
 
   constructor({ client, installNamespace, logger }: ClustersetStateOptions) {
     this.installNamespace = installNamespace;
@@ -95,11 +95,12 @@ export class ClustersetState {
   /** Calls back with each key whose export or import may be another now. */
   onChange(listener: (key: string) => void): void {
     const tellAll = () => this.keys().forEach(listener);
-    let [id, reach, ranges] = ['', '', ''];
+    let before = '';
     const members = () => {
-      const now = [this.#clusterId ?? '', [...this.#unreachable].toSorted().join(), JSON.stringify([...this.#prefixes])] as const;
-      if (now[0] === id && now[1] === reach && now[2] === ranges) return;
-      [id, reach, ranges] = now;
+      const { unreachable, podPlane, importAddress } = this.#reachability;
+      const now = JSON.stringify([this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes]]);
+      if (now === before) return;
+      before = now;
       tellAll();
     };
     for (const informer of [this.#exports, this.#imports]) informer.onChange((key) => listener(key));
@@ -138,7 +139,7 @@ export class ClustersetState {
     this.#clusterId = ownClusterId(gateways) ?? this.#clusterId ?? own?.spec.clusterID;
     const specs = [...this.#clusters.records()].map(({ spec }) => spec);
     this.#prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
-    this.#unreachable = unreachableMembers(gateways);
+    this.#reachability = readReachability(gateways);
   }
 
   /** What is known of an export of this cluster. */
@@ -153,7 +154,7 @@ export class ClustersetState {
     const merged = mergeExports(this.#told.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
     const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
-    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, unreachable: this.#unreachable, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
+    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
   }
 
   /** What is there of an import. */

@@ -3,9 +3,10 @@
 // that are not ready, and clusters that no cable reaches. A name that exists and has nothing healthy is an empty answer, not "no such name".
 import type { ServicePort } from '../api/core.ts';
 import type { EndpointPort, ImportType } from '../api/service-discovery.ts';
-import { reachableEndpoints, type ImportView } from './import-objects.ts';
+import type { ImportView } from './import-objects.ts';
 import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from './preference.ts';
+import { reachedSlices } from './reached-slices.ts';
 
 /** An endpoint under the address that this cluster reaches it at. */
 export interface DnsEndpoint {
@@ -131,7 +132,7 @@ export function toDnsService(view: ImportView, localIp: string | undefined): Dns
   const { namespace, name, settings, contributors } = view.merged;
   const clusters = contributors.map((one) => ({
     id: one.spec.clusterID, isLocal: one.spec.clusterID === view.clusterId,
-    endpoints: one.spec.slices.flatMap((slice) => reachableEndpoints(one, slice, view).map((endpoint) => ({ ...endpoint, ports: slice.ports }))),
+    endpoints: reachedSlices(one, view).flatMap(({ endpoints, ports }) => endpoints.map((endpoint) => ({ ...endpoint, ports }))),
   }));
   return { namespace, name, type: settings.type, ports: settings.ports, ip: view.ips[0], localIp, preference: view.preference ?? 'local', clusters };
 }

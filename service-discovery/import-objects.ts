@@ -6,19 +6,13 @@ import {
   type ServiceImport,
 } from '../api/service-discovery.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../model/names.ts';
-import { seenAddress, type PodPrefix } from '../model/pod-addresses.ts';
 import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
+import { reachedSlices, type Outlook } from './reached-slices.ts';
 
 /** What an import looks like from this cluster. */
-export interface ImportView {
-  /** ID of this cluster. */
-  readonly clusterId: string;
+export interface ImportView extends Outlook {
   readonly merged: MergedExports;
-  /** Pod ranges of each member, as the others see them. */
-  readonly prefixes: ReadonlyMap<string, readonly PodPrefix[]>;
-  /** Members that no cable reaches now. */
-  readonly unreachable: ReadonlySet<string>;
   /** Addresses that the import's Service was given; empty before. */
   readonly ips: readonly string[];
   /** Whose endpoints come first here; those of this cluster when missing. */
@@ -48,7 +42,7 @@ export function toImportObjects(view: ImportView): ImportObjects {
 function preferredContributors(view: ImportView): readonly ExportedService[] {
   const { contributors } = view.merged;
   const others = contributors.filter(({ spec }) => spec.clusterID !== view.clusterId);
-  const isReady = (one: ExportedService) => one.spec.slices.some((slice) => reachableEndpoints(one, slice, view).some(({ ready }) => ready));
+  const isReady = (one: ExportedService) => reachedSlices(one, view).some(({ endpoints }) => endpoints.some(({ ready }) => ready));
   return view.preference === 'remote' && others.some(isReady) ? others : contributors;
 }
 
@@ -77,11 +71,11 @@ function toSlices(exported: ExportedService, view: ImportView): readonly Endpoin
     ...ownLabels(name), [MCS_SOURCE_CLUSTER_LABEL]: clusterID,
     ...(settings.type === 'ClusterSetIP' && { [SERVICE_NAME_LABEL]: importServiceName(name) }),
   };
-  return exported.spec.slices.flatMap((slice, index) => {
-    const endpoints = reachableEndpoints(exported, slice, view).map(({ address, hostname, ready }) => ({ addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }));
+  return reachedSlices(exported, view).flatMap((slice) => {
+    const endpoints = slice.endpoints.map(({ address, hostname, ready }) => ({ addresses: [address], conditions: { ready }, ...(hostname !== undefined && { hostname }) }));
     const ports = servedPorts(slice, settings.ports);
-    if (endpoints.length === 0 || (ports.length === 0 && settings.ports.length > 0)) return [];
-    const metadata = { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, String(index)], MAX_LABEL_LENGTH), labels };
+    if (ports.length === 0 && settings.ports.length > 0) return [];
+    const metadata = { namespace, name: joinName([{ constant: 'imported' }, name, clusterID, slice.key], MAX_LABEL_LENGTH), labels };
     return [{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata, addressType: slice.addressType, ports, endpoints }];
   });
 }
@@ -89,21 +83,6 @@ function toSlices(exported: ExportedService, view: ImportView): readonly Endpoin
 /** Ports of endpoints are tied to those of the Service by their names. */
 function servedPorts({ ports }: ExportedSlice, served: readonly ServicePort[]): ExportedSlice['ports'] {
   return ports.filter(({ name = '' }) => served.some((one) => (one.name ?? '') === name));
-}
-
-/**
- * Endpoints with the addresses under which this cluster reaches them. An address that is in none of the ranges which its cluster announced is left
- * out: a member may not point the others at what is not its own. Endpoints of a cluster that no cable reaches are not ready.
- */
-export function reachableEndpoints({ spec }: ExportedService, { endpoints, addressType }: ExportedSlice, view: Pick<ImportView, 'clusterId' | 'prefixes' | 'unreachable'>): ExportedSlice['endpoints'] {
-  if (spec.clusterID === view.clusterId) return endpoints;
-  if (addressType !== 'IPv4') return [];
-  const prefixes = view.prefixes.get(spec.clusterID) ?? [];
-  const isReachable = !view.unreachable.has(spec.clusterID);
-  return endpoints.flatMap(({ address, hostname, ready }) => {
-    const seen = seenAddress(prefixes, address);
-    return seen === undefined ? [] : [{ address: seen, ready: ready && isReachable, ...(hostname !== undefined && { hostname }) }];
-  });
 }
 
 /** Whether an object was made by service discovery; what was not is never changed or deleted. */

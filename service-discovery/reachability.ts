@@ -1,21 +1,35 @@
-// Which members' endpoints are out of reach, from what this cluster's gateways say. Where the pod plane runs, its cables decide, for pods are reached
-// by them; where pods are carried by something else, those of the API plane do; without any gateway every member counts as reachable, as in Submariner.
-import type { Gateway, GatewayConnection } from '../api/gateway.ts';
+// How this cluster reaches the other members, from what its gateways say. Where a cable of the pod plane leads to a member, that cable decides; else the
+// one of the API plane does, whoever carries the pods; without any gateway every member counts as reachable, as in Submariner.
+import { POD_PLANE_BACKEND, type Gateway, type GatewayConnection, type GatewayStatus } from '../api/gateway.ts';
 
-/** Backend of the pod plane's cables. */
-const POD_PLANE = 'wireguard';
+const API_PLANE = 'mtls';
 
-/** IDs of members that no cable reaches now. */
-export function unreachableMembers(gateways: readonly Gateway[]): ReadonlySet<string> {
-  const connections = ['wireguard', 'mtls'].flatMap((backend) => newestActive(gateways, backend));
-  const podPlane = connections.filter(({ endpoint }) => endpoint.backend === POD_PLANE);
-  const deciding = podPlane.length > 0 ? podPlane : connections;
-  return new Set(deciding.filter(({ status }) => status === 'error').map(({ endpoint }) => endpoint.clusterID));
+/** How members are reached. */
+export interface Reachability {
+  /** IDs of members that no cable reaches now. */
+  readonly unreachable: ReadonlySet<string>;
+  /** IDs of members that a cable of the pod plane leads to, broken or not. */
+  readonly podPlane: ReadonlySet<string>;
+  /** Where a gateway of this cluster listens for Services of the others; undefined where none does. */
+  readonly importAddress: string | undefined;
+}
+
+/** What the gateways of this cluster say. */
+export function readReachability(gateways: readonly Gateway[]): Reachability {
+  const pods = connectionsOf(newestActive(gateways, POD_PLANE_BACKEND), POD_PLANE_BACKEND);
+  const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
+  const calls = newestActive(gateways, API_PLANE);
+  const deciding = [...pods, ...connectionsOf(calls, API_PLANE).filter(({ endpoint }) => !podPlane.has(endpoint.clusterID))];
+  const unreachable = new Set(deciding.filter(({ status }) => status === 'error').map(({ endpoint }) => endpoint.clusterID));
+  return { unreachable, podPlane, importAddress: calls?.importAddress };
 }
 
 /** A gateway that was killed is called active until another one takes over: what was written last counts. */
-function newestActive(gateways: readonly Gateway[], backend: string): readonly GatewayConnection[] {
+function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
   const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []));
-  const [newest] = active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat));
-  return newest?.connections.filter(({ endpoint }) => endpoint.backend === backend) ?? [];
+  return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];
+}
+
+function connectionsOf(status: GatewayStatus | undefined, backend: string): readonly GatewayConnection[] {
+  return status?.connections.filter(({ endpoint }) => endpoint.backend === backend) ?? [];
 }

@@ -11,6 +11,7 @@ import { ELECTED_POD_RULES } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/core.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
+import { IMPORT_PORTS } from '../../gateway/import-listeners.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/pod-plane.ts';
@@ -60,6 +61,14 @@ describe('the chart', () => {
     const expected = byName(gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
     const rendered = byName(await tools.render(['gateway.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
+  });
+
+  it('has the gateway listen for imports at the address of its pod where that is asked for, and lets pods of all namespaces in', async () => {
+    const rendered = await tools.render(['gateway.enabled=true', 'gateway.imports.enabled=true', 'networkPolicy.enabled=true']);
+    assert.deepEqual(argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--import-address', '$(POD_IP)']);
+    const policy = rendered.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'isthmus-gateway') as KubernetesObject & { readonly spec: { readonly ingress: readonly object[] } };
+    assert.deepEqual(policy.spec.ingress.at(-1), { ports: [{ port: IMPORT_PORTS.first, endPort: IMPORT_PORTS.last }], from: [{ namespaceSelector: {} }] });
+    assert.ok(!argumentsOf(await tools.render(['gateway.enabled=true']), 'isthmus-gateway').includes('--import-address'));
   });
 
   it('says the same of service discovery, kinds and all', async () => {

@@ -15,6 +15,7 @@ describe('the status of a Gateway', () => {
       connections: [{ status: 'connected', statusMessage: '4 sessions', endpoint: { clusterID: 'east', backend: 'mtls' }, usingNAT: true, usingIP: '10.0.0.1', latencyRTT: RTT }],
     });
   });
+  it('says where it listens for imports', () => assert.equal(status({ importAddress: '10.0.0.7' }).importAddress, '10.0.0.7'));
   it('says what is wrong with the gateway, and when its certificate ends', () => {
     const { statusFailure, certificateExpires } = status({ failure: 'no Secret', certificateEndMs: 0 });
     assert.deepEqual([statusFailure, certificateExpires], ['no Secret', '1970-01-01T00:00:00.000Z']);
@@ -26,7 +27,7 @@ describe('the status of a Gateway', () => {
   it('is written when the heartbeat is due', () => assert.ok(isWorthWriting(status(), status({ nowMs: FACTS.nowMs + HEARTBEAT_MS }))));
   const changes: Record<string, Partial<GatewayFacts>> = {
     'it becomes passive': { isActive: false }, 'a cable breaks': { connections: [{ ...CABLE, status: 'error', statusMessage: 'refused' }] }, 'a cable goes': { connections: [] },
-    'the peer is seen elsewhere': { connections: [{ ...CABLE, usingIP: '10.0.0.2' }] }, 'something is wrong': { failure: 'x' }, 'the certificate is renewed': { certificateEndMs: 5 },
+    'the peer is seen elsewhere': { connections: [{ ...CABLE, usingIP: '10.0.0.2' }] }, 'something is wrong': { failure: 'x' }, 'it listens for imports': { importAddress: '10.0.0.7' }, 'the certificate is renewed': { certificateEndMs: 5 },
   };
   for (const [what, change] of Object.entries(changes)) it(`is written at once when ${what}`, () => assert.ok(isWorthWriting(status(), status({ ...later, ...change }))));
   it('that is old belongs to a process that is gone', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { describe, it } from 'node:test';
 import type { Gateway } from '../../../api/gateway.ts';
-import { apiServerAuthority, clusterIdOfCertificate, gatewayName, isClusterId, ownClusterId, parseRoute } from '../../../model/gateway-names.ts';
+import { apiServerAuthority, clusterIdOfCertificate, exportedPortName, gatewayName, isClusterId, ownClusterId, parseExportedPort, parseRoute } from '../../../model/gateway-names.ts';
 
 const aClusterId = fc.stringMatching(/^[a-z0-9](?:[-a-z0-9]{0,20}[a-z0-9])?$/);
 
@@ -30,6 +30,17 @@ describe('the route of a CONNECT request', () => {
     const route = parseRoute(authority);
     assert.ok(route.kind === 'route' ? isClusterId(route.clusterId) && isClusterId(route.service) : route.message.length < 3_000);
   })));
+});
+
+describe('the name of a port of an exported Service', () => {
+  const aPort = fc.record({ namespace: aClusterId, name: aClusterId, port: fc.integer({ min: 1, max: 65_535 }) }, { noNullPrototype: true });
+  it('is read as it was made, and is no ID', () => fc.assert(fc.property(aPort, (port) => {
+    assert.deepEqual(parseExportedPort(exportedPortName(port)), port);
+    assert.ok(!isClusterId(exportedPortName(port)));
+  })));
+  for (const text of ['kube-apiserver', '_0._tcp.a.b.svc', '_65536._tcp.a.b.svc', '_80._udp.a.b.svc', '_80._tcp.a.b.c.svc', '_80._tcp.a.b.svc.', '_80._tcp.A.b.svc', '_80._tcp..b.svc', '']) {
+    it(`is not "${text}"`, () => assert.equal(parseExportedPort(text), undefined));
+  }
 });
 
 describe('the ID of a cluster', () => {

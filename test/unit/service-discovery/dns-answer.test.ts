@@ -17,18 +17,20 @@ interface Given {
   readonly localIp?: string;
   readonly ips?: readonly string[];
   readonly preference?: Preference;
+  readonly importAddress?: string;
 }
 
 /** Asked in cluster `eu`. */
-function ask(name: string, { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local' }: Given, type = 'A'): DnsAnswer {
+function ask(name: string, { exports, unreachable = [], localIp, ips = ['10.96.0.100'], preference = 'local', importAddress }: Given, type = 'A'): DnsAnswer {
   const merged = mergeExports(exports);
-  const service = merged && toDnsService({ clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), ips, preference }, localIp);
+  const service = merged && toDnsService({ clusterId: 'eu', merged, prefixes, unreachable: new Set(unreachable), podPlane: new Set(), importAddress, ips, preference }, localIp);
   return answerQuestion({ name, type }, (namespace, called) => (namespace === 'shop' && called === 'web' ? service : undefined));
 }
 const addresses = (answer: DnsAnswer) => [answer.code, ...answer.records.map((record) => (record.type === 'A' ? record.address : `${record.target}:${record.port}`))];
 const WEB = 'web.shop.svc.clusterset.local';
 const us = exportOf('us');
 const eu = exportOf('eu');
+const carried: ExportedService = { ...us, status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
 const local = '10.96.0.7';
 
 describe('a Service with one address', () => {
@@ -38,6 +40,9 @@ describe('a Service with one address', () => {
     ['of this cluster that prefers nobody is answered with the address of the import', WEB, { exports: [us, eu], localIp: local, preference: 'none' }, ['NOERROR', '10.96.0.100']],
     ['of this cluster that prefers others, too', WEB, { exports: [us, eu], localIp: local, preference: 'remote' }, ['NOERROR', '10.96.0.100']],
     ['without ready endpoints here is answered with the address of the import', WEB, { exports: [us, exportOf('eu', { slices: endpoints(['10.1.0.1', false]) })], localIp: local }, ['NOERROR', '10.96.0.100']],
+    ['that a listener of the gateway carries is answered with the address of the import', WEB, { exports: [carried], importAddress: '10.9.0.1' }, ['NOERROR', '10.96.0.100']],
+    ['that a listener carries has no answer while its cluster is away', WEB, { exports: [carried], importAddress: '10.9.0.1', unreachable: ['us'] }, ['NOERROR']],
+    ['of this cluster, too, is answered with its own address where a listener carries the others', WEB, { exports: [carried, eu], importAddress: '10.9.0.1', localIp: local }, ['NOERROR', local]],
     ['whose clusters are all away is there and has no answer', WEB, { exports: [us], unreachable: ['us'] }, ['NOERROR']],
     ['of which one cluster is away is still answered', WEB, { exports: [us, exportOf('asia')], unreachable: ['us'] }, ['NOERROR', '10.96.0.100']],
     ['without ready endpoints anywhere has no answer', WEB, { exports: [exportOf('us', { slices: endpoints(['10.1.0.1', false]) })] }, ['NOERROR']],

@@ -8,9 +8,11 @@ import { exportOf } from '../../support/exported-services.ts';
 const prefixes = new Map([['eu', [{ own: '10.1.0.0/16', seen: '10.1.0.0/16' }]], ['us', [{ own: '10.1.0.0/16', seen: '242.1.0.0/16' }]]]);
 const objectsOf = (exports: readonly ExportedService[], more: Partial<ImportView> = {}) => {
   const merged = mergeExports(exports);
-  return merged === undefined ? assert.fail('no export') : toImportObjects({ clusterId: 'eu', merged, prefixes, unreachable: new Set(), ips: ['10.96.0.9'], ...more });
+  return merged === undefined ? assert.fail('no export') : toImportObjects({ clusterId: 'eu', merged, prefixes, unreachable: new Set(), podPlane: new Set(), importAddress: undefined, ips: ['10.96.0.9'], ...more });
 };
 const addresses = (exports: readonly ExportedService[], more: Partial<ImportView> = {}) => objectsOf(exports, more).slices.map(({ endpoints }) => (endpoints ?? []).map(({ addresses: [one], conditions }) => `${one} ${conditions?.ready}`)).flat();
+
+const byListener = { importAddress: '10.9.0.1' };
 
 describe('a ServiceImport', () => {
   it('has type, ports, affinity and address of the Service', () => {
@@ -63,6 +65,34 @@ describe('EndpointSlices of an import', () => {
   it('have the ports that the import serves, by name', () => {
     const slices = [{ addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }, { name: 'debug', port: 6060 }], endpoints: [{ address: '10.1.0.7', ready: true }] }];
     assert.deepEqual(objectsOf([exportOf('us', { slices })]).slices[0]?.ports, [{ name: 'http', port: 8080 }]);
+  });
+  it('hold the listener of the gateway where no pod plane leads to a cluster, for each of its ports', () => {
+    const ports = [{ name: 'http', protocol: 'TCP', port: 80 }, { name: 'dns', protocol: 'UDP', port: 53 }, { name: 'new', protocol: 'TCP', port: 81 }];
+    const us: ExportedService = { ...exportOf('us', { ports }), status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
+    const [slice, ...others] = objectsOf([us], byListener).slices;
+    assert.deepEqual([slice?.addressType, slice?.ports, slice?.endpoints, others], ['IPv4', [{ name: 'http', protocol: 'TCP', port: 20_001 }], [{ addresses: ['10.9.0.1'], conditions: { ready: true } }], []]);
+    assert.equal(slice?.metadata.labels?.['multicluster.kubernetes.io/source-cluster'], 'us');
+    assert.notEqual(slice?.metadata.name, objectsOf([us]).slices[0]?.metadata.name);
+  });
+  it('hold pods where the pod plane leads to their cluster, and those of this one', () => {
+    const listeners = [{ port: 80, listenerPort: 20_001 }];
+    const exports = [exportOf('eu'), { ...exportOf('us'), status: { listeners } }, { ...exportOf('asia'), status: { listeners } }];
+    assert.deepEqual(addresses(exports, { ...byListener, podPlane: new Set(['us']) }).toSorted(), ['10.1.0.5 true', '10.9.0.1 true', '242.1.0.5 true']);
+  });
+  it('hold the listener as not ready while nothing is behind it', () => {
+    const down = exportOf('us', { slices: [{ addressType: 'IPv4', ports: [{ name: 'http', port: 8080 }], endpoints: [{ address: '10.1.0.5', ready: false }] }] });
+    const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
+    assert.deepEqual(addresses([{ ...down, status }], byListener), ['10.9.0.1 false']);
+    assert.deepEqual(addresses([{ ...exportOf('us'), status }], { ...byListener, unreachable: new Set(['us']) }), ['10.9.0.1 false']);
+    assert.deepEqual(addresses([{ ...exportOf('us', { slices: [] }), status }], byListener), []);
+  });
+  it('are not there before the gateway listens, nor for a headless Service', () => {
+    const status = { listeners: [{ port: 80, listenerPort: 20_001 }] };
+    assert.deepEqual([addresses([exportOf('us')], byListener), addresses([{ ...exportOf('us', { type: 'Headless' }), status }], byListener)], [[], []]);
+  });
+  it('are of the family of the listener', () => {
+    const us: ExportedService = { ...exportOf('us'), status: { listeners: [{ port: 80, listenerPort: 20_001 }] } };
+    assert.equal(objectsOf([us], { importAddress: 'fd00::1' }).slices[0]?.addressType, 'IPv6');
   });
   it('are not there where no port is served', () => assert.deepEqual(objectsOf([exportOf('eu'), exportOf('us', { exportedAt: '2026-05-01T00:00:00Z', ports: [{ name: 'web', port: 80 }], slices: [{ addressType: 'IPv4', ports: [{ name: 'web', port: 1 }], endpoints: [{ address: '10.1.0.7', ready: true }] }] })]).slices.length, 1));
   it('have a name for each cluster and slice', () => {

@@ -9,7 +9,7 @@ import { exportOf } from '../../support/exported-services.ts';
 const NOTHING_THERE: ExistingImport = { serviceImport: undefined, service: undefined, slices: [] };
 const merged = mergeExports([exportOf('us')]) as MergedExports;
 const prefixes = new Map([['us', [{ own: '10.1.0.0/16', seen: '10.1.0.0/16' }]]]);
-const wanted: ImportObjects = toImportObjects({ clusterId: 'eu', merged, prefixes, unreachable: new Set(), ips: [] });
+const wanted: ImportObjects = toImportObjects({ clusterId: 'eu', merged, prefixes, unreachable: new Set(), podPlane: new Set(), importAddress: undefined, ips: [] });
 const say = (plan: ReturnType<typeof planImport>) => plan.map((command) => `${command.kind} ${command.kind === 'apply' ? command.object.kind : command.kind === 'delete' ? command.type.kind : ''}`);
 
 /** What an API server has after the plan: as applied, with UIDs and fields of its own. */
@@ -41,7 +41,7 @@ describe('the plan of an import', () => {
     assert.deepEqual(say(planImport(fewer, applied(planImport(more, NOTHING_THERE)))), ['apply ServiceImport']);
   });
   it('turns a Service into a headless import', () => {
-    const headless = toImportObjects({ clusterId: 'eu', merged: mergeExports([exportOf('us', { type: 'Headless' })]) as MergedExports, prefixes, unreachable: new Set(), ips: [] });
+    const headless = toImportObjects({ clusterId: 'eu', merged: mergeExports([exportOf('us', { type: 'Headless' })]) as MergedExports, prefixes, unreachable: new Set(), podPlane: new Set(), importAddress: undefined, ips: [] });
     assert.deepEqual(say(planImport(headless, there)), ['delete Service', 'apply ServiceImport', 'apply EndpointSlice']);
   });
   it('leaves alone what another implementation made', () => {
