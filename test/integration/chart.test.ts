@@ -23,6 +23,7 @@ import { version } from '../../process/version.ts';
 import { ensureForeignDefinitions } from '../../sandbox/foreign-definitions.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from '../support/image-files.ts';
+import { ADMIRALTY_VALUES } from '../support/admiralty-chart.ts';
 import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
 
 const deadline = AbortSignal.timeout(300_000);
@@ -30,6 +31,16 @@ let tools: Packaging;
 before(async () => { tools = await Packaging.open(deadline); });
 
 type Deployment = KubernetesObject & { readonly spec: { readonly replicas: number; readonly template: { readonly spec: { readonly serviceAccountName: string; readonly containers: readonly { readonly args: readonly string[]; readonly image: string }[] } } } };
+
+/** A pod as far as values of Admiralty's chart say what it is like. */
+interface WorkloadPod {
+  readonly nodeSelector: unknown;
+  readonly affinity: unknown;
+  readonly tolerations: readonly { readonly key: string }[];
+  readonly imagePullSecrets: unknown;
+  readonly securityContext: { readonly runAsUser?: number };
+  readonly containers: readonly [{ readonly image: string; readonly imagePullPolicy: string; readonly resources: { readonly limits: { readonly cpu?: number } }; readonly securityContext: { readonly runAsUser?: number } }];
+}
 
 const isDeployment = (object: KubernetesObject): object is Deployment => object.kind === 'Deployment';
 const namesOf = (objects: readonly KubernetesObject[], kind: string): readonly string[] => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name ?? '').toSorted();
@@ -121,17 +132,28 @@ describe('the chart', () => {
     assert.deepEqual(namesOf(objects, 'ServiceAccount'), ['isthmus', 'isthmus-pre-delete']);
   });
 
-  it("takes Admiralty's values where they mean the same", async () => {
-    const objects = await tools.render([
-      'clusterName=c1', 'sourceController.enabled=false', 'controllerManager.replicas=3', 'controllerManager.image.repository=mirror/isthmus', 'controllerManager.nodeSelector.a=b',
-      'scheduler.replicas=4', 'webhook.reinvocationPolicy=Never', 'imagePullSecretName=pull', 'postDeleteJob.image.tag=v9', 'serviceMonitor.enabled=true',
-    ]);
+  it("takes every value of Admiralty's that means the same, and it does what it says", async () => {
+    const objects = await tools.render([...ADMIRALTY_VALUES.taken.map(([path, value]) => `${path}=${value}`), 'serviceMonitor.enabled=true']);
     const deployments = new Map(objects.filter(isDeployment).map((object) => [object.metadata.name, object.spec]));
     assert.deepEqual([...deployments].map(([name, { replicas }]) => `${name}=${replicas}`).toSorted(), ['isthmus-delegate-controller=3', 'isthmus-scheduler=4', 'isthmus-virtual-node=3', 'isthmus-webhook=3']);
-    const pod = deployments.get('isthmus-webhook')?.template.spec as unknown as { nodeSelector: unknown; imagePullSecrets: unknown; containers: [{ image: string }] };
-    assert.deepEqual([pod.nodeSelector, pod.imagePullSecrets, pod.containers[0].image], [{ a: 'b' }, [{ name: 'pull' }], 'mirror/isthmus:0.1.0']);
+    const preDelete = objects.find(({ kind }) => kind === 'Job') as unknown as Deployment | undefined;
+    for (const [name, { template }] of [...deployments, ['the Job before an uninstall', preDelete!.spec] as const]) {
+      const { nodeSelector, affinity, tolerations, imagePullSecrets, securityContext, containers: [container] } = template.spec as unknown as WorkloadPod;
+      assert.deepEqual({ nodeSelector, affinity, imagePullSecrets }, { nodeSelector: { disk: 'ssd' }, affinity: { nodeAffinity: { x: 'y' } }, imagePullSecrets: [{ name: 'pull' }] }, name);
+      assert.ok(tolerations.some(({ key }) => key === 'dedicated'), name);
+      assert.deepEqual([container.image, container.imagePullPolicy, container.resources.limits.cpu], ['mirror/isthmus:v9', 'Always', 2], name);
+      assert.equal({ ...securityContext, ...container.securityContext }.runAsUser, 4242, name);
+    }
+    assert.deepEqual(namesOf(objects, 'Deployment').filter((name) => name.endsWith('peering')), [], 'sourceController.enabled=false');
     const text = JSON.stringify(objects);
-    assert.ok(text.includes('"reinvocationPolicy":"Never"') && text.includes('"image":"isthmus:v9"') && text.includes('"replacement":"c1"'));
+    assert.ok(text.includes('"reinvocationPolicy":"Never"') && text.includes('"replacement":"c1"'));
+  });
+
+  it("refuses every other value of Admiralty's, and names it", async () => {
+    for (const [path, value] of ADMIRALTY_VALUES.refused) {
+      const named = path.split('.').find((part) => !['controllerManager', 'scheduler', 'postDeleteJob', 'image'].includes(part)) ?? path;
+      await assert.rejects(tools.render([`${path}=${value}`]), new RegExp(named), path);
+    }
   });
 
   it('has cert-manager make the certificate, or takes a Secret', async () => {

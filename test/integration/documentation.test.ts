@@ -111,13 +111,21 @@ describe('the steps from Admiralty', () => {
   const commands = blocksOf(textOf('docs/from-admiralty.md')).flatMap(({ text }) => text.split('\n')).filter((line) => /^(helm|kubectl) /.test(line));
   const samples = [
     { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'eu-west' }, spec: { kubeconfigSecret: { name: 'eu-west', namespace: 'admiralty' } } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'here' }, spec: { self: true, excludedLabelsRegexp: '^disk=' } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Target', metadata: { namespace: 'default', name: 'us-east' }, spec: { self: false, kubeconfigSecret: { name: 'us-east', key: 'config', context: 'main' } } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterSource', metadata: { name: 'hq' }, spec: { serviceAccount: { name: 'hq', namespace: 'admiralty' } } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Source', metadata: { namespace: 'default', name: 'team' }, spec: { userName: 'team@example.com', serviceAccountName: 'team' } },
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterSummary', metadata: { name: 'singleton' }, capacity: { cpu: '4', memory: '16Gi' }, allocatable: { cpu: '3800m', memory: '15Gi' } },
+    // Admiralty's definitions ask for nothing, so such a one can be there; it is of no use to either, and must not be in the way.
+    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Target', metadata: { namespace: 'default', name: 'unfinished' }, spec: {} },
     { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } },
   ];
+  const KINDS = 'clustertargets,targets,clustersources,sources,podchaperons,clustersummaries';
   let chart: string;
 
   /** Of the definitions of the group, and of what is of their kinds. */
   const uids = async (): Promise<readonly string[]> => {
-    const lists = [await succeeds(1, 'kubectl get crd -o json'), await succeeds(1, 'kubectl get clustertargets,podchaperons -A -o json')];
+    const lists = [await succeeds(1, 'kubectl get crd -o json'), await succeeds(1, `kubectl get ${KINDS} -A -o json`)];
     const all = lists.flatMap((list) => (JSON.parse(list) as { readonly items: readonly KubernetesObject[] }).items);
     return all.filter(({ kind, metadata }) => kind !== 'CustomResourceDefinition' || metadata.name?.endsWith('.multicluster.admiralty.io')).map(({ metadata }) => `${metadata.name} ${metadata.uid}`);
   };
@@ -139,6 +147,13 @@ describe('the steps from Admiralty', () => {
     assert.deepEqual(await uids(), before);
     assert.equal((await succeeds(1, 'helm list -A --short')).trim(), 'isthmus');
     assert.equal(await succeeds(1, 'kubectl get deployments,jobs -n admiralty -o name'), '');
+  });
+
+  it('leave objects that can be changed, and say what is wrong with one that was of no use', async () => {
+    for (const { kind, metadata: { name, namespace = 'default' } } of samples.filter(({ metadata }) => metadata.name !== 'unfinished')) await succeeds(1, `kubectl label ${kind.toLowerCase()} ${name} -n ${namespace} seen=yes`);
+    const { code, stderr } = await typed(1, 'kubectl patch target unfinished --type=merge -p {"spec":{"excludedLabelsRegexp":"x"}}');
+    assert.equal(code, 1);
+    assert.match(stderr, /set either kubeconfigSecret/);
   });
 
   it('leave definitions that are of the release of Isthmus, which upgrades them', async () => {
