@@ -110,6 +110,7 @@ rule('purity', findImpurity, {
     'a server, a client and a main that wait': ['webhook/admission-server.ts', 'await a;'],
     'an adapter that reads the clock': ['kubernetes/backoff.ts', 'Date.now();'],
     'the generator that writes files': ['manifests/generate.ts', "import { writeFile } from 'node:fs/promises';"],
+    'the program that packs a release': ['manifests/release.ts', "import { writeFile } from 'node:fs/promises';"],
   },
 });
 

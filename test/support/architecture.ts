@@ -101,10 +101,13 @@ function isShell(path: string): boolean {
   return COMPONENTS.has(folderOf(path)) && /(?:-controller|-server|-client|\/main)\.ts$/.test(path);
 }
 
+/** Programs in the folder of the manifests; all else there is pure. */
+const WRITES_FILES: ReadonlySet<string> = new Set(['manifests/generate.ts', 'manifests/release.ts']);
+
 /** Whether the file must decide without waiting, I/O, clock or randomness. */
 export function isPure(path: string): boolean {
   const folder = folderOf(path);
-  if (folder === 'manifests') return path !== 'manifests/generate.ts';
+  if (folder === 'manifests') return !WRITES_FILES.has(path);
   return folder === 'api' || folder === 'model' || (COMPONENTS.has(folder) && !isShell(path));
 }
 
@@ -136,7 +139,7 @@ const FOLDERS_BELOW: Readonly<Record<string, readonly string[]>> = {
 /** Folders that a file may import from, its own included. */
 function foldersBelow(path: string): readonly string[] | 'all' {
   const folder = folderOf(path);
-  if (COMPOSITION.has(folder) || path === 'manifests/generate.ts') return 'all';
+  if (COMPOSITION.has(folder) || WRITES_FILES.has(path)) return 'all';
   return FOLDERS_BELOW[folder] ?? ['api', 'model', folder, ...(isShell(path) ? ['kubernetes', 'process'] : [])];
 }
 

@@ -8,7 +8,7 @@ export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Every page, by its path in the checkout. */
 export const PAGES: readonly string[] = [
-  'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md',
+  'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md')).map((path) => `docs/${path}`),
 ];
 

@@ -76,7 +76,7 @@ function isValue(path: string): boolean {
 }
 
 /** Verbs and resources that kubectl has without us, as far as pages use them. */
-const KUBECTL_VERBS = ['annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run', 'top', 'uncordon', 'wait'];
+const KUBECTL_VERBS = ['annotate', 'api-resources', 'apply', 'auth', 'certificate', 'cordon', 'cp', 'create', 'delete', 'describe', 'drain', 'events', 'exec', 'explain', 'get', 'isthmus', 'krew', 'label', 'logs', 'patch', 'port-forward', 'rollout', 'run', 'top', 'uncordon', 'wait'];
 const RESOURCES = ['crd', 'deployment', 'events', 'namespace', 'node', 'nodes', 'pod', 'pods', 'secret', 'service', 'services', 'all'];
 const OURS = new Set(customResourceDefinitions().flatMap(({ spec: { names } }) => [names.plural, names.kind.toLowerCase(), ...names.shortNames, ...names.categories]));
 
