@@ -13,7 +13,7 @@ import type { ClusterConnection, Credentials } from '../../kubernetes/kubeconfig
 import { Transport } from '../../kubernetes/transport.ts';
 
 /** How long a test waits for a request that does not come before it fails, in ms. */
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 30_000;
 
 /** A logger for code under test that is not about logs. */
 export const SILENT = pino({ level: 'silent' });
