@@ -21,10 +21,11 @@ import { DEFAULT_IMAGE } from '../../manifests/workloads.ts';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
 import { ensureForeignDefinitions } from '../../sandbox/foreign-definitions.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { makeImageFiles } from '../support/image-files.ts';
 import { ADMIRALTY_VALUES } from '../support/admiralty-chart.ts';
 import { CHART, documents, KUSTOMIZE, nameOf, Packaging, type Ended } from '../support/packaging.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const deadline = AbortSignal.timeout(300_000);
 let tools: Packaging;
@@ -205,7 +206,7 @@ describe('on a real API server', () => {
   };
 
   before(async () => {
-    sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+    sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-chart-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
     kubeconfig = sandbox.clusters[0]!.kubeconfigPath;
     await succeeded(kubectl(['create', 'namespace', 'isthmus-system']));
     await succeeded(kubectl(['label', 'namespace', 'isthmus-system', 'pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/warn=restricted']));

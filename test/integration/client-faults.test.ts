@@ -29,12 +29,13 @@ import { aborted } from '../../process/lifecycle.ts';
 import { readEnvironment } from '../../process/config.ts';
 import { loadAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { FollowedCollection } from '../support/followed-collection.ts';
 import { runRandomFaults } from '../support/random-faults.ts';
 import { IS_AS_WRITTEN, SCALE } from '../support/fault-scale.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 type ConfigMap = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
 const CONFIG_MAPS: ResourceType<ConfigMap> = {
@@ -53,7 +54,7 @@ let transports: Transport[] = [];
 
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-faults-'));
-  sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false }, AbortSignal.timeout(180_000));
+  sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false }, AbortSignal.timeout(180_000));
   cluster = sandbox.clusters[1]!;
   admin = (await openCluster({ kubeconfigPath: cluster.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });

@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/core.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
 import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';
 import { CHART, Packaging, type Ended } from '../support/packaging.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -25,7 +26,7 @@ let tools: Packaging;
 
 before(async () => {
   tools = await Packaging.open(deadline);
-  sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
+  sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-documentation-')), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, deadline);
 });
 after(async () => {
   await sandbox?.stop();

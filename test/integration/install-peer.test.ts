@@ -34,9 +34,10 @@ import { accountManifest, identityManifests, sourceObject } from '../../peering/
 import { peeringIdentity, sourceAccount, sourceName, sourceSideManifests, tokenKubeconfig, type Peering } from '../../peering/target-access.ts';
 import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { documentedRights, rightsOfRules, rightsOfTable } from '../support/documented-rights.ts';
 import { Packaging } from '../support/packaging.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const deadline = AbortSignal.timeout(300_000);
@@ -48,7 +49,7 @@ let source: PeerCluster;
 let target: PeerCluster;
 
 before(async () => {
-  sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-install-')), targets: 1, nodes: 0, gpus: 0, audit: false }, deadline);
+  sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-install-')), targets: 1, nodes: 0, gpus: 0, audit: false }, deadline);
   [source, target] = (await Promise.all(
     sandbox.clusters.map(async ({ name, kubeconfigPath }) => ({ ...(await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })), label: name })),
   )) as [PeerCluster, PeerCluster];

@@ -39,9 +39,10 @@ import { AppError } from '../../process/errors.ts';
 import { API_SERVER_SERVICE } from '../../model/gateway-names.ts';
 import { createReceiver } from '../../process/sealed-message.ts';
 import { signToken, unverifiedData } from '../../process/signed-token.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../support/gateway-world.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const installNamespace = 'isthmus-system';
 const stopped = new AbortController();
@@ -56,7 +57,7 @@ let target: OpenCluster;
 let sourceId: string;
 
 before(async () => {
-  sandbox = await startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-joining-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
+  sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-joining-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
   [source, target] = (await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })))) as [OpenCluster, OpenCluster];
   await Promise.all([source, target].map(({ client }) => installInto(client, { installNamespace }, quiet)));
   sourceId = await readClusterId(source.client, signal);

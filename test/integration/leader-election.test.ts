@@ -15,8 +15,9 @@ import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
 import { EventRecorder } from '../../kubernetes/event-recorder.ts';
 import { Shards } from '../../kubernetes/shards.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 const REPLICA = fileURLToPath(new URL('../support/writing-replica.js', import.meta.url));
 
@@ -26,7 +27,7 @@ const children = new Set<ChildProcess>();
 
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-election-'));
-  sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
+  sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: true }, AbortSignal.timeout(180_000));
   client = (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });
 afterEach(() => {

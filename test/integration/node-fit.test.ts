@@ -11,8 +11,9 @@ import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { parseQuantity } from '../../model/quantity.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { runFitCases } from '../support/random-fit.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const RESOURCE_QUOTAS: ResourceType<KubernetesObject & { readonly status?: { readonly used?: Readonly<Record<string, string>> } }> = {
   group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true,
@@ -24,7 +25,7 @@ const stopped = new AbortController();
 
 before(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-fit-'));
-  sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000));
+  sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, AbortSignal.timeout(180_000));
   client = (await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'isthmus-test' })).client;
 });
 after(async () => {

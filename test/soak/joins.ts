@@ -15,10 +15,10 @@ import { isNotFound, unless, UnreachableError } from '../../kubernetes/api-error
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { isthmus, RunningCommand } from '../support/command-line.ts';
 import { firstPodByPeer, firstPodByToken } from '../support/first-pod.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const [roundsText = '20', seedText = '20261121'] = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const rounds = Number(roundsText);
@@ -51,7 +51,7 @@ try {
 
 async function firstPods(): Promise<void> {
   for (const [way, firstPod] of [['peer', firstPodByPeer], ['invite and join', firstPodByToken]] as const) {
-    const sandbox = await startSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+    const sandbox = await startTestSandbox({ dir: join(dir, 'bare'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
     const [source, target] = sandbox.clusters;
     try {
       const first = await firstPod({ source: source!.kubeconfigPath, target: target!.kubeconfigPath, name: 'first' }, signal);
@@ -65,7 +65,7 @@ async function firstPods(): Promise<void> {
 }
 
 async function joinAndLeave(): Promise<void> {
-  const sandbox = await startSandbox({ dir: join(dir, 'joined'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
+  const sandbox = await startTestSandbox({ dir: join(dir, 'joined'), targets: 1, nodes: 1, gpus: 0, audit: false }, signal);
   const world = await startIsthmus(sandbox, signal);
   const opened = await Promise.all(sandbox.clusters.map(({ kubeconfigPath }) => openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })));
   const [source, target] = opened;

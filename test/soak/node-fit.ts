@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { runFitCases } from '../support/random-fit.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const ROUND = 250;
 const count = Number(process.argv[2] ?? 1_000);
@@ -14,7 +14,7 @@ const signal = untilStopped();
 const figures = { cases: 0, fit: 0, falseYes: [] as unknown[], falseNo: [] as unknown[] };
 for (let round = 0; figures.cases < count; round += 1) {
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-fit-'));
-  const sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, signal); // a fresh one, so that no round's nodes grow old
+  const sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false, clientQps: 2_000 }, signal); // a fresh one, so that no round's nodes grow old
   try {
     const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]?.kubeconfigPath ?? '', userAgent: 'isthmus-soak' });
     for (const { nodes, bound, pod, ours, real } of await runFitCases(client, { count: Math.min(ROUND, count - figures.cases), seed: seed * 1_000 + round }, signal)) {

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import { runRandomFaults } from '../support/random-faults.ts';
+import { startTestSandbox } from '../support/stopped-with-process.ts';
 
 const minutes = Number(process.argv[2] ?? 10);
 const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 1e9));
 const signal = untilStopped();
 const dir = await mkdtemp(join(tmpdir(), 'isthmus-soak-'));
-const sandbox = await startSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
+const sandbox = await startTestSandbox({ dir, targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
 try {
   const [cluster] = sandbox.clusters;
   if (cluster === undefined) throw new Error('the sandbox lacks a cluster');

@@ -20,9 +20,9 @@ import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { createAuthority } from '../../process/certificate-authority.ts';
 import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startServiceDiscovery, type ServiceDiscovery } from '../../service-discovery/main.ts';
-import { stopSandboxWithProcess } from './stopped-with-process.ts';
+import { startTestSandbox } from './stopped-with-process.ts';
 
 export const INSTALL_NAMESPACE = 'isthmus-system';
 const POD_RANGE = '10.1.0.0/16';
@@ -83,9 +83,7 @@ export interface ClustersetOptions {
 export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: ClustersetOptions = {}): Promise<ClustersetWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const starting = startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-clusterset-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
-  stopSandboxWithProcess(starting, stopped);
-  const sandbox = await starting;
+  const sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-clusterset-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
   const clients = await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => ({ kubeconfig: kubeconfigPath, client: (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client })));
   const quiet = { tell: () => undefined, signal };
   for (const { client } of clients) {

@@ -18,9 +18,10 @@ import { dialThroughGateway } from '../../kubernetes/gateway-dialer.ts';
 import { messageOf } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { openWorldCluster, type WorldCluster } from './isthmus-world.ts';
 import { SpoilingRelay } from './spoiling-relay.ts';
+import { startTestSandbox } from './stopped-with-process.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 /** A server of this address does not exist; only the gateway leads to the one that has it in its certificate. */
@@ -224,7 +225,7 @@ export class GatewaySoak {
 export async function startGatewaySoak(): Promise<GatewaySoak> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-gateway-'));
-  const sandbox = await startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 3, gpus: 0, audit: false }, stopped.signal);
+  const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 3, gpus: 0, audit: false }, stopped.signal);
   const isthmusProcesses = await startIsthmus(sandbox, stopped.signal);
   const [source, target] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal)));
   if (source === undefined || target === undefined) throw new Error('the sandbox lacks a cluster');

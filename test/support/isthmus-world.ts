@@ -10,8 +10,8 @@ import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
-import { stopSandboxWithProcess, stopWithProcess } from './stopped-with-process.ts';
+import type { Sandbox, SandboxOptions } from '../../sandbox/sandbox.ts';
+import { startTestSandbox, stopWithProcess } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** One cluster of the world; pods and chaperons are those of all namespaces but the system's. */
@@ -46,9 +46,7 @@ export type StartIn = (sandbox: Sandbox, signal: AbortSignal) => Promise<Isthmus
 export async function startWorld({ watchedNamespace, ...options }: WorldOptions = {}, start: StartIn = startIsthmus): Promise<IsthmusWorld> {
   const stopped = new AbortController();
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-world-'));
-  const starting = startSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
-  stopSandboxWithProcess(starting, stopped);
-  const sandbox = await starting;
+  const sandbox = await startTestSandbox({ dir, targets: 2, nodes: 2, gpus: 0, audit: false, ...options }, stopped.signal);
   try {
     const isthmus = await start(sandbox, stopped.signal);
     const [source, first, second, ...more] = await Promise.all(sandbox.clusters.map((cluster) => openWorldCluster(cluster, stopped.signal, watchedNamespace)));

@@ -1,7 +1,7 @@
 // A test that takes too long is told so by SIGTERM, one that is ended by hand by SIGINT. What it has started must not outlive it: control planes would
 // run on for ever.
 import { constants } from 'node:os';
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 
 const stops = new Set<() => Promise<unknown>>();
 let isHeard = false;
@@ -19,10 +19,13 @@ export function stopWithProcess(stop: () => Promise<unknown>): void {
   }
 }
 
-/** The same for a sandbox, also while it starts; `stopped` ends the start. */
-export function stopSandboxWithProcess(starting: Promise<Sandbox>, stopped: AbortController): void {
+/** Starts a sandbox that is stopped so, also while it starts. */
+export async function startTestSandbox(options: SandboxOptions, signal: AbortSignal): Promise<Sandbox> {
+  const ended = new AbortController();
+  const starting = startSandbox(options, AbortSignal.any([signal, ended.signal]));
   stopWithProcess(async () => {
-    stopped.abort();
+    ended.abort();
     await starting.then((sandbox) => sandbox.stop(), () => undefined); // a start that fails leaves nothing behind
   });
+  return starting;
 }

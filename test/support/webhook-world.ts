@@ -12,10 +12,9 @@ import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { SigningKeyStore } from '../../kubernetes/signing-key-store.ts';
 import { createLogger } from '../../process/logger.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
-import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { AdmissionServer } from '../../webhook/admission-server.ts';
 import { startWebhook, type CertificateSource } from '../../webhook/main.ts';
-import { stopSandboxWithProcess } from './stopped-with-process.ts';
+import { startTestSandbox } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** The namespace that has opted in. */
@@ -47,9 +46,7 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
   const dir = await mkdtemp(join(tmpdir(), 'isthmus-webhook-'));
-  const starting = startSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
-  stopSandboxWithProcess(starting, stopped);
-  const sandbox = await starting;
+  const sandbox = await startTestSandbox({ dir: join(dir, 'sandbox'), targets: 1, nodes: 0, gpus: 0, audit: false, controllerQps: 1_000 }, signal);
   const { client } = await openCluster({ kubeconfigPath: sandbox.clusters[0]!.kubeconfigPath, userAgent: 'webhook-test' });
   const [port = 0] = await freePorts(1);
   const url = `https://127.0.0.1:${port}/mutate--v1-pod`;
