@@ -194,7 +194,7 @@ describe('a cluster that cannot be reached any more', () => {
 });
 
 describe('what the command leaves behind', () => {
-  it('is nothing when it has ended: links, routes, rules and tables equal those before', async () => {
+  it('is nothing when it has ended: links, routes, rules and tables equal those before', { timeout: 60_000 }, async () => {
     for (const { name } of world.clusters.flatMap(({ nodes }) => nodes)) await world.end(name, 'SIGTERM');
     const left = await snapshot();
     assert.deepEqual([...left].filter(([key, text]) => untouched.get(key) !== text).map(([key]) => key), []);

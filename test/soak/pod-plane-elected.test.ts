@@ -61,7 +61,7 @@ async function whoAnswers(cluster: PlaneWorldCluster, url: string, all: number):
     const here = new Set<string>();
     const ask = async () => (JSON.parse(await world.curl(namespace, '127.0.0.1', url)) as { readonly pod: string }).pod;
     for (let tries = 0; tries < 60 && here.size < all; tries += 1) await ask().then((pod) => here.add(pod), (error: { readonly stderr?: string }) => failures.push(`${namespace}: ${error.stderr}`));
-    assert.equal(here.size, all, `${namespace} reaches ${[...here].join()}; ${failures.join()}`);
+    assert.equal(here.size, all, `${namespace} reaches ${[...here].join()}; ${failures.join()}; endpoints ${(await endpointsOf(cluster)).join()}`);
     for (const one of here) seen.add(one);
   }
   process.stdout.write(`pods of ${cluster.id} reach ${[...seen].toSorted().join()}; failed tries: ${failures.length}\n`);

@@ -179,6 +179,8 @@ export class NetworkWorld {
     const namespace = await this.#namespace(name);
     const [inPod, inNode] = await this.#cable(namespace, node);
     await this.exec(node, 'ip', 'link', 'set', inNode, 'master', 'cni0');
+    // As network plugins do: a pod that asks a Service may be answered by itself, and packet rules see what goes over a bridge.
+    await this.exec(node, 'ip', 'link', 'set', inNode, 'type', 'bridge_slave', 'hairpin', 'on');
     await this.exec(namespace, 'ip', 'addr', 'add', `${address}/24`, 'dev', inPod);
     await this.exec(namespace, 'ip', 'route', 'add', 'default', 'via', `${address.slice(0, address.lastIndexOf('.'))}.1`);
     return { name, namespace, address };

@@ -75,6 +75,7 @@ export class PodPlaneWorld {
     const child = this.#commands.get(name);
     if (child === undefined) return;
     this.#commands.delete(name);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} had ended by itself (${child.exitCode ?? child.signalCode}):\n${(await this.logOf(name)).slice(-2_000)}`);
     const ended = once(child, 'exit');
     if (how === 'SIGKILL') child.kill('SIGKILL');
     else process.kill(await innermost(child.pid ?? 0), how); // what unshare has started is process 1 of its namespace; unshare itself passes no signals on
@@ -151,7 +152,7 @@ export class PodPlaneWorld {
   }
 
   async stop(): Promise<void> {
-    for (const name of this.#commands.keys()) await this.end(name, 'SIGKILL');
+    for (const child of this.#commands.values()) child.kill('SIGKILL'); // --kill-child
     await this.network.remove();
     for (const bridge of this.#bridges) bridge.kill('SIGKILL');
     await this.clusterset.stop();
