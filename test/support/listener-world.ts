@@ -22,9 +22,9 @@ import { exportedServiceName } from '../../model/gateway-names.ts';
 import { createAuthority } from '../../process/certificate-authority.ts';
 import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
-import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startServiceDiscovery, type ServiceDiscovery } from '../../service-discovery/main.ts';
-import { stopSandboxWithProcess } from './stopped-with-process.ts';
+import { startTestSandbox } from './stopped-with-process.ts';
 
 const logger = pino({ level: 'silent' });
 const NAMESPACES = { us: 'isthmus-system', eu: 'isthmus-eu', asia: 'isthmus-asia' } as const;
@@ -100,9 +100,7 @@ export class ListenerWorld {
 export async function startListenerWorld(): Promise<ListenerWorld> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  const starting = startSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-listeners-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
-  stopSandboxWithProcess(starting, stopped);
-  const sandbox = await starting;
+  const sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-listeners-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
   const [client, exporters] = (await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client))) as [ClusterClient, ClusterClient];
   const quiet = { tell: () => undefined, signal };
   const namespaces = [...Object.values(NAMESPACES), 'isthmus-broker', 'production'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));

@@ -4,7 +4,7 @@
 import { execFile, fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,7 +78,7 @@ export class PodPlaneWorld {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} had ended by itself (${child.exitCode ?? child.signalCode}):\n${(await this.logOf(name)).slice(-2_000)}`);
     const ended = once(child, 'exit');
     if (how === 'SIGKILL') child.kill('SIGKILL');
-    else process.kill(await innermost(child.pid ?? 0), how); // what unshare has started is process 1 of its namespace; unshare itself passes no signals on
+    else process.kill(await commandBelow(child.pid ?? 0), how); // what unshare has started is process 1 of its namespace; unshare itself passes no signals on
     await ended;
   }
 
@@ -160,10 +160,12 @@ export class PodPlaneWorld {
   }
 }
 
-/** The process at the end of a line of only children. */
-async function innermost(pid: number): Promise<number> {
-  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter((text) => text !== '');
-  return children[0] === undefined ? pid : innermost(Number(children[0])).catch(() => pid);
+/** The process of ours below this one: a gateway has children itself. */
+async function commandBelow(pid: number): Promise<number> {
+  if ((await readlink(`/proc/${pid}/exe`)) === process.execPath) return pid;
+  const [child] = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ');
+  if (child === undefined || child === '') throw new Error(`process ${pid} has started nothing`);
+  return commandBelow(Number(child));
 }
 
 /** A pod's question and answer. */
