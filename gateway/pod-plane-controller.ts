@@ -95,6 +95,7 @@ export class PodPlaneController {
   async run(signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => this.#look(), LOOK_MS);
     onAbort(signal, () => (this.#isEnding = true)); // a lease that comes now makes no tunnel any more
+    void this.#state.synced().then(() => this.#wake()); // what was told before did not count
     await this.#state.run(signal);
     clearInterval(timer);
     await this.#turn;

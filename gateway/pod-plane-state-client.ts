@@ -51,6 +51,11 @@ export class PodPlaneState {
     return this.#all.every(({ hasSynced }) => hasSynced);
   }
 
+  /** Resolves when {@link hasSynced} becomes true, or following has ended before. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#all.map((informer) => informer.synced));
+  }
+
   /** Calls back when a node's part may be another now. */
   onChange(listener: () => void): void {
     this.#leases.onChange((_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener()); // renewals change nothing

@@ -33,7 +33,7 @@ async function started(t: TestContext): Promise<{ readonly plane: SourcePodPlane
   return { plane, server, clusters: first[0]!, endpoints: first[1]!, told };
 }
 
-describe('the pod plane of a source', () => {
+describe('the pod plane of a source', { timeout: 30_000 }, () => {
   it('is known once both kinds are, not by halves', async (t) => {
     const { plane, server, clusters, endpoints, told } = await started(t);
     endpoints.answerPage('1', '', ...ENDPOINTS);
