@@ -27,7 +27,7 @@ import { beginnings, readCapture } from '../support/captured-packets.ts';
 import { until } from '../support/gateway-soak.ts';
 import { openPodStream } from '../support/pod-stream.ts';
 import { isRunning } from '../support/isthmus-world.ts';
-import { BROKER_ADDRESS, makeNamespaces, RELAY_PORT, ROUTER_ADDRESS, SOURCE_ADDRESS, TARGET_ADDRESS, type NamespaceAgent, type Namespaces, type Place } from '../support/network-namespaces.ts';
+import { BROKER_ADDRESS, makeNatNetwork, RELAY_PORT, ROUTER_ADDRESS, SOURCE_ADDRESS, TARGET_ADDRESS, type NamespaceAgent, type NatNetwork, type Place } from '../support/nat-network.ts';
 
 const COMMAND = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 const MARKER = 'plaintext-marker';
@@ -51,7 +51,7 @@ interface ClusterThere {
 }
 
 let dir: string;
-let namespaces: Namespaces;
+let network: NatNetwork;
 let source: ClusterThere;
 let target: ClusterThere;
 let internet: NamespaceAgent;
@@ -60,7 +60,7 @@ const captures: { readonly file: string; readonly process: ChildProcess }[] = []
 
 /** A control plane in a namespace, and a way to look at it from here over a Unix socket. */
 async function startCluster(place: 'source' | 'target'): Promise<ClusterThere> {
-  const agent = namespaces.agent(place);
+  const agent = network.agent(place);
   const socketPath = join(dir, `${place}.sock`);
   const { kubeconfig } = await agent.ask({ kind: 'cluster', directory: join(dir, place), role: place, socketPath });
   const bridge = createServer((socket) => {
@@ -79,14 +79,14 @@ async function startCluster(place: 'source' | 'target'): Promise<ClusterThere> {
 /** One of our commands, run here or in a namespace; gives what it printed. */
 async function isthmus(place: Place | 'here', ...args: readonly string[]): Promise<string> {
   const command = [process.execPath, COMMAND, ...args];
-  const all = place === 'here' ? command : ['ip', 'netns', 'exec', namespaces.nameOf(place), ...command];
+  const all = place === 'here' ? command : ['ip', 'netns', 'exec', network.nameOf(place), ...command];
   const { stdout } = await promisify(execFile)(all[0] ?? '', all.slice(1), { encoding: 'utf8', timeout: 60_000 });
   return stdout.trim();
 }
 
 function start(place: Place, name: string, ...args: readonly string[]): ChildProcess {
   const log = openSync(join(dir, `${name}.log`), 'a');
-  return namespaces.spawn(place, [process.execPath, COMMAND, ...args], ['ignore', log, log]);
+  return network.spawn(place, [process.execPath, COMMAND, ...args], ['ignore', log, log]);
 }
 
 function startSourceGateway(): void {
@@ -121,7 +121,7 @@ const untilAllRun = (seconds = 60) => until('all pods to run', async () => (awai
 
 function startCapture(place: Place, link: string): void {
   const file = join(dir, `${place}-${link}.pcap`);
-  captures.push({ file, process: namespaces.spawn(place, ['tcpdump', '-i', link, '-s', '0', '-U', '-Z', 'root', '-w', file]) });
+  captures.push({ file, process: network.spawn(place, ['tcpdump', '-i', link, '-s', '0', '-U', '-Z', 'root', '-w', file]) });
 }
 
 async function logEnds(): Promise<string> {
@@ -131,9 +131,9 @@ async function logEnds(): Promise<string> {
 
 describe('a target behind NAT that may only open TCP 443, in network namespaces', { timeout: 900_000 }, () => {
   before(async () => {
-    namespaces = makeNamespaces();
+    network = makeNatNetwork();
     dir = await mkdtemp(join(tmpdir(), 'isthmus-namespaces-'));
-    internet = namespaces.agent('internet');
+    internet = network.agent('internet');
     await internet.ask({ kind: 'relay', port: RELAY_PORT, toHost: SOURCE_ADDRESS, toPort: 443, plainTexts: PLAIN_TEXT });
     startCapture('internet', 'to-router');
     startCapture('internet', 'to-source');
@@ -143,7 +143,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     process.stdout.write(`${JSON.stringify(figures, undefined, 2)}\n`);
     await Promise.all([source, target].map((cluster) => cluster?.client.transport.close()));
     for (const cluster of [source, target]) cluster?.bridge.close();
-    await namespaces?.remove();
+    await network?.remove();
     if (dir !== undefined) await rm(dir, { recursive: true, force: true });
   });
 
@@ -252,7 +252,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     const { kubectl } = await ensurePackagingTools(environment(), () => undefined, AbortSignal.timeout(240_000));
     const file = join(dir, 'through-the-gateway.kubeconfig');
     await writeFile(file, await isthmus('source', 'gateway', 'kubeconfig', 'target', '--kubeconfig', target.inside, '--endpoint', PIPE), { mode: 0o600 });
-    const { stdout } = await promisify(execFile)('ip', ['netns', 'exec', namespaces.nameOf('source'), ...kubectl, '--kubeconfig', file, '-n', POD_NAMESPACE, 'get', 'pods', '-o', 'name'], { timeout: 60_000 });
+    const { stdout } = await promisify(execFile)('ip', ['netns', 'exec', network.nameOf('source'), ...kubectl, '--kubeconfig', file, '-n', POD_NAMESPACE, 'get', 'pods', '-o', 'name'], { timeout: 60_000 });
     assert.equal(stdout.trim().split('\n').length, count);
   });
 
@@ -301,7 +301,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
   });
 
   step('goes on with frames of 1280 bytes and 5 % of all packets lost, also when a gateway is killed', async () => {
-    namespaces.worsen(5, 1_280);
+    network.worsen(5, 1_280);
     const began = performance.now();
     await createPods(20);
     await untilAllRun(120);
@@ -316,7 +316,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     figures['resumedAfterKillWithLossMs'] = Math.round(performance.now() - since);
     await createPods(5);
     await untilAllRun(120);
-    figures['lostPackets'] = namespaces.lostPackets();
+    figures['lostPackets'] = network.lostPackets();
     assert.ok(Number(figures['lostPackets']) > 10);
     assert.ok(Number(figures['resumedAfterKillWithLossMs']) <= MAX_RESUME_MS);
   });

@@ -1,9 +1,10 @@
-// Network namespaces as two clusters see them: the source, the "internet", a router that translates addresses and lets only TCP 443 out, and the
-// target behind it. Needs root, and `ip`, `nft` and `tcpdump`; says which of them is missing.
+// A source and a target that only the API plane of the gateway joins, as network namespaces: the source, the "internet", a router that translates
+// addresses and lets only TCP 443 out, and the target behind it. Clusters with nodes and pods, for the pod plane, are in network-world.ts.
 import { execFileSync, fork, spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { messageOf } from '../../process/errors.ts';
 import type { AgentAnswer, AgentOrder } from './namespace-agent.ts';
+import { missingForNamespaces } from './network-world.ts';
 
 /** The namespaces, by what stands in them. */
 export type Place = 'source' | 'internet' | 'router' | 'target';
@@ -16,23 +17,14 @@ export const TARGET_ADDRESS = '192.168.77.2';
 export const ROUTER_ADDRESS = '10.77.2.2';
 /** Port in the internet to which everything for the source's port 443 is turned. */
 export const RELAY_PORT = 8443;
-const PACKAGES: Readonly<Record<string, string>> = { ip: 'iproute2', nft: 'nftables', tcpdump: 'tcpdump' };
 const AGENT = new URL('namespace-agent.js', import.meta.url).pathname;
-
-/** What this machine lacks, as a sentence with what to install; undefined when nothing. */
-export function missingTools(): string | undefined {
-  if (process.getuid?.() !== 0) return 'network namespaces need root';
-  const missing = Object.keys(PACKAGES).filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0);
-  if (missing.length > 0) return `${missing.join(', ')} missing; on Debian: apt-get install ${missing.map((tool) => PACKAGES[tool]).join(' ')}`;
-  return spawnSync('ip', ['netns', 'list']).status === 0 ? undefined : 'this kernel gives no network namespaces';
-}
 
 function run(command: string, ...args: readonly string[]): void {
   execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** The four namespaces. Make them with {@link makeNamespaces}, end with {@link Namespaces.remove}. */
-export class Namespaces {
+/** The four namespaces. Make them with {@link makeNatNetwork}, end with {@link NatNetwork.remove}. */
+export class NatNetwork {
   readonly #suffix = String(process.pid);
   readonly #children = new Set<ChildProcess>();
 
@@ -151,10 +143,10 @@ export class NamespaceAgent {
 }
 
 /** Makes the namespaces. Throws with what is missing. */
-export function makeNamespaces(): Namespaces {
-  const missing = missingTools();
+export function makeNatNetwork(): NatNetwork {
+  const missing = missingForNamespaces([['tcpdump', ['--version']]]);
   if (missing !== undefined) throw new Error(missing);
-  const namespaces = new Namespaces();
-  namespaces.make();
-  return namespaces;
+  const network = new NatNetwork();
+  network.make();
+  return network;
 }
