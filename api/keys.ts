@@ -122,8 +122,8 @@ export const FOLLOWED_KEYS_ANNOTATION = `${OWN_PREFIX}followed-keys`;
 export const COPY_VERSION_ANNOTATION = `${ISTHMUS_PREFIX}copy-version`;
 /** Annotation on copies of Secrets in targets, set by the follow controller, read by the copied-secret controller of the target: digest of what the copy was when it was written. */
 export const COPY_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}copy-digest`;
-/** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh: endpoints of all clusters count. Value {@link TRUE}. */
-export const CILIUM_GLOBAL_SERVICE_ANNOTATION = 'io.cilium/global-service';
+/** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh, whose former spelling of {@link CILIUM_GLOBAL_ANNOTATION} it is: endpoints of all clusters count. Value {@link TRUE}. */
+export const CILIUM_FORMER_GLOBAL_ANNOTATION = 'io.cilium/global-service';
 /** Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: it is for all clusters. Value {@link TRUE}. */
 export const CILIUM_GLOBAL_ANNOTATION = 'service.cilium.io/global';
 /** Annotation beside {@link CILIUM_GLOBAL_ANNOTATION}, set by the owner, read by service discovery: `false` keeps this cluster's endpoints to itself. */

@@ -1,7 +1,7 @@
 // The kinds that follow elected pods into targets, as data: how pods come to need an object, what of it is carried, and what marks it.
 // All code of following is written for any kind; a further kind is a further row here, and its rights in manifests/rbac.ts.
 import type { KubernetesObject, Service, StringMap } from '../api/core.ts';
-import { CILIUM_GLOBAL_SERVICE_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../api/keys.ts';
+import { CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../api/keys.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES, type ResourceType } from '../api/resource-types.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../model/field-path.ts';
 import { originalSelector, rewrittenSelector } from './followed-service.ts';
@@ -73,7 +73,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
       ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map((text) => ({ path: fieldPath(text) })),
     ],
     rewrite: withRewrittenSelector,
-    marks: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_GLOBAL_SERVICE_ANNOTATION]: TRUE },
+    marks: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
   },
   {
     ...SERVED,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/core.ts';
 import {
-  CILIUM_GLOBAL_SERVICE_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
+  CILIUM_FORMER_GLOBAL_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/keys.ts';
 import {
   CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
@@ -263,7 +263,7 @@ describe('a Service that selects elected pods, and its Ingress', () => {
     const all = await sourceServices.until('web is marked', isMarked);
     const marked = one(all, namespace, 'web');
     assert.deepEqual(marked?.spec?.selector, { [`${OWN_PREFIX}app`]: 'web' });
-    assert.equal(marked.metadata.annotations?.[CILIUM_GLOBAL_SERVICE_ANNOTATION], 'true');
+    assert.equal(marked.metadata.annotations?.[CILIUM_FORMER_GLOBAL_ANNOTATION], 'true');
     assert.equal(one(all, namespace, 'other')?.metadata.annotations?.[GLOBAL_ANNOTATION], undefined);
   });
 

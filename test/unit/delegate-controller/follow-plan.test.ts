@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KubernetesObject, Service, StringMap } from '../../../api/core.ts';
 import {
-  CILIUM_GLOBAL_SERVICE_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
+  CILIUM_FORMER_GLOBAL_ANNOTATION, FOLLOW_MARKS_ANNOTATION, GLOBAL_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX,
 } from '../../../api/keys.ts';
 import { planFollow, planMarks, toSourceObject, type CopyObject, type FollowState, type Marking, type SourceObject } from '../../../delegate-controller/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../../../delegate-controller/followed-kinds.ts';
@@ -56,7 +56,7 @@ describe('planMarks', () => {
     const marked = after(SERVICE, aService({ app: 'web' }), 'rewritten');
     assert.deepEqual({ ...marked.spec?.selector }, { [`${OWN_PREFIX}app`]: 'web' });
     const { annotations = {} } = marked.metadata;
-    assert.deepEqual([annotations[GLOBAL_ANNOTATION], annotations[CILIUM_GLOBAL_SERVICE_ANNOTATION], annotations[ORIGINAL_SELECTOR_ANNOTATION]], ['true', 'true', 'app=web']);
+    assert.deepEqual([annotations[GLOBAL_ANNOTATION], annotations[CILIUM_FORMER_GLOBAL_ANNOTATION], annotations[ORIGINAL_SELECTOR_ANNOTATION]], ['true', 'true', 'app=web']);
     assert.deepEqual(planMarks(SERVICE, marked, 'rewritten'), []);
   });
 
@@ -68,7 +68,7 @@ describe('planMarks', () => {
   it('keeps marks that the user gave', () => {
     const before = aService({ app: 'web' }, { [GLOBAL_ANNOTATION]: 'true' });
     const marked = after(SERVICE, before, 'rewritten');
-    assert.equal(marked.metadata.annotations?.[FOLLOW_MARKS_ANNOTATION], CILIUM_GLOBAL_SERVICE_ANNOTATION);
+    assert.equal(marked.metadata.annotations?.[FOLLOW_MARKS_ANNOTATION], CILIUM_FORMER_GLOBAL_ANNOTATION);
     assert.deepEqual(plain(after(SERVICE, marked, 'unmarked')), plain(before));
   });
 
