@@ -92,13 +92,16 @@ type Replacement = Extract<MovePlan, { readonly kind: 'evict' | 'recreate' }>;
 
 async function replace(client: ClusterClient, { pod, plan, forMs }: { readonly pod: Pod; readonly plan: Replacement; readonly forMs: number }, { tell, signal }: Progress): Promise<void> {
   if (plan.kind === 'evict') return evict(client, pod, { tell, signal: AbortSignal.any([signal, AbortSignal.timeout(forMs)]) });
-  return withKeptManifest(plan.pod, tell, () => recreate(client, { pod, successor: plan.pod, forMs }, { tell, signal }));
+  const { namespace, name = '', uid = '' } = pod.metadata;
+  const remove = async (): Promise<void> => {
+    await client.delete(PODS, { namespace, name }, { preconditions: { uid } }, signal);
+    tell(`deleted ${namespace}/${name}`);
+  };
+  return withKeptManifest(plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) });
 }
 
-async function recreate(client: ClusterClient, { pod, successor, forMs }: { readonly pod: Pod; readonly successor: Pod; readonly forMs: number }, { tell, signal }: Progress): Promise<void> {
-  const { namespace, name = '', uid = '' } = pod.metadata;
-  await client.delete(PODS, { namespace, name }, { preconditions: { uid } }, signal);
-  tell(`deleted ${namespace}/${name}`);
+async function makeAnew(client: ClusterClient, { pod, successor, forMs }: { readonly pod: Pod; readonly successor: Pod; readonly forMs: number }, signal: AbortSignal): Promise<void> {
+  const { namespace, name = '', uid } = pod.metadata;
   const isGone = async () => ((await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound)))?.metadata.uid === uid ? undefined : true);
   if (!(await lookFor(isGone, { forMs, everyMs: LOOK_EVERY_MS }, signal))) throw new AppError('Timeout', `Pod ${namespace}/${name} was deleted and has not gone in ${forMs / 1_000} s.`);
   await client.create(PODS, successor, signal);
