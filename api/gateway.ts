@@ -4,8 +4,12 @@ import type { KubernetesObject } from './core.ts';
 import { ISTHMUS_GROUP } from './resource-types.ts';
 import type { KindDefinition, Schema } from './schema.ts';
 
-/** Backend of the pod plane in Endpoint and Gateway objects. */
+/** Backend of our own pod plane in Endpoint and Gateway objects. */
 export const POD_PLANE_BACKEND = 'wireguard';
+/** Backend of objects that say what an existing Submariner says. */
+export const SUBMARINER_BACKEND = 'submariner';
+/** Backends whose cables lead to pods; where two lead to one member the first counts. */
+export const POD_PLANE_BACKENDS = [POD_PLANE_BACKEND, SUBMARINER_BACKEND] as const;
 
 /** A member of the clusterset. */
 export interface Cluster extends KubernetesObject {
@@ -25,7 +29,7 @@ export interface Cluster extends KubernetesObject {
 export interface Endpoint extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
-    /** Cable driver, `mtls` or `wireguard`. */
+    /** Cable driver: `mtls`, `wireguard` or `submariner`. */
     readonly backend: string;
     /** With `wireguard`: base64, the newest first. */
     readonly publicKeys?: readonly string[];
@@ -49,7 +53,7 @@ export interface GatewayStatus {
   readonly haStatus: 'active' | 'passive';
   readonly version: string;
   readonly clusterID: string;
-  /** Cable driver of this process, `mtls` or `wireguard`. */
+  /** Cable driver of this process: `mtls`, `wireguard` or `submariner`. */
   readonly backend?: string;
   /** When it was last written, RFC 3339; one that is old belongs to a process that is gone. */
   readonly heartbeat: string;
@@ -131,7 +135,7 @@ export const GATEWAY_KIND: KindDefinition = {
         haStatus: { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
         version: { type: 'string', description: 'Version of Isthmus.' },
         clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
-        backend: { type: 'string', description: 'Cable driver of this process, mtls or wireguard.' },
+        backend: { type: 'string', description: 'Cable driver of this process: mtls, wireguard or submariner.' },
         heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
         certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
         statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },

@@ -135,6 +135,10 @@ export const CILIUM_AFFINITY_ANNOTATION = 'service.cilium.io/affinity';
 export const GATEWAY_NODE_LABEL = 'isthmus.dev/gateway';
 /** Label on the Endpoint that this cluster's pod plane announces, set by the pod plane's gateway, read by whoever asks whether there is one. Value {@link TRUE}. */
 export const OWN_ENDPOINT_LABEL = `${ISTHMUS_PREFIX}own-endpoint`;
+/** Label on Clusters, Endpoints and ExportedServices, set and read by the gateway: the broker keeps them, and this is a copy. Value {@link TRUE}. */
+export const BROKER_COPY_LABEL = `${ISTHMUS_PREFIX}from-broker`;
+/** Label on Clusters and Endpoints, set and read by the gateway: they say what an existing Submariner says. Value {@link TRUE}. */
+export const FROM_SUBMARINER_LABEL = `${ISTHMUS_PREFIX}from-submariner`;
 /** Label and taint key of virtual nodes, set by the virtual node controller; proxy pods select and tolerate it. */
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 /** The value of {@link PROVIDER_KEY}. */

@@ -27,6 +27,7 @@ interface GatewayRunFlags {
   readonly service: readonly string[];
   readonly importAddress?: string;
   readonly importPorts: PortRange;
+  readonly submarinerNamespace?: string;
   readonly drainSeconds: number;
   readonly healthPort?: number;
   readonly logLevel: LogLevel;
@@ -45,6 +46,7 @@ export function gatewayRunCommand(): Command {
     .option('--service <name=address>', `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server unless named`, collect, [])
     .option('--import-address <ip>', 'listen on this address of the pod or host for Services that other clusters export, for members that no pod plane leads to; they are not carried when missing', requireIp)
     .addOption(new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service').argParser(requirePorts).default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`))
+    .option('--submariner-namespace <name>', 'namespace of an existing Submariner: its cables are the pod plane; nothing of it is changed')
     .option('--drain-seconds <number>', 'how long streams may go on when this process is stopped', Number, 20)
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
@@ -61,7 +63,8 @@ async function runGateway(flags: GatewayRunFlags, signal: AbortSignal): Promise<
       {
         client: cluster.client, namespace: flags.namespace, name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
         listen: flags.listen === 'none' ? undefined : requireAddress('--listen')(flags.listen), connect: flags.connect,
-        imports: flags.importAddress === undefined ? undefined : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts }, drainMs: flags.drainSeconds * 1_000, logger,
+        imports: flags.importAddress === undefined ? undefined : { host: flags.importAddress, address: flags.importAddress, ports: flags.importPorts },
+        submarinerNamespace: flags.submarinerNamespace, drainMs: flags.drainSeconds * 1_000, logger,
       },
       signal,
     );

@@ -2,7 +2,7 @@
 // long as it likes: gateways start and go on with the local copy.
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
-import type { Cluster, Endpoint } from '../api/gateway.ts';
+import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
 import { OWN_ENDPOINT_LABEL } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
@@ -112,7 +112,7 @@ async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: Mem
 async function tell({ exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   const { clusterId } = credentials;
   await exports.share(accessOf(credentials), clusterId, signal);
-  const plane = [...planes.records()].find(({ spec }) => spec.clusterID === clusterId)?.spec;
+  const plane = [...planes.records()].find(({ spec }) => spec.clusterID === clusterId && spec.backend === POD_PLANE_BACKEND)?.spec;
   if (plane === undefined || JSON.stringify(plane) === told.plane) return;
   const { backend, addresses = [], publicKeys = [] } = plane;
   await askBroker(accessOf(credentials), { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal);

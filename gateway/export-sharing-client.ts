@@ -1,6 +1,7 @@
 // A member's exports on their way: its own to the broker, those of others into its install namespace. Whatever fails is tried again with the next
 // stream, which begins with all exports; until then the copies stay as they are.
 import type { Logger } from 'pino';
+import { BROKER_COPY_LABEL } from '../api/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../api/service-discovery.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -10,7 +11,7 @@ import { askBroker, type BrokerAccess } from './broker-request-client.ts';
 import { afterNews, planSharing, sharedNow, type ExportChange } from './export-protocol.ts';
 
 /** Label of local objects that are copies of what the broker has. */
-export const COPY_LABEL = 'isthmus.dev/from-broker';
+export const COPY_LABEL = BROKER_COPY_LABEL;
 
 /** What sharing needs. */
 export interface ExportSharingOptions {

@@ -15,6 +15,7 @@ import { keepGatewayObject } from './gateway-object-controller.ts';
 import { ImportListeners } from './import-listener-server.ts';
 import { startImportListeners } from './import-listeners-controller.ts';
 import type { PortRange } from './import-listeners.ts';
+import { followSubmariner } from './submariner-controller.ts';
 import { countStream, observeGateway } from './tunnel-metrics-client.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './tunnel-protocol.ts';
 
@@ -33,6 +34,8 @@ export interface GatewayProcessOptions {
   readonly connect: { readonly host: string; readonly port: number };
   /** Where it listens for Services of other clusters; missing where the pods of these are reached by themselves. */
   readonly imports?: ImportPlace | undefined;
+  /** Namespace of an existing Submariner, whose cables are then the pod plane. */
+  readonly submarinerNamespace?: string | undefined;
   /** How long streams may go on when the process is asked to stop, in ms. */
   readonly drainMs: number;
   readonly limits?: Partial<TunnelLimits>;
@@ -69,7 +72,7 @@ export interface GatewayProcess {
 
 /** Starts it; everything ends after `signal` is aborted: the lease is given back first, then streams are drained. Throws what listening throws. */
 export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
-  const { client, namespace, logger, services, listen, limits, drainMs, imports } = options;
+  const { client, namespace, logger, services, listen, limits, drainMs, imports, submarinerNamespace } = options;
   const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
   const audit = auditInto(logger);
   const exports = new Informer<ExportedService, ExportedService>({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: (exported) => exported });
@@ -93,6 +96,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
     election.run(signal),
     controller.run(drainMs, signal),
     exports.run(signal),
+    submarinerNamespace === undefined ? undefined : followSubmariner({ client, writer: client.fencedBy(election), namespace, submarinerNamespace, name: options.name, isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId, logger }, signal),
     keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
     untilAborted(signal).then(() => endpoint.close(drainMs)),

@@ -1,6 +1,6 @@
 // What a source knows of the pod plane (design §7), from the objects of the clusterset: whether it is on it, and so under which address a pod of a
 // target is reached from here. An address that would lead to another pod, or to nobody, is not shown: Services of the source would send to it.
-import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
+import { POD_PLANE_BACKEND, SUBMARINER_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
 import type { TargetSpec } from '../api/cluster-target.ts';
 import type { PodStatus } from '../api/core.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../api/keys.ts';
@@ -32,8 +32,8 @@ export function readPodPlane(clusters: readonly Cluster[], endpoints: readonly E
   if (own === undefined) return undefined;
   const specs = clusters.map(({ spec }) => spec);
   const prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
-  const others = running.filter(({ spec }) => spec.clusterID !== own).flatMap(({ spec: { clusterID } }) => {
-    const found = prefixes.get(clusterID);
+  const others = running.filter(({ spec }) => spec.clusterID !== own).flatMap(({ spec: { clusterID, backend } }) => {
+    const found = prefixes.get(clusterID)?.filter(({ own: before, seen }) => before === seen || backend === POD_PLANE_BACKEND); // Submariner maps no ranges of ours
     return found === undefined ? [] : [[clusterID, found] as const];
   });
   const reached = others.flatMap(([, found]) => found.map(({ seen }) => seen));
@@ -59,17 +59,23 @@ export function findPlaneMember(source: ClustersetObjects, target: ClustersetObj
   const plane = readPodPlane(source.clusters, source.endpoints);
   const own = target.endpoints.filter(isOnPlane).find(isOwn)?.spec;
   if (own === undefined || plane?.members.has(own.clusterID) !== true) return { kind: 'none' };
-  const { clusterID: clusterId, publicKeys = [] } = own;
-  const known = source.endpoints.filter(isOnPlane).find(({ spec }) => spec.clusterID === clusterId)?.spec.publicKeys ?? [];
-  return publicKeys.some((key) => known.includes(key)) ? { kind: 'member', clusterId } : { kind: 'other-keys', clusterId };
+  const { clusterID: clusterId, backend } = own;
+  const known = source.endpoints.filter(isOnPlane).find(({ spec }) => spec.clusterID === clusterId && spec.backend === backend)?.spec;
+  return known !== undefined && marksOf(own).some((mark) => marksOf(known).includes(mark)) ? { kind: 'member', clusterId } : { kind: 'other-keys', clusterId };
+}
+
+/** By what two clusters know that they mean the same third one: its keys; of a Submariner, whose keys are its own affair, where its gateway is. */
+function marksOf({ backend, publicKeys = [], addresses = [] }: Endpoint['spec']): readonly string[] {
+  return backend === SUBMARINER_BACKEND ? addresses : publicKeys;
 }
 
 function isOwn({ metadata }: Endpoint): boolean {
   return metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE;
 }
 
+/** On ours, with a key; or on that of an existing Submariner. */
 function isOnPlane({ metadata, spec: { clusterID, backend, publicKeys = [] } }: Endpoint): boolean {
-  return backend === POD_PLANE_BACKEND && metadata.name === endpointObjectName(clusterID, POD_PLANE_BACKEND) && publicKeys.length > 0;
+  return metadata.name === endpointObjectName(clusterID, backend) && ((backend === POD_PLANE_BACKEND && publicKeys.length > 0) || backend === SUBMARINER_BACKEND);
 }
 
 /** How to read addresses of a target's pods. Which member a target is, its administrator says: a member could claim to be any cluster. */

@@ -1,6 +1,6 @@
 // How this cluster reaches the other members, from what its gateways say. Where a cable of the pod plane leads to a member, that cable decides; else the
 // one of the API plane does, whoever carries the pods; without any gateway every member counts as reachable, as in Submariner.
-import { POD_PLANE_BACKEND, type Gateway, type GatewayConnection, type GatewayStatus } from '../api/gateway.ts';
+import { POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus } from '../api/gateway.ts';
 
 const API_PLANE = 'mtls';
 
@@ -16,7 +16,7 @@ export interface Reachability {
 
 /** What the gateways of this cluster say. */
 export function readReachability(gateways: readonly Gateway[]): Reachability {
-  const pods = connectionsOf(newestActive(gateways, POD_PLANE_BACKEND), POD_PLANE_BACKEND);
+  const pods = firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
   const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
   const calls = newestActive(gateways, API_PLANE);
   const deciding = [...pods, ...connectionsOf(calls, API_PLANE).filter(({ endpoint }) => !podPlane.has(endpoint.clusterID))];
@@ -28,6 +28,10 @@ export function readReachability(gateways: readonly Gateway[]): Reachability {
 function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
   const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []));
   return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];
+}
+
+function firstOfEach(connections: readonly GatewayConnection[]): readonly GatewayConnection[] {
+  return connections.filter((one, index) => connections.findIndex(({ endpoint }) => endpoint.clusterID === one.endpoint.clusterID) === index);
 }
 
 function connectionsOf(status: GatewayStatus | undefined, backend: string): readonly GatewayConnection[] {

@@ -75,6 +75,14 @@ describe('the chart', () => {
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
 
+  it('has the gateway read an existing Submariner where that is asked for, with the right to look and no other', async () => {
+    const rendered = await tools.render(['gateway.enabled=true', 'gateway.submariner.enabled=true']);
+    assert.deepEqual(argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--submariner-namespace', 'submariner-operator']);
+    const there = rendered.filter(({ metadata }) => metadata.namespace === 'submariner-operator') as readonly (KubernetesObject & { readonly rules?: readonly object[] })[];
+    assert.deepEqual(there.map(({ kind }) => kind), ['Role', 'RoleBinding']);
+    assert.deepEqual(there.find(({ kind }) => kind === 'Role')?.rules, [{ apiGroups: ['submariner.io'], resources: ['clusters', 'endpoints', 'gateways'], verbs: ['list', 'watch'] }]);
+  });
+
   it('has the gateway listen for imports at the address of its pod where that is asked for, and lets pods of all namespaces in', async () => {
     const rendered = await tools.render(['gateway.enabled=true', 'gateway.imports.enabled=true', 'networkPolicy.enabled=true']);
     assert.deepEqual(argumentsOf(rendered, 'isthmus-gateway').slice(-2), ['--import-address', '$(POD_IP)']);

@@ -12,6 +12,7 @@ import { exportService, listServices, unexportService } from '../../cli/service.
 import { isAlreadyExists } from '../../kubernetes/api-error.ts';
 import type { AppError } from '../../process/errors.ts';
 import { podPlaneNodesContract } from '../contract/pod-plane-nodes.ts';
+import { submarinerContract } from '../contract/submariner.ts';
 import { conditionsOf, importOf, INSTALL_NAMESPACE, makeNamespaces, makeService, setEndpoint, startClustersetWorld, untilEqual, type ClustersetWorld, type Member } from '../support/clusterset-world.ts';
 
 let world: ClustersetWorld;
@@ -270,6 +271,7 @@ describe('the command', () => {
 });
 
 podPlaneNodesContract(() => world.members);
+submarinerContract(() => us);
 
 describe('a cluster that dies', () => {
   const [namespace, name] = ['production', 'lasting'];

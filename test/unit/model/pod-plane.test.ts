@@ -38,6 +38,12 @@ describe('the address that a proxy pod shows', () => {
   };
   for (const [sentence, [podIP, spec, clusters, endpoints, expected]] of Object.entries(cases)) it(sentence, () => assert.equal(shown(podIP, spec, clusters, endpoints), expected));
 
+  it('is that of the delegate on an existing Submariner, and missing where it would have to be mapped', () => {
+    const ofSubmariner = (id: string, labels = {}): Endpoint => ({ metadata: { name: `${id}-submariner`, labels }, spec: { clusterID: id, backend: 'submariner' } });
+    const endpoints = [ofSubmariner('eu', { [OWN_ENDPOINT_LABEL]: 'true' }), ofSubmariner('us')];
+    assert.deepEqual([shown('10.2.7.5', us, [EU, OTHER], endpoints), shown('10.1.7.5', us, [EU, SAME], endpoints)], ['10.2.7.5', undefined]);
+  });
+
   it('is the first of those that can be reached; the others stay beside it', () => {
     const addresses = podAddressesOf(readPodPlane([EU, SAME], both), us);
     assert.deepEqual(asReachedFromHere({ podIP: 'fd00::5', podIPs: [{ ip: 'fd00::5' }, { ip: '10.1.0.5' }] }, addresses), { podIP: '242.1.0.5', podIPs: [{ ip: '242.1.0.5' }] });
@@ -54,10 +60,17 @@ describe('which member of the clusterset a target is', () => {
   const here: ClustersetObjects = { clusters: [EU, SAME], endpoints: [own, endpoint('us', { publicKeys: ['new', 'old'] })] };
   const there = (...endpoints: readonly Endpoint[]) => ({ clusters: [EU, SAME], endpoints });
   const us = endpoint('us', { publicKeys: ['new'] }, asOwn);
+  const submariner = (clusterID: string, address: string, labels = {}): Endpoint => ({ metadata: { name: `${clusterID}-submariner`, labels }, spec: { clusterID, backend: 'submariner', addresses: [address] } });
   const cases: Record<string, readonly [source: ClustersetObjects, target: ClustersetObjects, found: FoundMember]> = {
     'is the one that it says it is, where the source knows its key': [here, there(endpoint('eu'), us), { kind: 'member', clusterId: 'us' }],
     'also while its keys change': [here, there(endpoint('us', { publicKeys: ['newest', 'new'] }, asOwn)), { kind: 'member', clusterId: 'us' }],
     'is not the ID alone: one of another clusterset has other keys': [here, there(endpoint('us', { publicKeys: ['another'] }, asOwn)), { kind: 'other-keys', clusterId: 'us' }],
+    'is known on an existing Submariner by where its gateway is': [
+      { clusters: [EU, SAME], endpoints: [submariner('eu', '10.0.0.1:4500', asOwn), submariner('us', '10.0.0.2:4500')] }, there(submariner('us', '10.0.0.2:4500', asOwn)), { kind: 'member', clusterId: 'us' },
+    ],
+    'is not that of another Submariner': [
+      { clusters: [EU, SAME], endpoints: [submariner('eu', '10.0.0.1:4500', asOwn), submariner('us', '10.0.0.2:4500')] }, there(submariner('us', '10.9.0.2:4500', asOwn)), { kind: 'other-keys', clusterId: 'us' },
+    ],
     'is not known where it runs no pod plane': [here, there(), { kind: 'none' }],
     'nor where it only knows those of others': [here, there(endpoint('us', { publicKeys: ['new'] })), { kind: 'none' }],
     'nor by the address of its gateway for API servers': [here, there(endpoint('us', { backend: 'mtls', publicKeys: ['new'] }, asOwn)), { kind: 'none' }],

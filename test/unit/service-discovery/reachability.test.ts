@@ -14,6 +14,8 @@ describe('members out of reach', () => {
     ['are not those that are only being dialled: a gateway that takes over dials them all', [gateway([cable('mtls', 'us', 'connecting')])], []],
     ['follow from the pod plane alone, where it leads to them', [gateway([cable('mtls', 'us', 'error')]), gateway([cable('wireguard', 'us', 'connected'), cable('wireguard', 'asia', 'error')])], ['asia']],
     ['follow from the other cables, where the pod plane leads to others only', [gateway([cable('mtls', 'us', 'error'), cable('mtls', 'asia', 'error')]), gateway([cable('wireguard', 'asia', 'connected')])], ['us']],
+    ['follow from an existing Submariner as from a pod plane of ours', [gateway([cable('mtls', 'us', 'connected')]), gateway([cable('submariner', 'us', 'error')])], ['us']],
+    ['follow from our own pod plane where both lead to them', [gateway([cable('submariner', 'us', 'error')]), gateway([cable('wireguard', 'us', 'connected')])], []],
     ['are not what a standby says', [gateway([cable('mtls', 'us', 'error')], { haStatus: 'passive' })], []],
     ['are what was said last, where a gateway was killed', [gateway([cable('mtls', 'us', 'error')]), gateway([cable('mtls', 'us', 'connected')], { heartbeat: '2026-01-01T00:00:07Z' })], []],
     ['are not what a gateway that says nothing of itself knows', [{ metadata: { name: 'g' } }], []],
