@@ -13,7 +13,11 @@ import type { FollowedKind } from './followed-kinds.ts';
 /** kubectl's note of what was applied in the source; of a Secret it would be the contents once more. */
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 /** Annotations of an object that its copies do not get: the last two are a copy's own. */
-const NEVER_CARRIED: readonly string[] = [LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION];
+const NEVER_CARRIED: readonly string[] = [
+  LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION,
+  // By these Argo CD knows what it has made: it would take the copy for its own where an application of the same name is in the target, and prune it.
+  'argocd.argoproj.io/tracking-id', 'argocd.argoproj.io/installation-id',
+];
 
 /** The copy that a target is to have of an object of the cluster `clusterId`. */
 export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DelegationMode } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod, Secret } from '../../api/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
 import { EVENTS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -38,6 +38,7 @@ export function delegationContract(under: DelegationUnderTest): void {
     describe('a running pod', () => changesOf(under, actor));
     describe('a StatefulSet', () => statefulSetsOf(under, actor));
     describe('a Secret that a pod names', () => secretsOf(under, actor));
+    describe('a pod with a queue of the target', () => queuesOf(under, actor));
   });
 }
 
@@ -108,6 +109,43 @@ function secretsOf({ world, home, namespace }: DelegationUnderTest, actor: Actor
     await world().source.client.delete(PODS, at(pair.proxy));
     await copyBecomes('it goes', (copy) => copy === undefined);
     await world().source.client.delete(SECRETS, where);
+  });
+}
+
+const MUTATING_POLICIES: ResourceType = { group: 'admissionregistration.k8s.io', version: 'v1', plural: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy', namespaced: false };
+const MUTATING_POLICY_BINDINGS: ResourceType = { ...MUTATING_POLICIES, plural: 'mutatingadmissionpolicybindings', kind: 'MutatingAdmissionPolicyBinding' };
+
+/** The target has what Kueue's webhook does of it: a pod with the label of a queue is held back by a gate until it is its turn (ADR 0041). */
+function queuesOf({ mode, world, home, namespace }: DelegationUnderTest, actor: Actor): void {
+  it('is held back there, keeps its queue, and runs in its turn', async () => {
+    const name = `queue-of-${mode.toLowerCase()}`;
+    const gate = { name: 'kueue.x-k8s.io/admission' };
+    const queue = { 'kueue.x-k8s.io/queue-name': 'gpus' };
+    const policy = {
+      matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
+      matchConditions: [{ name: 'queued', expression: `object.metadata.?labels['kueue.x-k8s.io/queue-name'].orValue('') == 'gpus'` }],
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression: `Object{spec: Object.spec{schedulingGates: [Object.spec.schedulingGates{name: "${gate.name}"}]}}` } }],
+      failurePolicy: 'Fail',
+      reinvocationPolicy: 'Never',
+    };
+    await home().client.create(MUTATING_POLICIES, { metadata: { name }, spec: policy } as KubernetesObject);
+    await home().client.create(MUTATING_POLICY_BINDINGS, { metadata: { name }, spec: { policyName: name } } as KubernetesObject);
+    const probe = { metadata: { namespace, generateName: 'probe-', labels: queue }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } } as Pod;
+    const isHeld = async () => ((await home().client.dryRunCreate(PODS, probe)).spec.schedulingGates === undefined ? undefined : true);
+    assert.ok(await lookFor(isHeld, { forMs: 30_000, everyMs: 100 }, world().signal), 'the target holds such pods back');
+    try {
+      const { source } = world();
+      await source.client.create(PODS, { metadata: { namespace, name: 'queued', labels: queue, annotations: actor.annotations() }, spec: probe.spec } as Pod);
+      const find = (all: readonly Pod[]) => all.find(({ metadata }) => metadata.annotations?.[PARENT_NAME_ANNOTATION] === 'queued' && metadata.namespace === namespace);
+      const held = find(await home().pods.until('the delegate is held back', (all) => condition(find(all), 'PodScheduled')?.reason === 'SchedulingGated'))!;
+      assert.deepEqual([held.spec.schedulingGates, held.metadata.labels?.['kueue.x-k8s.io/queue-name']], [[gate], 'gpus']);
+      await home().client.patch(PODS, at(held), { patchType: 'merge', patch: { spec: { schedulingGates: [] } } });
+      await source.pods.until('it runs', (all) => all.some((pod) => pod.metadata.name === 'queued' && pod.metadata.namespace === namespace && isRunning(pod)));
+      assert.equal(home().pods.get(`${namespace}/${held.metadata.name}`)?.metadata.uid, held.metadata.uid, 'it was waited for');
+    } finally {
+      await home().client.delete(MUTATING_POLICY_BINDINGS, { name });
+      await home().client.delete(MUTATING_POLICIES, { name });
+    }
   });
 }
 

@@ -47,6 +47,13 @@ describe('a copy', () => {
     assert.deepEqual(JSON.parse(copy.metadata.annotations?.[FOLLOWED_KEYS_ANNOTATION] ?? ''), { labels: [], annotations: [] });
   });
 
+  // Argo CD prunes what carries its mark of an application that does not hold it (argo-cd `docs/user-guide/resource_tracking.md`).
+  it('does not carry by what Argo CD knows its own', () => {
+    const annotations = { 'argocd.argoproj.io/tracking-id': 'web:/ConfigMap:team-a/settings', 'argocd.argoproj.io/installation-id': 'main', 'argocd.argoproj.io/sync-wave': '1' };
+    const copy = toCopy(SECRET, anObject({ data: {} }, { annotations }), CLUSTER);
+    assert.deepEqual(Object.keys(copy.metadata.annotations ?? {}).filter((key) => key.startsWith('argocd')), ['argocd.argoproj.io/sync-wave']);
+  });
+
   it('of a Service has the selector of delegates, and no address of the source', () => {
     const spec = { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'], selector: { app: 'web' }, ports: [{ port: 80, nodePort: 30_001 }], type: 'NodePort' };
     const copy = toCopy(SERVICE, anObject({ spec }), CLUSTER);
