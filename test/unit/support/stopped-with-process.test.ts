@@ -8,6 +8,7 @@ const MODULE = new URL('../../support/stopped-with-process.js', import.meta.url)
 const SCRIPT = `
   const { stopWithProcess } = await import(${JSON.stringify(MODULE)});
   for (const name of ['one', 'other']) stopWithProcess(async () => {
+    process.send('stopping');
     await new Promise((resolve) => setTimeout(resolve, 50));
     console.log(name);
   });
@@ -21,6 +22,7 @@ for (const [signal, code] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
     const [printed, ended] = [text(child.stdout!), once(child, 'exit')];
     await once(child, 'message');
     child.kill(signal);
+    await once(child, 'message'); // of two signals that wait at once any may come first
     child.kill('SIGTERM');
     assert.deepEqual([(await printed).trim().split('\n').toSorted(), (await ended)[0]], [['one', 'other'], code]);
   });
