@@ -3,12 +3,13 @@ import { Command } from 'commander';
 import { PROXY_SCHEDULER } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
+import { isConflict } from '../kubernetes/api-error.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { virtualNodeName } from '../model/names.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
-import { planAdoption, type AdoptionPlan } from './adoption-plan.ts';
+import { planAdoption, type Adoption, type AdoptionPlan } from './adoption-plan.ts';
 import type { Progress } from './apply-objects.ts';
 import { parseTarget, withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
 
@@ -49,8 +50,40 @@ export interface AdoptRequest {
   readonly isDryRun?: boolean;
 }
 
+/** Controllers write to the same objects; a pod that changed meanwhile is looked at anew, so often. */
+const ROUNDS = 5;
+
 /** Takes over what can be, and tells of each pod. Throws what API calls throw; what was taken over until then stays so. */
-export async function adoptPods({ source, inTarget, target, isDryRun = false }: AdoptRequest, { tell, signal }: Progress): Promise<AdoptionPlan> {
+export async function adoptPods(request: AdoptRequest, { tell, signal }: Progress): Promise<AdoptionPlan> {
+  const { isDryRun = false } = request;
+  const adopted: Adoption[] = [];
+  for (let round = 1; ; round += 1) {
+    const plan = await planFor(request, signal);
+    let hasChanged = false;
+    for (const adoption of plan.adoptions) {
+      const isDone = isDryRun || (await takeOver(request, adoption, signal).catch((error: unknown) => {
+        if (round === ROUNDS || !isConflict(error)) throw error;
+        return false;
+      }));
+      hasChanged ||= !isDone;
+      if (!isDone) continue;
+      adopted.push(adoption);
+      tell(`${isDryRun ? 'would take over' : 'took over'} ${adoption.pod}`);
+    }
+    if (hasChanged) continue;
+    for (const { pod, why } of plan.left) tell(`left ${pod}: ${why}`);
+    if (adopted.length + plan.left.length === 0) tell(`nothing of Admiralty's is in ${targetKey(request.target)}`);
+    return { adoptions: adopted, left: plan.left };
+  }
+}
+
+async function takeOver({ source, inTarget }: AdoptRequest, adoption: Adoption, signal: AbortSignal): Promise<true> {
+  await executePlan(inTarget, adoption.inTarget, signal);
+  await executePlan(source, adoption.inSource, signal);
+  return true;
+}
+
+async function planFor({ source, inTarget, target }: AdoptRequest, signal: AbortSignal): Promise<AdoptionPlan> {
   const namespace = target.kind === 'Target' ? target.namespace : undefined;
   const [proxies, chaperons, delegates, sourceId] = await Promise.all([
     source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal),
@@ -58,15 +91,5 @@ export async function adoptPods({ source, inTarget, target, isDryRun = false }: 
     inTarget.list(PODS, { namespace }, signal),
     readClusterId(source, signal),
   ]);
-  const plan = planAdoption({ proxies, chaperons, delegates, target: { key: targetKey(target), nodeName: virtualNodeName(target) }, sourceId });
-  for (const { pod, inTarget: there, inSource } of plan.adoptions) {
-    if (!isDryRun) {
-      await executePlan(inTarget, there, signal);
-      await executePlan(source, inSource, signal);
-    }
-    tell(`${isDryRun ? 'would take over' : 'took over'} ${pod}`);
-  }
-  for (const { pod, why } of plan.left) tell(`left ${pod}: ${why}`);
-  if (plan.adoptions.length + plan.left.length === 0) tell(`nothing of Admiralty's is in ${targetKey(target)}`);
-  return plan;
+  return planAdoption({ proxies, chaperons, delegates, target: { key: targetKey(target), nodeName: virtualNodeName(target) }, sourceId });
 }

@@ -231,7 +231,8 @@ export class ObservedState {
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince });
+      const withdrawal = memory.withdrawalOf(key, found.chaperon?.uid);
+      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...(withdrawal !== undefined && { withdrawal }) });
     }
     return candidates;
   }

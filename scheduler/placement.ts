@@ -12,6 +12,9 @@ import type { GroupStanding } from './pod-groups.ts';
 import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
 import type { Rejection } from './snapshot.ts';
 
+/** What became of the delete of a candidate: nobody knows, or it was done. Its collections may not show that yet, and its pods are heard apart from it. */
+export type Withdrawal = 'sent' | 'done';
+
 /** A chaperon or delegate of the pod in some target. */
 export interface Candidate {
   readonly target: string;
@@ -20,6 +23,8 @@ export interface Candidate {
   readonly reachable: boolean;
   readonly chaperon: Chaperon | undefined;
   readonly delegate: DelegatePod | undefined;
+  /** A delete of this very chaperon that this process has sent; missing when there is none. */
+  readonly withdrawal?: Withdrawal;
   /** When waiting for its verdict began, or its target last gave one to any pod, in ms. */
   readonly waitingSince: number;
 }
@@ -44,7 +49,7 @@ export type PlacementStep =
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
-  | { readonly kind: 'withdraw'; readonly target: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
+  | { readonly kind: 'withdraw'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
   | { readonly kind: 'release'; readonly plan: Plan };
 
 /** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
@@ -60,7 +65,7 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
   if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // ended is final, also without a node
   if (proxy.gated) return { kind: 'settled' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
-  const stray = others.find((other) => other.chaperon?.terminating === false && other.reachable);
+  const stray = others.find(mayBeWithdrawn);
   if (stray !== undefined) return withdraw(stray, undefined);
   if (candidate !== undefined) return planCandidate(state, candidate, now);
   if (state.pendingCreate || state.unheard.length > 0) return { kind: 'wait' };
@@ -68,13 +73,18 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
 }
 
 function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
-  const { chaperon, delegate } = candidate;
+  const { chaperon } = candidate;
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
-  if (chaperon === undefined || chaperon.terminating || delegate?.terminating || !candidate.reachable) return { kind: 'wait' };
+  if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
+  if (candidate.withdrawal === 'sent') return withdraw(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
   if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
   if (state.group === 'failed') return withdraw(candidate, undefined);
   return planByVerdict(state, candidate, now);
+}
+
+function isGoing({ chaperon, delegate, withdrawal }: Candidate): boolean {
+  return chaperon?.terminating === true || delegate?.terminating === true || withdrawal === 'done';
 }
 
 function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
@@ -105,16 +115,20 @@ function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): 
 }
 
 function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {
-  const next = candidates.find((candidate) => candidate.chaperon?.terminating === false && candidate.reachable);
+  const next = candidates.find(mayBeWithdrawn);
   if (next !== undefined) return withdraw(next, undefined);
   if (candidates.length > 0 || pendingCreate || unheard.length > 0) return { kind: 'wait' };
   if (!holdsFinalizer(proxy)) return { kind: 'settled' };
   return { kind: 'release', plan: planFinalizerRemoval(proxy) };
 }
 
+function mayBeWithdrawn({ chaperon, reachable, withdrawal }: Candidate): boolean {
+  return chaperon?.terminating === false && reachable && withdrawal !== 'done';
+}
+
 function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
   if (chaperon === undefined) return { kind: 'wait' };
-  return { kind: 'withdraw', target, refusal, plan: planWithdrawal(chaperon) };
+  return { kind: 'withdraw', target, uid: chaperon.uid, refusal, plan: planWithdrawal(chaperon) };
 }
 
 function planBinding({ namespace, name, uid, liveSpec = '' }: ProxyPod, candidate: Candidate): Plan {
@@ -155,8 +169,8 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
   return delegate?.verdict ?? chaperon?.verdict ?? { kind: 'pending' };
 }
 
-/** A candidate that has its node goes first, so that it is the others that are withdrawn. */
+/** A candidate that has its node goes first, so that it is the others that are withdrawn; one that is withdrawn already goes last. */
 function byVerdict(one: Candidate, other: Candidate): number {
-  const rank = (candidate: Candidate) => (verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  const rank = (candidate: Candidate) => (candidate.withdrawal !== undefined ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

@@ -1,6 +1,7 @@
 // What the scheduler remembers of a pod that is not written in any object. Losing it (a restart) is safe: chaperons are seen again
 // in their targets, and refusals are asked for again.
 import type { PodChaperon } from '../api/pod-chaperon.ts';
+import type { Withdrawal } from './placement.ts';
 import type { Rejection } from './snapshot.ts';
 
 /** A create whose chaperon has not been seen in the target's collection yet. */
@@ -31,6 +32,7 @@ export class PodMemory {
   readonly targets = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #seenAt = new Map<string, number>();
+  readonly #withdrawals = new Map<string, { readonly uid: string; readonly withdrawal: Withdrawal }>();
 
   constructor(uid: string) {
     this.uid = uid;
@@ -58,9 +60,22 @@ export class PodMemory {
     return seen;
   }
 
+  /** A delete of the chaperon of this UID is under way, was done, or (`undefined`) was not done. */
+  withdraw(target: string, uid: string, withdrawal: Withdrawal | undefined): void {
+    if (withdrawal === undefined) this.#withdrawals.delete(target);
+    else this.#withdrawals.set(target, { uid, withdrawal });
+  }
+
+  /** What became of the delete of this very chaperon. */
+  withdrawalOf(target: string, uid: string | undefined): Withdrawal | undefined {
+    const known = this.#withdrawals.get(target);
+    return known?.uid === uid ? known?.withdrawal : undefined;
+  }
+
   /** The target holds nothing of the pod any more. */
   left(target: string): void {
     this.targets.delete(target);
     this.#seenAt.delete(target);
+    this.#withdrawals.delete(target);
   }
 }

@@ -9,7 +9,7 @@ import { madeThrough } from '../model/pod-chaperon.ts';
 import { messageOf } from '../process/errors.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { placementSpan } from './placement-span.ts';
-import { isConflict, isNotFound } from '../kubernetes/api-error.ts';
+import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
@@ -142,7 +142,7 @@ class Scheduling {
           observeRefusal(step.target);
           tellCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
         }
-        await this.#withdraw(step, signal);
+        await this.#withdraw(memory, step, signal);
         return DONE;
       case 'release':
         await executePlan(this.#options.source, step.plan, signal).catch(ignore(isNotFound));
@@ -232,9 +232,18 @@ class Scheduling {
     return DONE;
   }
 
-  async #withdraw({ target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
+  /** When no answer comes it throws, and is asked for again: until then nobody knows whether the candidate goes. */
+  async #withdraw(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
     const client = this.#options.targets.get(target)?.session?.client;
-    if (client !== undefined) await executePlan(client, plan, signal);
+    if (client === undefined) return;
+    memory.withdraw(target, uid, 'sent');
+    try {
+      await executePlan(client, plan, signal);
+      memory.withdraw(target, uid, 'done');
+    } catch (error) {
+      if (isRejection(error) || isConflict(error)) memory.withdraw(target, uid, undefined);
+      throw error;
+    }
   }
 
   async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {

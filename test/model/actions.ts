@@ -42,7 +42,7 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
       proxies: copyOfWatch(source.proxies),
       links: source.links.map(({ chaperons, pods, gone, ...link }) => ({ chaperons: copyOfWatch(chaperons), pods: copyOfWatch(pods), gone: [...gone], ...link })),
       memories: Object.fromEntries(
-        Object.entries(source.memories).map(([uid, memory]) => [uid, { ...memory, targets: [...memory.targets], refused: [...memory.refused] }]),
+        Object.entries(source.memories).map(([uid, memory]) => [uid, { ...memory, targets: [...memory.targets], refused: [...memory.refused], withdrawn: { ...memory.withdrawn } }]),
       ),
     },
     left: { ...left },

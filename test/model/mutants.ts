@@ -118,6 +118,10 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
     },
   },
   'planPlacement: that a create is under way': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, pendingCreate: false }, now) },
+  'planPlacement: that a candidate was withdrawn': {
+    ...PLANS,
+    planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.map(({ withdrawal: _withdrawal, ...candidate }) => candidate) }, now),
+  },
   'planPlacement: that a target was not heard yet': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, unheard: [] }, now) },
   'planPlacement: that a candidate that goes is still there': {
     ...PLANS,

@@ -85,7 +85,7 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
       return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
     case 'withdraw':
       if (step.refusal !== undefined) noteRefusal(memory, Number(step.target));
-      return one({ requests: writes(Number(step.target), step.plan, uidIn(candidates, step.target)) });
+      return one({ requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target), of: proxy.uid });
     case 'release':
       return one({ requests: writes('source', step.plan, proxy.uid) });
   }
@@ -100,13 +100,9 @@ function waitFor(ms: number | undefined): Intent {
   return ms === undefined ? NOTHING : { kind: 'patience' };
 }
 
-function uidIn(candidates: readonly Candidate[], wanted: string): string | null {
-  return candidates.find(({ target }) => target === wanted)?.chaperon?.uid ?? null;
-}
-
 /** What is remembered of a pod. */
 export function memoryOf({ source }: World, uid: string): Memory {
-  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [] });
+  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [], withdrawn: {} });
 }
 
 function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
@@ -122,12 +118,20 @@ function gather({ source }: World, proxy: ProxyPod, memory: Memory): Candidate[]
     const delegate = delegateOf(pods.cached);
     const found = { chaperon: childOf(proxy, chaperon), delegate: childOf(proxy, delegate) };
     if (found.chaperon === undefined && found.delegate === undefined) {
-      if (memory.pending?.target !== index) memory.targets = memory.targets.filter((target) => target !== index);
+      if (memory.pending?.target !== index) {
+        memory.targets = memory.targets.filter((target) => target !== index);
+        delete memory.withdrawn[index];
+      }
       return [];
     }
     if (memory.pending?.target === index) memory.pending = null;
-    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0 }];
+    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...withdrawalOf(memory, index, found.chaperon?.uid) }];
   });
+}
+
+function withdrawalOf({ withdrawn }: Memory, target: number, uid: string | undefined): Pick<Candidate, 'withdrawal'> {
+  const known = withdrawn[target];
+  return known === undefined || known.uid !== uid ? {} : { withdrawal: known.withdrawal };
 }
 
 function childOf<C extends { readonly parentUid: string }>({ uid }: ProxyPod, child: C | undefined): C | undefined {

@@ -88,6 +88,17 @@ function beginMaking({ targets }: World, request: Request, target: number): (ans
   };
 }
 
+/** As `PodMemory` has it. */
+function beginWithdrawal(world: World, { target = 0, of = '' }: Operation, uid: string): (answer: Answer | undefined) => void {
+  const { withdrawn } = memoryOf(world, of);
+  withdrawn[target] = { uid, withdrawal: 'sent' };
+  return (answer) => {
+    if (answer === undefined) return;
+    if (answer.kind === 'ok' || answer.kind === 'not-found') withdrawn[target] = { uid, withdrawal: 'done' };
+    else delete withdrawn[target];
+  };
+}
+
 function wantedBy(request: Request): string {
   return request.kind === 'write' && request.command.kind === 'create' ? (parentOf(request.command.object as PodChaperon) ?? '') : '';
 }
@@ -103,6 +114,8 @@ function noteBefore(world: World, operation: Operation, request: Request): (answ
     case 'created':
       noteSending(world, operation);
       return (answer) => answer !== undefined && noteCreation(world, wantedBy(request), target, answer);
+    case 'withdrawn':
+      return beginWithdrawal(world, operation, String(request.kind === 'write' ? request.meant : ''));
     case 'made':
       return beginMaking(world, request, target);
     case 'departed':
@@ -185,7 +198,15 @@ function inspect(world: World, request: Extract<Request, { kind: 'write' }>, bef
   if (finalizersOf(before).includes(FOREIGN_FINALIZER) && !finalizersOf(after).includes(FOREIGN_FINALIZER)) breach(world, `a ${command.kind} took a foreign finalizer from ${uid}`);
   if (hasGate(before) && after !== null && !hasGate(after)) breach(world, `a ${command.kind} took a condition of the source's own from ${uid}`);
   inspectEnd(world, before, after);
-  if (command.kind === 'bind') world.bound[uid] = command.binding.target.name;
+  if (command.kind === 'bind') inspectBind(world, uid, command.binding.target.name);
+}
+
+/** Who is bound to where its candidate was taken back loses its delegate, and with it what had begun to run. */
+function inspectBind(world: World, uid: string, nodeName: string): void {
+  world.bound[uid] = nodeName;
+  const target = world.targets.findIndex((_target, index) => nodeOf(index) === nodeName);
+  const chaperon = target < 0 ? null : objectIn(world.targets[target]!.chaperons);
+  if (chaperon !== null && uidOf(chaperon) === world.source.memories[uid]?.withdrawn[target]?.uid && goes(chaperon)) breach(world, `${uid} was bound to where its candidate had been withdrawn`);
 }
 
 function inspectEnd(world: World, before: Pod | PodChaperon, after: Pod | PodChaperon | null): void {

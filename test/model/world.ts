@@ -9,6 +9,7 @@ import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
 import { fencedChaperon } from '../../model/fencing.ts';
 import type { Command } from '../../model/plan.ts';
 import { virtualNodeName } from '../../model/names.ts';
+import type { Withdrawal } from '../../scheduler/placement.ts';
 import { intern, type Collection, type Ref, type Watch } from './servers.ts';
 
 /** Where a request goes: the source, or a target by its number. */
@@ -38,8 +39,10 @@ export interface Operation {
   /** What the bound proxy had lost when the operation began; see `requests.ts`. */
   readonly wasLost?: boolean;
   /** What the scheduler notes of the answer, or the chaperon controller of the target. */
-  readonly noted?: 'created' | 'bound' | 'departed' | 'made';
+  readonly noted?: 'created' | 'bound' | 'withdrawn' | 'departed' | 'made';
   readonly target?: number;
+  /** The proxy whose candidate is withdrawn. */
+  readonly of?: string;
 }
 
 /** What the scheduler remembers of a pod. */
@@ -48,6 +51,8 @@ export interface Memory {
   bindSent: boolean;
   targets: number[];
   refused: number[];
+  /** By target, the chaperon whose delete was sent, and whether it was done. */
+  withdrawn: Record<number, { uid: string; withdrawal: Withdrawal }>;
 }
 
 /** What the source's process knows of a target. */

@@ -71,6 +71,12 @@ describe('planPlacement', () => {
     'a candidate whose delegate was taken away is taken back, not bound': [state([aCandidate('a', { chaperon: [missing, scheduled()] })]), 'withdraw a'],
     'a target that does not answer keeps its candidate, whatever it said': [state([aCandidate('a', { reachable: false, delegate: [scheduled()] })]), 'wait'],
     'and however long it takes': [state([aCandidate('a', { reachable: false, waitingSince: 0 })]), 'wait'],
+    'a candidate whose delete was done is waited for, also when its delegate gets a node before that is seen': [state([aCandidate('a', { withdrawal: 'done', delegate: [scheduled()] })]), 'wait'],
+    'one whose delete may have been done is taken back, and never bound': [state([aCandidate('a', { withdrawal: 'sent', delegate: [inPhase('Running')] })]), 'withdraw a'],
+    'once its target answers': [state([aCandidate('a', { withdrawal: 'sent', reachable: false, delegate: [scheduled()] })]), 'wait'],
+    'a second candidate that is withdrawn does not hold up the bind': [state([aCandidate('a', { withdrawal: 'done', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'bind b'],
+    'and is asked for again where nobody knows': [state([aCandidate('a', { withdrawal: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
+    'a pod that goes does not ask again for what was done': [state([aCandidate('a', { withdrawal: 'done' })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'of two candidates the one with a node stays': [state([aCandidate('a'), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
     'of two without a word the first by name stays': [state([aCandidate('b'), aCandidate('a')]), 'withdraw b'],
     'of two with a node the first by name stays': [state([aCandidate('b', { delegate: [scheduled()] }), aCandidate('a', { delegate: [scheduled()] })]), 'withdraw b'],
@@ -116,7 +122,7 @@ describe('planPlacement', () => {
   it('takes back this very chaperon, and its delegate first', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('full')] })]), NOW);
     assert.deepEqual(step, {
-      kind: 'withdraw', target: 'a', refusal: { reason: 'Unschedulable', message: 'full' },
+      kind: 'withdraw', target: 'a', uid: 'chaperon-in-a', refusal: { reason: 'Unschedulable', message: 'full' },
       plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-in-a' }, propagation: 'Background' }],
     });
   });

@@ -70,3 +70,20 @@ describe('candidates', () => {
     assert.equal(memory.firstSeen('a', 20), 20);
   });
 });
+
+describe('withdrawals', () => {
+  it('are of one chaperon, until it has gone or its delete was not done', () => {
+    const memory = new PodMemory('uid');
+    const told = () => [memory.withdrawalOf('a', 'one'), memory.withdrawalOf('a', 'another'), memory.withdrawalOf('b', 'one'), memory.withdrawalOf('a', undefined)];
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'sent');
+    assert.deepEqual(told(), ['sent', undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'done');
+    assert.deepEqual(told(), ['done', undefined, undefined, undefined]);
+    memory.left('a');
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'sent');
+    memory.withdraw('a', 'one', undefined);
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+  });
+});
