@@ -5,8 +5,9 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/core.ts';
+import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION } from '../../api/keys.ts';
 import { CLUSTERS, SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS } from '../../api/service-discovery.ts';
+import { ENDPOINT_SLICES, EXPORTED_SERVICES, MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS } from '../../api/service-discovery.ts';
 import { leave } from '../../cli/gateway-membership.ts';
 import { exportService, listServices, unexportService } from '../../cli/service.ts';
 import { isAlreadyExists } from '../../kubernetes/api-error.ts';
@@ -124,6 +125,45 @@ describe('a Service that one cluster exports', () => {
     }
     await untilEqual('what is left of it', async () => (await Promise.all(both().map((client) => client.list(SERVICES, { namespace, labelSelector: `${MCS_SERVICE_NAME_LABEL}=${name}` })))).flat().length, 0);
     assert.ok(await serviceIp(eu, namespace, name)); // the Service itself stays
+  });
+});
+
+describe('a Service that wishes for its export by an annotation of Cilium', () => {
+  const namespace = 'by-annotation';
+  const name = 'catalog';
+  const annotate = (annotations: Readonly<Record<string, string | null>>) => eu.client.patch(SERVICES, { namespace, name }, { patchType: 'merge', patch: { metadata: { annotations } } });
+  const exportOf = () => eu.client.get(SERVICE_EXPORTS, { namespace, name }).catch(() => undefined);
+  before(async () => {
+    await makeNamespaces(both(), namespace);
+    await makeService(eu.client, { namespace, name });
+  });
+
+  it('is exported and imported without another object of its owner, and shows its conditions', async () => {
+    assert.equal(await exportOf(), undefined);
+    await annotate({ [CILIUM_GLOBAL_ANNOTATION]: 'true' });
+    await untilEqual('the import', () => clustersOf(us, namespace, name), ['eu']);
+    await untilEqual('conditions', () => conditionsOf(eu, namespace, name), GOOD);
+    await untilEqual('endpoints there', async () => (await endpointsIn(us, namespace, name)).length, 1);
+  });
+
+  it('is not while it is not shared, and is again', async () => {
+    await annotate({ [CILIUM_SHARED_ANNOTATION]: 'false' });
+    await untilEqual('no import', () => importOf(us, namespace, name), undefined);
+    await annotate({ [CILIUM_SHARED_ANNOTATION]: null });
+    await untilEqual('the import', () => clustersOf(us, namespace, name), ['eu']);
+  });
+
+  it('is not any more when the wish has ended; an export that its owner makes then stays', async () => {
+    await annotate({ [CILIUM_GLOBAL_ANNOTATION]: null });
+    await untilEqual('no import', () => importOf(us, namespace, name), undefined);
+    await untilEqual('no export', exportOf, undefined);
+    await doExport(eu, namespace, name);
+    await annotate({ [CILIUM_GLOBAL_ANNOTATION]: 'true' });
+    await annotate({ [CILIUM_GLOBAL_ANNOTATION]: null });
+    await makeService(eu.client, { namespace, name: 'last' }); // what was asked before it has been looked at when it is exported
+    await doExport(eu, namespace, 'last');
+    assert.deepEqual(await clustersOf(us, namespace, name), ['eu']);
+    assert.equal((await exportOf())?.metadata.labels?.[MANAGED_BY_LABEL], undefined);
   });
 });
 
