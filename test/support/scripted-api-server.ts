@@ -28,6 +28,7 @@ export class ScriptedApiServer {
   readonly #server: Server;
   readonly #arrived: Exchange[] = [];
   readonly #waiting: ((exchange: Exchange) => void)[] = [];
+  readonly #patience = new Set<NodeJS.Timeout>();
 
   private constructor(server: Server) {
     this.#server = server;
@@ -57,8 +58,10 @@ export class ScriptedApiServer {
     if (arrived !== undefined) return Promise.resolve(arrived);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`no request came within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+      this.#patience.add(timer);
       this.#waiting.push((exchange) => {
         clearTimeout(timer);
+        this.#patience.delete(timer);
         resolve(exchange);
       });
     });
@@ -83,6 +86,7 @@ export class ScriptedApiServer {
 
   /** Ends all connections. */
   async stop(): Promise<void> {
+    for (const timer of this.#patience) clearTimeout(timer); // what is still waited for comes no more, and must not keep the process
     await this.transport.close();
     this.#server.close();
     this.#server.closeAllConnections();
