@@ -3,30 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
-import { PassThrough, type Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import type { StreamDriver, StreamRecord, StreamRequest } from '../../../gateway/cable-driver.ts';
+import type { StreamDriver, StreamRecord } from '../../../gateway/cable-driver.ts';
 import { startConnectEndpoint, type ConnectEndpoint } from '../../../gateway/connect-endpoint-server.ts';
-import { StreamRefusedError } from '../../../gateway/tunnel-session-client.ts';
+import { EchoDriver } from '../../support/echo-driver.ts';
 import { openSocket, until } from '../../support/gateway-world.ts';
-
-/** A driver whose every stream is an echo, but for what it refuses. */
-class EchoDriver implements StreamDriver {
-  readonly name = 'echo';
-  readonly asked: StreamRequest[] = [];
-  readonly given: Duplex[] = [];
-  connect(): void {}
-  disconnect(): void {}
-  connections() { return []; }
-  async close(): Promise<void> {}
-  async openStream(asked: StreamRequest): Promise<Duplex> {
-    this.asked.push(asked);
-    if (asked.clusterId === 'gone') throw new StreamRefusedError('there is no cable to "gone" (error): hub:443: nothing listens there', 503);
-    const stream = new PassThrough();
-    this.given.push(stream);
-    return stream;
-  }
-}
 
 function connectVia(port: number, path: string, headers: Readonly<Record<string, string>> = {}): Promise<{ status: number; reason: string; socket: Socket }> {
   return new Promise((resolve, reject) => {

@@ -1,28 +1,13 @@
 // Listeners for imports on loopback, with a driver whose streams are an echo.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { PassThrough, type Duplex } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import type { StreamDriver, StreamRecord, StreamRequest } from '../../../gateway/cable-driver.ts';
+import type { StreamDriver, StreamRecord } from '../../../gateway/cable-driver.ts';
 import { ImportListeners } from '../../../gateway/import-listener-server.ts';
 import type { ListenerTarget } from '../../../gateway/import-listeners.ts';
-import { StreamRefusedError } from '../../../gateway/tunnel-session-client.ts';
 import { freePorts } from '../../../sandbox/free-ports.ts';
+import { EchoDriver } from '../../support/echo-driver.ts';
 import { exchange, openSocket, startService, until } from '../../support/gateway-world.ts';
-
-class EchoDriver implements StreamDriver {
-  readonly name = 'echo';
-  readonly asked: StreamRequest[] = [];
-  connect(): void {}
-  disconnect(): void {}
-  connections() { return []; }
-  async close(): Promise<void> {}
-  async openStream(asked: StreamRequest): Promise<Duplex> {
-    this.asked.push(asked);
-    if (asked.clusterId === 'gone') throw new StreamRefusedError('there is no cable to "gone"', 503);
-    return new PassThrough();
-  }
-}
 
 /** How a connection ends that nobody carries; a reset may be there before the connection is. */
 function endOf(port: number): Promise<string> {
@@ -52,7 +37,7 @@ describe('listeners for imports', () => {
 
   it('reset a connection that cannot be carried, and say why in the audit log', async () => {
     assert.equal(await endOf(other), 'ECONNRESET');
-    assert.equal(audit.at(-1)?.reason, 'there is no cable to "gone"');
+    assert.equal(audit.at(-1)?.reason, 'there is no cable to "gone" (error): hub:443: nothing listens there');
   });
 
   it('reset connections beyond the limit', async () => {

@@ -6,15 +6,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
-import { followBroker } from '../../../gateway/broker-member-client.ts';
-import { startBroker } from '../../../gateway/broker-server.ts';
-import type { MemberCredentials } from '../../../gateway/gateway-secret.ts';
-import { toMemberObjects, withSerial } from '../../../gateway/broker-protocol.ts';
-import { ClusterClient } from '../../../kubernetes/cluster-client.ts';
-import { Transport } from '../../../kubernetes/transport.ts';
-import { identityOf, makeAuthority, until } from '../../support/gateway-world.ts';
-import { MemoryMemberStore } from '../../support/memory-member-store.ts';
-import { SILENT } from '../../support/scripted-api-server.ts';
+import { followBroker } from '../../gateway/broker-member-client.ts';
+import { startBroker } from '../../gateway/broker-server.ts';
+import type { MemberCredentials } from '../../gateway/gateway-secret.ts';
+import { toMemberObjects, withSerial } from '../../gateway/broker-protocol.ts';
+import { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { Transport } from '../../kubernetes/transport.ts';
+import { identityOf, makeAuthority, until } from '../support/gateway-world.ts';
+import { MemoryMemberStore } from '../support/memory-member-store.ts';
+import { SILENT } from '../support/scripted-api-server.ts';
 
 /** Counts how often the broker has looked up who asks. */
 class CountedStore extends MemoryMemberStore {
