@@ -1,10 +1,9 @@
 // `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
 import { Command } from 'commander';
-import { DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../api/keys.ts';
+import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../api/service-discovery.ts';
 import { askBroker } from '../gateway/broker-request-client.ts';
-import { COPY_LABEL } from '../gateway/export-sharing-client.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../gateway/gateway-secret.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -96,7 +95,7 @@ export async function leave(client: ClusterClient, { namespace, force }: Cluster
     });
   }
   await client.delete(SECRETS, { namespace, name: GATEWAY_SECRET }, {}, signal);
-  const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, COPY_LABEL]);
+  const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
   for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
     for (const { metadata } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name: metadata.name ?? '' }, {}, signal);
   }

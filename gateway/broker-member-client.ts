@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
-import { OWN_ENDPOINT_LABEL } from '../api/keys.ts';
+import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import { backoffDelay, delay } from '../kubernetes/backoff.ts';
@@ -13,7 +13,7 @@ import { createSigningRequest } from '../process/certificate-authority.ts';
 import { messageOf } from '../process/errors.ts';
 import { planCopy, type BrokerNews, type Members } from './broker-protocol.ts';
 import { askBroker, openBroker, type BrokerAccess } from './broker-request-client.ts';
-import { COPY_LABEL, ExportSharing } from './export-sharing-client.ts';
+import { ExportSharing } from './export-sharing-client.ts';
 import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
 
 /** What following needs. */
@@ -132,9 +132,9 @@ interface Copied<T extends Cluster | Endpoint> {
 }
 
 async function copyKind<T extends Cluster | Endpoint>(client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal): Promise<void> {
-  const local = await client.list(type, { namespace, labelSelector: `${COPY_LABEL}=true` }, signal);
+  const local = await client.list(type, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
   for (const change of planCopy(local, remote)) {
-    if (change.kind === 'apply') await client.apply(type, { ...change.object, metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [COPY_LABEL]: 'true' } } }, FIELD_MANAGER, signal);
+    if (change.kind === 'apply') await client.apply(type, { ...change.object, metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [BROKER_COPY_LABEL]: TRUE } } }, FIELD_MANAGER, signal);
     else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(ignoreMissing);
   }
 }

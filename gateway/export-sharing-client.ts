@@ -1,7 +1,7 @@
 // A member's exports on their way: its own to the broker, those of others into its install namespace. Whatever fails is tried again with the next
 // stream, which begins with all exports; until then the copies stay as they are.
 import type { Logger } from 'pino';
-import { BROKER_COPY_LABEL } from '../api/keys.ts';
+import { BROKER_COPY_LABEL, TRUE } from '../api/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../api/service-discovery.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -9,9 +9,6 @@ import { Informer } from '../kubernetes/informer.ts';
 import { planCopy, type BrokerNews } from './broker-protocol.ts';
 import { askBroker, type BrokerAccess } from './broker-request-client.ts';
 import { afterNews, planSharing, sharedNow, type ExportChange } from './export-protocol.ts';
-
-/** Label of local objects that are copies of what the broker has. */
-export const COPY_LABEL = BROKER_COPY_LABEL;
 
 /** What sharing needs. */
 export interface ExportSharingOptions {
@@ -86,7 +83,7 @@ export class ExportSharing {
 
   async #copyAll(clusterId: string, exports: readonly ExportedService[], signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
-    const local = await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${COPY_LABEL}=true` }, signal);
+    const local = await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
     for (const change of planCopy(local, exports.filter(({ spec }) => spec.clusterID !== clusterId))) {
       await (change.kind === 'apply' ? this.#save(change.object, signal) : this.#remove(change.name, signal));
     }
@@ -94,7 +91,7 @@ export class ExportSharing {
 
   async #save({ metadata: { name = '' }, spec }: ExportedService, signal: AbortSignal): Promise<void> {
     const { client, namespace } = this.#options;
-    await client.apply(EXPORTED_SERVICES, { metadata: { namespace, name, labels: { [COPY_LABEL]: 'true' } }, spec } as ExportedService, FIELD_MANAGER, signal);
+    await client.apply(EXPORTED_SERVICES, { metadata: { namespace, name, labels: { [BROKER_COPY_LABEL]: TRUE } }, spec } as ExportedService, FIELD_MANAGER, signal);
   }
 
   async #remove(name: string, signal: AbortSignal): Promise<void> {

@@ -11,18 +11,16 @@ import { NAMESPACES, SERVICES } from '../../api/resource-types.ts';
 import { applyObjects } from '../../cli/apply-objects.ts';
 import { join as joinClusterset } from '../../cli/gateway-membership.ts';
 import { installServiceDiscovery } from '../../cli/install.ts';
-import { startBroker, type Broker } from '../../gateway/broker-server.ts';
+import type { Broker } from '../../gateway/broker-server.ts';
 import { startGateway, type GatewayProcess } from '../../gateway/main.ts';
-import { KubernetesMemberStore } from '../../gateway/member-store-client.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startServiceDiscovery, type ServiceDiscovery } from '../../service-discovery/main.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
+import { BROKER_NAMESPACE, prepareBroker } from './test-broker.ts';
 
 export const INSTALL_NAMESPACE = 'isthmus-system';
 const POD_RANGE = '10.1.0.0/16';
@@ -93,19 +91,13 @@ export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: 
   const [brokerPort = 0, ...tunnels] = await freePorts(3);
   const first = clients[0]?.client;
   if (first === undefined) throw new Error('the sandbox has no cluster');
-  await applyObjects(first, [namespace('isthmus-broker')], 'test', quiet);
-  const url = `https://127.0.0.1:${brokerPort}`;
-  const authority = await createAuthority('clusterset of a test', 30, new Date());
-  const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, new Date());
-  const tokenKey = createTokenKey();
-  const store = new KubernetesMemberStore(first, 'isthmus-broker', logger);
-  void store.run(signal);
-  const again = () => startBroker({ host: '127.0.0.1', port: brokerPort, url, authority, serving, tokenKey, store, now: () => new Date(), logger });
-  const running = await again();
+  await applyObjects(first, [namespace(BROKER_NAMESPACE)], 'test', quiet);
+  const prepared = await prepareBroker(first, brokerPort, logger, signal);
+  const running = await prepared.start();
   const members: Member[] = [];
   for (const [index, { client, kubeconfig }] of clients.entries()) {
     const id = ['eu', 'us'][index] ?? '';
-    const token = await signJoinToken(tokenKey, { brokerUrl: url, authority: authority.keyPair.certificate, clusterId: id }, { now: new Date() });
+    const token = await prepared.tokenFor(id);
     await joinClusterset(client, { token, clusterId: id, namespace: INSTALL_NAMESPACE, address: [`127.0.0.1:${tunnels[index]}`], clusterCidr: [ranges[index] ?? POD_RANGE], serviceCidr: [] }, signal);
     const gateway = await startMemberGateway(client, id, tunnels[index] ?? 0);
     const discovery = await startServiceDiscovery({ client, installNamespace: INSTALL_NAMESPACE, identity: id, dns: { host: '127.0.0.1', port: 0 }, logger }, signal);
@@ -113,7 +105,7 @@ export async function startClustersetWorld({ ranges = [POD_RANGE, POD_RANGE] }: 
     resolver.setServers([`127.0.0.1:${discovery.dnsPort}`]);
     members.push({ id, client, kubeconfig, resolver, discovery, gateway });
   }
-  return new ClustersetWorld(sandbox, members as unknown as readonly [Member, Member], { running, again }, stopped);
+  return new ClustersetWorld(sandbox, members as unknown as readonly [Member, Member], { running, again: () => prepared.start() }, stopped);
 }
 
 async function startMemberGateway(client: ClusterClient, id: string, port: number): Promise<Member['gateway']> {

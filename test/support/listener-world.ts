@@ -11,20 +11,18 @@ import { EXPORTED_SERVICES, OWN_EXPORT_LABEL } from '../../api/service-discovery
 import { applyObjects } from '../../cli/apply-objects.ts';
 import { join as joinClusterset } from '../../cli/gateway-membership.ts';
 import { installServiceDiscovery } from '../../cli/install.ts';
-import { startBroker, type Broker } from '../../gateway/broker-server.ts';
+import type { Broker } from '../../gateway/broker-server.ts';
 import { IMPORT_PORTS } from '../../gateway/import-listeners.ts';
 import { startGateway, type GatewayProcess } from '../../gateway/main.ts';
-import { KubernetesMemberStore } from '../../gateway/member-store-client.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { exportedServiceName } from '../../model/gateway-names.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startServiceDiscovery, type ServiceDiscovery } from '../../service-discovery/main.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
+import { BROKER_NAMESPACE, prepareBroker } from './test-broker.ts';
 
 const logger = pino({ level: 'silent' });
 const NAMESPACES = { us: 'isthmus-system', eu: 'isthmus-eu', asia: 'isthmus-asia' } as const;
@@ -103,19 +101,14 @@ export async function startListenerWorld(): Promise<ListenerWorld> {
   const sandbox = await startTestSandbox({ dir: await mkdtemp(join(tmpdir(), 'isthmus-listeners-')), targets: 1, nodes: 0, gpus: 0, audit: false }, signal);
   const [client, exporters] = (await Promise.all(sandbox.clusters.map(async ({ kubeconfigPath }) => (await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })).client))) as [ClusterClient, ClusterClient];
   const quiet = { tell: () => undefined, signal };
-  const namespaces = [...Object.values(NAMESPACES), 'isthmus-broker', 'production'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+  const namespaces = [...Object.values(NAMESPACES), BROKER_NAMESPACE, 'production'].map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
   for (const one of [client, exporters]) await applyObjects(one, [...namespaces, ...customResourceDefinitions()], 'test', quiet);
   await installServiceDiscovery(client, NAMESPACES.us, quiet);
   const [brokerPort = 0, ...ports] = await freePorts(5);
-  const url = `https://127.0.0.1:${brokerPort}`;
-  const authority = await createAuthority('clusterset of a test', 30, new Date());
-  const serving = await authority.issue({ commonName: 'broker', ipAddresses: ['127.0.0.1'], days: 1, usages: ['server'] }, new Date());
-  const tokenKey = createTokenKey();
-  const store = new KubernetesMemberStore(client, 'isthmus-broker', logger);
-  void store.run(signal);
-  const broker = await startBroker({ host: '127.0.0.1', port: brokerPort, url, authority, serving, tokenKey, store, now: () => new Date(), logger });
+  const prepared = await prepareBroker(client, brokerPort, logger, signal);
+  const broker = await prepared.start();
   const start = async (id: MemberId, port = 0, clusterCidr = '127.0.0.0/8', address?: string) => {
-    const token = await signJoinToken(tokenKey, { brokerUrl: url, authority: authority.keyPair.certificate, clusterId: id }, { now: new Date() });
+    const token = await prepared.tokenFor(id);
     const own = id === 'us' ? client : exporters;
     await joinClusterset(own, { token, clusterId: id, namespace: NAMESPACES[id], address: [`127.0.0.1:${port}`], clusterCidr: [clusterCidr], serviceCidr: [] }, signal);
     return startMember(own, id, { port, name: `gateway-${id}`, ...(address !== undefined && { address }) });
