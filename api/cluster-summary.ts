@@ -92,6 +92,8 @@ export interface ClusterSummary extends KubernetesObject {
 
 const LABELS: Schema = { type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.', additionalProperties: { type: 'string' } };
 
+const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
+
 const HOLES: Schema = {
   type: 'array',
   description: 'Free room by node; equal nodes are counted.',
@@ -162,7 +164,7 @@ const SHARES: Schema = {
     required: ['source', 'limits'],
     properties: {
       source: { type: 'string', description: "UID of the source's kube-system Namespace, or * for each source that is not listed." },
-      limits: { ...RESOURCE_LIST, description: 'Most that all of its delegate pods may have.' },
+      limits: { ...AMOUNTS, description: 'Most that all of its delegate pods may have.' },
       cordoned: { type: 'boolean', description: 'No new delegate pods are taken.' },
     },
   },
@@ -193,12 +195,12 @@ export const CLUSTER_SUMMARY_KIND: KindDefinition = {
     { name: 'GPUs', type: 'string', jsonPath: '.gpus[*].free', priority: 1 },
   ],
   properties: {
-    capacity: RESOURCE_LIST,
-    allocatable: RESOURCE_LIST,
-    free: RESOURCE_LIST,
-    largestFree: { ...RESOURCE_LIST, description: 'For each resource the most that is free on one node.' },
+    capacity: AMOUNTS,
+    allocatable: AMOUNTS,
+    free: AMOUNTS,
+    largestFree: { ...AMOUNTS, description: 'For each resource the most that is free on one node.' },
     gpus: GPUS,
-    commonLabels: { type: 'object', description: 'Labels that all nodes have with one value.', additionalProperties: { type: 'string' } },
+    commonLabels: { type: 'object', description: 'Labels that all nodes have with one value.', 'x-kubernetes-map-type': 'atomic', additionalProperties: { type: 'string' } },
     nodeGroups: { type: 'array', description: 'Nodes alike in labels and taints.', 'x-kubernetes-list-type': 'atomic', items: NODE_GROUP },
     reduced: REDUCED,
     shares: SHARES,

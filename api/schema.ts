@@ -24,6 +24,11 @@ export interface Schema {
   readonly 'x-kubernetes-int-or-string'?: true;
   readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
+  /**
+   * `atomic` for maps that our controllers publish by server-side apply: one that is merged key by key becomes null when it loses its last key, which the
+   * schema then refuses.
+   */
+  readonly 'x-kubernetes-map-type'?: 'atomic';
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
 }
 

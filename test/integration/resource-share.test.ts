@@ -1,10 +1,11 @@
 // What a target lends to a source: refused by the API server when it makes no sense, enforced when delegates are made, shown to the source.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { ClusterSummary } from '../../api/cluster-summary.ts';
 import type { ResourceShare, ResourceShareSpec } from '../../api/resource-share.ts';
 import type { Node, Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION } from '../../api/keys.ts';
-import { NODES, PODS, RESOURCE_SHARES } from '../../api/resource-types.ts';
+import { CLUSTER_SUMMARIES, NODES, PODS, RESOURCE_SHARES } from '../../api/resource-types.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import { readClusterId } from '../../kubernetes/target-session.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -68,5 +69,22 @@ describe('a ResourceShare', () => {
   it('takes the next pod when it has grown', async () => {
     await lend(0, 'small', { limits: { cpu: '3', pods: '5' } });
     await world.source.pods.until('all run', (all) => inNamespace(all, NAMESPACE).filter(isRunning).length === 3, PATIENCE_MS * 2);
+  });
+});
+
+describe('a target all of whose nodes are cordoned', () => {
+  it('says that it has nothing, and what it has when they are back', async () => {
+    const { client } = world.targets[0];
+    const summaries = await new WatchedCollection(client, CLUSTER_SUMMARIES).start(world.signal);
+    const free = ([summary]: readonly ClusterSummary[]) => summary?.free?.['cpu'];
+    await summaries.until('it has something', (all) => free(all) !== undefined, PATIENCE_MS);
+    const cordon = async (unschedulable: boolean) => {
+      for (const { metadata: { name = '' } } of await client.list(NODES)) await client.patch(NODES, { name }, { patchType: 'merge', patch: { spec: { unschedulable } } });
+    };
+    await cordon(true);
+    const [empty] = await summaries.until('it has nothing', (all) => free(all) === undefined, PATIENCE_MS);
+    assert.deepEqual([empty?.capacity, empty?.allocatable, empty?.free, empty?.largestFree, empty?.nodeGroups], [{}, {}, {}, {}, []]);
+    await cordon(false);
+    await summaries.until('it has something again', (all) => free(all) !== undefined, PATIENCE_MS);
   });
 });

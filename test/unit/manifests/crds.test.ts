@@ -21,6 +21,9 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   SecretCopy: ['Intact'],
 };
 
+/** Kinds that controllers of ours publish by server-side apply. */
+const PUBLISHED: ReadonlySet<string> = new Set(['ClusterSummary', 'ExportedService', 'SourceLease', 'Gateway', 'Endpoint']);
+
 /** Whether a column's path leads to a field of the schema, as far as it is made of plain fields. */
 function leadsSomewhere(schema: Schema, jsonPath: string): boolean {
   const plain = jsonPath.replace(/\[.*/, '').split('.').slice(1);
@@ -51,6 +54,13 @@ for (const { spec, metadata } of [...customResourceDefinitions(), ...serviceDisc
       assert.equal(version.additionalPrinterColumns.at(-1)?.name, 'Age');
       assert.ok(shown.length >= 2);
     });
+
+    if (PUBLISHED.has(spec.names.kind)) {
+      it('has only maps that can be emptied by server-side apply', () => {
+        const merged = fields(schema, '').filter(([path, field]) => field.additionalProperties !== undefined && !path.includes('[]') && field['x-kubernetes-map-type'] !== 'atomic');
+        assert.deepEqual(merged.map(([path]) => path), []);
+      });
+    }
 
     it('has columns of fields that exist', () => {
       for (const { name, jsonPath } of version.additionalPrinterColumns) assert.ok(leadsSomewhere(schema, jsonPath), `${name}: ${jsonPath}`);
