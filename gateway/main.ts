@@ -5,6 +5,7 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
 import type { LeaseTimings } from '../kubernetes/lease-record.ts';
+import { aborted } from '../process/lifecycle.ts';
 import { version } from '../process/version.ts';
 import type { AllowedServices } from './allowed-services.ts';
 import { followBroker } from './broker-member-client.ts';
@@ -99,7 +100,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
     submarinerNamespace === undefined ? undefined : followSubmariner({ client, writer: client.fencedBy(election), namespace, submarinerNamespace, name: options.name, isActive: () => election.holds() && controller.hasSynced, expectedId: () => controller.credentials?.clusterId, logger }, signal),
     keepGatewayObject({ client, namespace, name: options.name, facts, logger }, signal),
     followBroker({ client, namespace, controller, logger }, signal),
-    untilAborted(signal).then(() => endpoint.close(drainMs)),
+    aborted(signal).then(() => endpoint.close(drainMs)),
   ]).then(() => undefined);
   return {
     connectPort: endpoint.port,
@@ -123,11 +124,4 @@ function auditInto(logger: Logger): (record: StreamRecord) => void {
     countStream(record);
     log.info(record, 'stream');
   };
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

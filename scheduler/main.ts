@@ -1,7 +1,37 @@
-// The scheduler as one part of a process.
+// The scheduler as one part of a process: the scheduling loop, and the controllers that look after it.
+import { CONFIG_MAPS } from '../api/resource-types.ts';
+import { messageOf } from '../process/errors.ts';
+import { startFailback } from './failback-controller.ts';
+import { startOverdue } from './overdue-controller.ts';
+import { startPolicyStatus } from './policy-status-controller.ts';
+import { toSettingsConfigMap } from './scheduler-settings.ts';
 import { startScheduling, type SchedulingOptions } from './scheduling-controller.ts';
 
-/** Starts the component; proxies, targets and inputs are run by the caller, who may share them. */
-export function startScheduler(options: SchedulingOptions, signal: AbortSignal): void {
-  startScheduling({ ...options, logger: options.logger.child({ component: 'scheduler' }) }, signal);
+/** What the scheduler is started with. */
+export interface SchedulerOptions extends Omit<SchedulingOptions, 'ready'> {
+  /** Namespace that Isthmus is installed in. */
+  readonly installNamespace: string;
+}
+
+const FIELD_MANAGER = 'isthmus-scheduler';
+
+/** Starts the component; proxies, targets and inputs are run by the caller, who may share them, once this has started. */
+export function startScheduler(given: SchedulerOptions, signal: AbortSignal): void {
+  const { proxies, targets, inputs } = given;
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
+  const options = { ...given, ready, logger: given.logger.child({ component: 'scheduler' }) };
+  const state = startScheduling(options, signal);
+  startOverdue({ ...options, state }, signal);
+  startFailback({ ...options, policies: () => inputs.book }, signal);
+  startPolicyStatus(options, signal);
+  void publishSettings(options, signal);
+}
+
+/** For `isthmus explain` and `isthmus plan`; placement does not wait for it, and works without. */
+async function publishSettings({ source, placement = {}, installNamespace, logger }: SchedulerOptions, signal: AbortSignal): Promise<void> {
+  try {
+    await source.apply(CONFIG_MAPS, toSettingsConfigMap(placement, installNamespace), FIELD_MANAGER, signal);
+  } catch (error) {
+    if (!signal.aborted) logger.warn({ error: messageOf(error) }, 'the settings of the scheduler could not be published');
+  }
 }

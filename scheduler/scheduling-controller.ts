@@ -3,12 +3,9 @@
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
-import { CONFIG_MAPS } from '../api/resource-types.ts';
 import type { Plan } from '../model/plan.ts';
 import { madeThrough } from '../model/pod-chaperon.ts';
-import { messageOf } from '../process/errors.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
-import { placementSpan } from './placement-span.ts';
 import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../kubernetes/controller.ts';
@@ -18,23 +15,19 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
-import { observeBound, observeCandidate, observeDecision, observeRefusal } from '../process/placement-metrics.ts';
-import { isTracing, newSpanId, recordSpan } from '../process/tracing.ts';
+import { observeDecision, observeRefusal } from '../process/placement-metrics.ts';
 import { createCandidate } from './candidate-client.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
-import { startFailback } from './failback-controller.ts';
 import { PacedEvents } from './paced-events-client.ts';
 import { failedScheduling, scheduled } from './placement-event.ts';
-import { startOverdue } from './overdue-controller.ts';
+import { tellBound, tellCandidate } from './placement-telemetry-client.ts';
 import type { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
-import { startPolicyStatus } from './policy-status-controller.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
-import { toSettingsConfigMap } from './scheduler-settings.ts';
 import { TargetChooser } from './target-chooser-client.ts';
 
 /** What the scheduler works with. */
@@ -52,41 +45,27 @@ export interface SchedulingOptions {
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   readonly logger: Logger;
-  /** Namespace that Isthmus is installed in. */
-  readonly installNamespace: string;
   /** Weights of scores and where the source is, as the installation says. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
   /** Where decisions are written down with what they were made on. */
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
+  /** Resolves when all proxies, targets and inputs are known; nothing is decided before. */
+  readonly ready: Promise<unknown>;
 }
 
-const FIELD_MANAGER = 'isthmus-scheduler';
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
 const CONCURRENCY = 1_000;
 /** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
 const REFUSAL_MS = { verdict: 5_000, rejected: 10_000 };
 
-/** Starts the scheduler. It decides nothing before all proxies and targets are known. */
-export function startScheduling(options: SchedulingOptions, signal: AbortSignal): void {
-  const { proxies, targets, inputs, logger } = options;
+/** Starts the loop, and gives what it has seen, for those that look after it. */
+export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ObservedState {
+  const { logger, ready } = options;
   const scheduling = new Scheduling(options, new PacedEvents(options.events, signal));
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
-  const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
-  void ready.then(() => scheduling.begin());
-  startOverdue({ source: options.source, proxies, state: scheduling.state, logger, ready }, signal);
-  startFailback({ source: options.source, proxies, targets, policies: () => inputs.book, logger, ready }, signal);
-  startPolicyStatus({ source: options.source, inputs, logger }, signal);
-  void publishSettings(options, signal);
-}
-
-/** For `isthmus explain` and `isthmus plan`; placement does not wait for it, and works without. */
-async function publishSettings({ source, placement = {}, installNamespace, logger }: SchedulingOptions, signal: AbortSignal): Promise<void> {
-  try {
-    await source.apply(CONFIG_MAPS, toSettingsConfigMap(placement, installNamespace), FIELD_MANAGER, signal);
-  } catch (error) {
-    if (!signal.aborted) logger.warn({ error: messageOf(error) }, 'the settings of the scheduler could not be published');
-  }
+  void ready.then(() => scheduling.state.begin());
+  return scheduling.state;
 }
 
 /** A candidate on its way. */
@@ -106,11 +85,6 @@ class Scheduling {
     this.#options = options;
     this.state = new ObservedState(options);
     this.#chooser = new TargetChooser(options, this.state);
-  }
-
-  /** All that was there before is known now. */
-  begin(): void {
-    this.state.begin();
   }
 
   observe(controller: Controller): void {
@@ -220,9 +194,7 @@ class Scheduling {
     memory.bindSent = true;
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
-      observeBound(Date.now() - proxy.createdAt);
-      tellCandidate(proxy, memory, { target });
-      tellScheduled(proxy, target);
+      tellBound(proxy, memory, target);
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
@@ -257,18 +229,4 @@ function ignore(expected: (error: unknown) => boolean): (error: unknown) => void
   return (error) => {
     if (!expected(error)) throw error;
   };
-}
-
-/** Tells of a candidate that was bound, or refused by its target. Since when one waits that another process has made is not known. */
-function tellCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
-  if (candidateSince === undefined) return;
-  const { trace } = proxy;
-  observeCandidate(outcome.error === undefined ? 'bound' : 'refused', Date.now() - candidateSince);
-  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'candidate', spanId: newSpanId(), startMs: candidateSince, endMs: Date.now(), ...outcome }));
-}
-
-/** Tells of the way from admission to the bind. */
-function tellScheduled(proxy: ProxyPod, target: string): void {
-  const { trace } = proxy;
-  if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'schedule', spanId: newSpanId(), startMs: trace.startedAt, endMs: Date.now(), target }));
 }

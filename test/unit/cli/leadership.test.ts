@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { leasedComponents, leaseTimings } from '../../../cli/leadership.ts';
-import type { Component } from '../../../cli/run.ts';
+import type { Component } from '../../../cli/run-options.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
 
 describe('the components that hold a Lease', () => {

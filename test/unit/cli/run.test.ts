@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checksAtStart, type Component } from '../../../cli/run.ts';
+import { checksAtStart } from '../../../cli/run.ts';
+import type { Component } from '../../../cli/run-options.ts';
 
 describe('what a process is not ready without, from its start', () => {
   const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[]])[] = [
