@@ -5,14 +5,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_KUBECONFIG_KEY } from '../../api/cluster-target.ts';
 import type { Pod } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, PODS, SECRETS } from '../../api/resource-types.ts';
-import { TcpRelay } from '../../benchmarks/tcp-relay.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { findCondition } from '../../model/conditions.ts';
-import { startInspected, type InspectedProcess } from '../support/inspected-process.ts';
+import { faultyPathTo, type FaultyPath } from '../support/faulty-network.ts';
+import { growthOf, InspectedProcesses } from '../support/inspected-process.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { assertInvariants } from '../support/world-invariants.ts';
@@ -30,33 +29,21 @@ const LIFE_MS = [2_000, 40_000] as const;
 const REST_MS = 90_000;
 
 let world: IsthmusWorld;
-let relays: readonly TcpRelay[] = [];
-let processes: readonly InspectedProcess[] = [];
+let paths: readonly FaultyPath[] = [];
+let processes: InspectedProcesses;
 
 before(async () => {
   world = await startWorld({ targets: 2, nodes: 5, clientQps: 2_000 });
   await makeNamespace(world, NAMESPACE);
-  relays = await Promise.all(world.targets.map(({ cluster }) => TcpRelay.start(Number(new URL(cluster.server).port))));
-  for (const [index, { cluster }] of world.targets.entries()) await sendThrough(cluster.name, relays[index]!);
-  processes = await Promise.all([...world.isthmus.processes.values()].map(startInspected));
+  paths = await Promise.all(world.targets.map((target) => faultyPathTo(world, target)));
+  processes = await InspectedProcesses.start(world);
   await Promise.all(world.targets.map(({ cluster }) => untilReady(cluster.name)));
 });
 after(async () => {
-  await Promise.all(relays.map((relay) => relay.stop()));
-  await Promise.all(processes.map(({ process }) => process.stop()));
+  await Promise.all(paths.map((path) => path.stop()));
+  await processes?.stop();
   await world?.stop();
 });
-
-/** The source reaches the target through the relay from now on, as if it had moved. */
-async function sendThrough(target: string, relay: TcpRelay): Promise<void> {
-  const { client } = world.source;
-  const { spec } = await client.get(CLUSTER_TARGETS, { name: target });
-  const { namespace, name, key } = { namespace: DEFAULT_INSTALL_NAMESPACE, name: '', key: DEFAULT_KUBECONFIG_KEY, ...spec.kubeconfigSecret };
-  const { data } = await client.get(SECRETS, { namespace, name });
-  const moved = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8').replace(/(https:\/\/127\.0\.0\.1:)\d+/, `$1${relay.port}`);
-  assert.match(moved, new RegExp(`:${relay.port}`));
-  await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch: { data: { [key]: Buffer.from(moved).toString('base64') } } });
-}
 
 async function untilReady(target: string): Promise<void> {
   const isReady = async () => {
@@ -112,24 +99,21 @@ async function live(name: string, ms: number): Promise<void> {
 async function flap(signal: AbortSignal): Promise<number> {
   let flaps = 0;
   for (; !signal.aborted; flaps += 1) {
-    const [down, up] = flaps % 2 === 0 ? [relays[0]!, relays[1]!] : [relays[1]!, relays[0]!];
+    const [down, up] = flaps % 2 === 0 ? [paths[0]!, paths[1]!] : [paths[1]!, paths[0]!];
     up.heal();
-    down.blackHole();
+    down.cut();
     await sleep(FLAP_MS, undefined, { signal }).catch(() => undefined);
   }
-  for (const relay of relays) relay.heal();
+  for (const path of paths) path.heal();
   return flaps;
 }
-
-const heaps = () => Promise.all(processes.map((one) => one.liveHeapBytes()));
-const mib = (bytes: number) => Math.round((bytes / 2 ** 20) * 100) / 100;
 
 describe(`${COUNT} pods that come and go while targets flap every ${FLAP_MS / 1_000} s for ${SECONDS} s`, () => {
   it('leave nothing behind, none has run twice, and the heaps are what they were', async () => {
     await comeAndGo('warm-up', WARM_UP, 30_000);
     await untilEmpty();
     await sleep(REST_MS);
-    const before = await heaps();
+    const before = await processes.heaps();
     const done = new AbortController();
     const from = performance.now();
     const flapping = flap(done.signal);
@@ -140,10 +124,9 @@ describe(`${COUNT} pods that come and go while targets flap every ${FLAP_MS / 1_
     await untilEmpty();
     const cleanMs = performance.now() - calm;
     await sleep(REST_MS);
-    const after = await heaps();
+    const after = await processes.heaps();
     const ran = new Set(world.targets.flatMap(({ pods }) => pods.history.filter(({ after: pod }) => pod !== undefined && isRunning(pod)).map(({ after: pod }) => pod!.metadata.labels?.[PARENT_UID_LABEL])));
-    const names = [...world.isthmus.processes.keys()];
-    const growth = names.map((name, index) => ({ process: name, beforeMiB: mib(before[index]!), afterMiB: mib(after[index]!), ratio: Math.round((after[index]! / before[index]!) * 1_000) / 1_000 }));
+    const growth = growthOf(before, after);
     process.stdout.write(`${JSON.stringify({ pods: COUNT, flaps, seconds: Math.round((calm - from) / 1_000), delegatesThatRan: ran.size, emptyAfterS: Math.round(cleanMs / 100) / 10, heaps: growth })}\n`);
     assertInvariants(world, { outages: [{ from, until: calm + 60_000 }] });
     assert.ok(ran.size > COUNT / 3, `only ${ran.size} ever ran`);

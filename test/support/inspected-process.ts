@@ -1,9 +1,11 @@
-// A process of ours started again under V8's inspector, so that a test can ask what of its memory is really in use. Nothing of it is loaded
-// into the process itself, and nothing in it knows.
+// Processes of ours started again under V8's inspector, so that a test can ask what of their memory is really in use. Nothing of it is loaded
+// into the processes themselves, and nothing in them knows. Their metrics tell what still waits.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WebSocket } from 'undici';
+import { request, WebSocket } from 'undici';
 import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
+import { freePorts } from '../../sandbox/free-ports.ts';
+import type { IsthmusWorld } from './isthmus-world.ts';
 
 const PATIENCE_MS = 60_000;
 
@@ -12,16 +14,67 @@ export interface InspectedProcess {
   readonly process: ComponentProcess;
   /** Bytes of live objects: garbage is collected first. */
   liveHeapBytes(): Promise<number>;
+  /** Keys that wait or run in all of its work queues; keys that wait for their time to come do not count. */
+  queuedKeys(): Promise<number>;
 }
 
-/** Stops the process and starts the same command with an inspector on a free port of 127.0.0.1. */
-export async function startInspected(before: ComponentProcess): Promise<InspectedProcess> {
+/** Stops the process and starts the same command with an inspector and metrics on free ports of 127.0.0.1. */
+async function startInspected(before: ComponentProcess): Promise<InspectedProcess> {
   await before.stop();
   const [node, ...args] = before.spec.command;
+  const [port = 0] = await freePorts(1);
   const logPath = before.spec.logPath.replace(/\.log$/, '-inspected.log');
-  const process = await startComponent({ ...before.spec, logPath, command: [node, '--inspect=127.0.0.1:0', ...args] });
+  const command = [node, '--inspect=127.0.0.1:0', ...args, '--health-host', '127.0.0.1', '--health-port', String(port)] as const;
+  const process = await startComponent({ ...before.spec, logPath, command: [...command] });
   const url = await inspectorUrl(logPath);
-  return { process, liveHeapBytes: () => liveHeap(url) };
+  return { process, liveHeapBytes: () => liveHeap(url), queuedKeys: () => queuedKeys(port) };
+}
+
+/** All processes of a world, by the names of their clusters. */
+export class InspectedProcesses {
+  readonly #processes: ReadonlyMap<string, InspectedProcess>;
+
+  private constructor(processes: ReadonlyMap<string, InspectedProcess>) {
+    this.#processes = processes;
+  }
+
+  /** Starts all of them again. */
+  static async start({ isthmus }: IsthmusWorld): Promise<InspectedProcesses> {
+    return new InspectedProcesses(new Map(await Promise.all([...isthmus.processes].map(async ([name, process]) => [name, await startInspected(process)] as const))));
+  }
+
+  /** Bytes of live objects of each. */
+  async heaps(): Promise<Heaps> {
+    return new Map(await Promise.all([...this.#processes].map(async ([name, process]) => [name, await process.liveHeapBytes()] as const)));
+  }
+
+  async queuedKeys(): Promise<number> {
+    const each = await Promise.all([...this.#processes.values()].map((process) => process.queuedKeys()));
+    return each.reduce((sum, one) => sum + one, 0);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#processes.values()].map(({ process }) => process.stop()));
+  }
+}
+
+/** Bytes by the names of clusters. */
+export type Heaps = ReadonlyMap<string, number>;
+
+/** How much more each process has in use than before, in MiB and as a ratio. */
+export function growthOf(before: Heaps, after: Heaps): readonly { readonly process: string; readonly beforeMiB: number; readonly afterMiB: number; readonly ratio: number }[] {
+  const rounded = (value: number, digits: number) => Number(value.toFixed(digits));
+  return [...before].map(([process, bytes]) => {
+    const now = after.get(process) ?? Number.NaN;
+    return { process, beforeMiB: rounded(bytes / 2 ** 20, 2), afterMiB: rounded(now / 2 ** 20, 2), ratio: rounded(now / bytes, 3) };
+  });
+}
+
+async function queuedKeys(port: number): Promise<number> {
+  const { body } = await request(`http://127.0.0.1:${port}/metrics`);
+  const depths = [...(await body.text()).matchAll(/^isthmus_workqueue_depth\{.*\} (\d+)$/gm)].map(([, depth]) => Number(depth));
+  if (depths.length === 0) throw new Error(`no work queue in the metrics at port ${port}`);
+  return depths.reduce((sum, depth) => sum + depth, 0);
 }
 
 /** Node.js prints it as it starts. */
