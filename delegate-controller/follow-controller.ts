@@ -2,7 +2,7 @@
 // An object follows a pod only to the target that the source itself has bound the pod to, and only while that target has its delegate:
 // neither a target nor a pod that nobody elected can make a Secret leave its cluster.
 import type { Logger } from 'pino';
-import type { Pod, StringMap } from '../api/core.ts';
+import type { Pod } from '../api/core.ts';
 import { PROXY_SCHEDULER } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -13,24 +13,16 @@ import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
 import { regardingPod } from '../model/event-record.ts';
-import { isSelected, type PodNeeds } from '../model/pod-needs.ts';
 import { isTerminal } from '../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
 import { SourceMarks } from './follow-marks-controller.ts';
+import { FollowNeeds, type BoundNeeds, type FollowRules } from './follow-needs.ts';
 import type { Marking, SourceObject } from './follow-plan.ts';
 import { FollowedSources } from './follow-source-client.ts';
 import type { SourcePodPlane } from './pod-plane-client.ts';
 import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
 import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from './followed-kinds.ts';
 import { Placements, type Placement } from './placements.ts';
-
-/** What placement policies say of pods by their labels. */
-export interface FollowRules {
-  /** Whether some of these pods may run in the target; `unknown` while that cannot be said. */
-  allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: TargetCluster): boolean | 'unknown';
-  /** Hears that the answers may have changed. */
-  onChange(listener: () => void): void;
-}
 
 /** What the controller works with. */
 export interface FollowOptions {
@@ -62,12 +54,14 @@ class Follow implements FollowContext {
   readonly #options: FollowOptions;
   readonly #sources: FollowedSources;
   readonly #placements = new Placements();
+  readonly #needs: FollowNeeds;
   readonly #followers = new Map<string, TargetFollower>();
   readonly #marks: SourceMarks;
 
   constructor(options: FollowOptions, signal: AbortSignal) {
-    const { source, sourceId, proxies, targets, podPlane, logger } = options;
+    const { source, sourceId, proxies, targets, rules, podPlane, logger } = options;
     this.#options = options;
+    this.#needs = new FollowNeeds(this.#placements, rules, (object) => this.sourceObject(object));
     this.source = source;
     this.sourceId = sourceId;
     this.logger = logger;
@@ -196,43 +190,21 @@ class Follow implements FollowContext {
     for (const follower of this.#followers.values()) follower.enqueue(kind, key);
   }
 
-  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown' {
-    const { kind, namespace, name } = object;
-    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
-    if (target.ref.kind === 'Target' && target.ref.namespace !== namespace) return false;
-    const selectors = this.#selectorsBehind(object);
-    if (selectors.some((selector) => this.#placements.isSelectedIn(namespace, selector, target.key))) return true;
-    const pods = selectors.flatMap((selector) => this.#placements.selectedLabels(namespace, selector)).map((labels) => ({ namespace, labels }));
-    return this.#options.rules.allow(pods, target);
-  }
-
   /** Where the pod plane reaches delegates, their proxies are endpoints of the Service as its user wrote it. */
   #markingOf(object: FollowedName): Marking {
-    const isFollowed = this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
-    if (!isFollowed) return 'unmarked';
+    if (!this.#needs.isServing(object)) return 'unmarked';
     return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
   }
 
-  /** The selectors of the Service, or of the Services that the object leads to. */
-  #selectorsBehind(at: FollowedName): StringMap[] {
-    const object = this.sourceObject(at);
-    if (typeof object !== 'object') return [];
-    const { kind: { need }, namespace } = at;
-    if (need.kind !== 'leads-to') return [object.selector];
-    const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
-    return behind === undefined ? [] : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
+  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown' {
+    return this.#needs.isNeeded(object, target);
   }
 
   async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
-    const { kind, namespace, name } = object;
+    const { namespace } = object;
     const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const placed = pods.flatMap((pod) => this.#mayBePlaced(toProxyPodRecord(pod)));
-    const reference = `${kind.type.plural}/${name}`;
-    const isThere = ({ nodeName }: BoundNeeds) => nodeName === target.nodeName;
-    if (kind.need.kind === 'named') return placed.some((pod) => isThere(pod) && pod.needs.references.includes(reference));
-    const selectors = this.#selectorsBehind(object);
-    const selected = placed.filter(({ needs }) => selectors.some((selector) => isSelected(selector, needs.labels)));
-    return selected.some(isThere) || this.#options.rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
+    return this.#needs.isNeededBy(placed, object, target);
   }
 
   sourceObject({ kind, namespace, name }: FollowedName): SourceObject | undefined | 'unknown' {
@@ -242,22 +214,9 @@ class Follow implements FollowContext {
   tell(at: FollowedName, target: TargetCluster, message: string): void {
     const { proxies, events } = this.#options;
     const note = `${at.kind.type.kind} ${at.name} does not follow into target ${target.ref.name}: ${message}`;
-    for (const key of this.#podsNeeding(at, target).slice(0, MAX_TOLD)) {
+    for (const key of this.#needs.podsNeeding(at, target).slice(0, MAX_TOLD)) {
       const proxy = proxies.get(key);
       if (proxy !== undefined) events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note });
     }
   }
-
-  #podsNeeding(at: FollowedName, target: TargetCluster): string[] {
-    const { kind, namespace, name } = at;
-    if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
-    const object = this.sourceObject(at);
-    return typeof object === 'object' ? this.#placements.selected(namespace, object.selector) : [];
-  }
-}
-
-/** What a bound pod needs, and its virtual node. */
-interface BoundNeeds {
-  readonly nodeName: string;
-  readonly needs: PodNeeds;
 }
