@@ -6,12 +6,12 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, NODES, PODS, ROLE_BINDINGS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { CLUSTER_SUMMARY_NAME, DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
+import { CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install.ts';
-import { findCondition } from '../../model/conditions.ts';
 import { ALL_COMPONENTS_ACCOUNT } from '../../model/component-accounts.ts';
 import { virtualNodeName } from '../../model/names.ts';
+import type { customResourceDefinitions } from '../../manifests/crds.ts';
 import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultWorld, placeOf, tell, within } from '../support/fault-world.ts';
@@ -21,9 +21,6 @@ import { isRunning, type WorldCluster } from '../support/isthmus-world.ts';
 const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false } as const;
 const CLUSTER_ROLE_BINDINGS: ResourceType = { ...RBAC, plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' };
 const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas', kind: 'ResourceQuota', namespaced: true };
-const POLICY = { group: 'admissionregistration.k8s.io', version: 'v1', namespaced: false } as const;
-const POLICIES: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicies', kind: 'ValidatingAdmissionPolicy' };
-const POLICY_BINDINGS: ResourceType = { ...POLICY, plural: 'validatingadmissionpolicybindings', kind: 'ValidatingAdmissionPolicyBinding' };
 
 const NAMESPACE = 'faults';
 /** Longer than any watch needs to notice silence. */
@@ -44,7 +41,6 @@ after(() => faults?.stop());
 const source = (): WorldCluster => faults.world.source;
 const first = (): WorldCluster => faults.target(0);
 const second = (): WorldCluster => faults.target(1);
-const saysWhyNot = (text: string) => (it: Pod | undefined) => findCondition(it?.status?.conditions, 'PodScheduled')?.message?.includes(text) === true;
 
 describe('a cluster that is away', () => {
   it('1: an API server of a target that is killed for 10 s costs nothing', () => faults.during(async () => {
@@ -268,46 +264,6 @@ describe('what an administrator does', () => {
     await faults.assertSame(pair);
   });
 
-  it('46: a namespace that is missing, and a quota that is used up: the reason is told, another target is tried', async () => {
-    const namespace = 'faults-half';
-    await source().client.apply(NAMESPACES, { metadata: { name: namespace, labels: { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE } } }, 'isthmus-test');
-    await second().client.apply(NAMESPACES, { metadata: { name: namespace } }, 'isthmus-test');
-    const fixed = faults.aPod('row-46', first(), {}, namespace);
-    await source().client.create(PODS, fixed);
-    await within('46: missing namespace', 10, () => faults.proxyIs(fixed, 'told', saysWhyNot('NamespaceMissing')));
-    const free = faults.aPod('row-46-free', undefined, {}, namespace);
-    await source().client.create(PODS, free);
-    await within('46: another target', 10, () => faults.proxyIs(free, 'Running', (it) => it !== undefined && isRunning(it)));
-    await first().client.apply(NAMESPACES, { metadata: { name: namespace } }, 'isthmus-test');
-    await first().client.create(QUOTAS, { metadata: { namespace, name: 'none' }, spec: { hard: { pods: '0' } } } as KubernetesObject);
-    const over = faults.aPod('row-46-quota', first(), {}, namespace);
-    await source().client.create(PODS, over);
-    await within('46: quota', 10, () => faults.proxyIs(over, 'told', saysWhyNot('exceeded quota')));
-    for (const pod of [fixed, free, over]) await source().client.delete(PODS, placeOf(pod));
-    for (const pod of [fixed, free, over]) await faults.proxyIs(pod, 'gone', (it) => it === undefined);
-  });
-
-  it('47: a target whose admission rejects the delegate: its words are on the proxy', async () => {
-    const name = 'faults-row-47';
-    const spec = {
-      failurePolicy: 'Fail', matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
-      validations: [{ expression: "!object.metadata.name.startsWith('row-47-')", message: 'not in this house' }],
-    };
-    await first().client.apply(POLICIES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test');
-    await first().client.apply(POLICY_BINDINGS, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject, 'isthmus-test');
-    const probe = { metadata: { namespace: NAMESPACE, name: 'row-47-probe' }, spec: { containers: [{ name: 'main', image: 'x' }] } };
-    await eventually('the policy', async () => {
-      const isRefused = await first().client.create(PODS, probe).then(() => false, () => true);
-      if (!isRefused) await first().client.delete(PODS, { namespace: NAMESPACE, name: 'row-47-probe' });
-      return isRefused;
-    });
-    const pod = faults.aPod('row-47', first());
-    await source().client.create(PODS, pod);
-    await within('47', 30, () => faults.proxyIs(pod, 'told', saysWhyNot('not in this house')));
-    await source().client.delete(PODS, placeOf(pod));
-    await faults.goneEverywhere(pod);
-  });
-
   it('53: Events that cannot be written hold nothing up', async () => {
     const hard = { 'count/events': '0', 'count/events.events.k8s.io': '0' };
     await source().client.create(QUOTAS, { metadata: { namespace: NAMESPACE, name: 'no-events' }, spec: { hard } } as KubernetesObject);
@@ -320,11 +276,38 @@ describe('what an administrator does', () => {
     await second().client.delete(CUSTOM_RESOURCE_DEFINITIONS, { name: 'clustersummaries.multicluster.admiralty.io' });
     await within('56: told', 90, () => faults.readyIs(second(), 'False'));
     await faults.assertSame(pair);
-    await installInto(second().client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: undefined }, { tell: () => undefined, signal: faults.world.signal });
+    await installAgain(second());
     await within('56: recovered', 90, () => faults.readyIs(second(), 'True'));
     await faults.assertSame(pair);
   }));
+
+  it('56: a kind of an older version: what runs stays, pods go on to run, and the figures are back after an installation', () => faults.during(async () => {
+    const pair = await faults.run('row-56-before', second());
+    await withdrawFields(second(), ['free', 'largestFree', 'nodeGroups', 'gpus', 'commonLabels']);
+    await faults.processes.get(second())!.restart();
+    await within('56: a pod in a target with an older kind', 60, () => faults.run('row-56-older', second()));
+    await faults.assertSame(pair);
+    await installAgain(second());
+    await within('56: figures are back', 90, () => eventually('free', async () => (await second().client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).free?.['pods'] !== undefined));
+    await faults.readyIs(second(), 'True');
+    await faults.assertSame(pair);
+  }));
 });
+
+const installAgain = ({ client }: WorldCluster) => installInto(client, { installNamespace: DEFAULT_INSTALL_NAMESPACE, webhookUrl: undefined }, { tell: () => undefined, signal: faults.world.signal });
+
+/** The definition of ClusterSummary as it was before it had these fields. */
+async function withdrawFields({ client }: WorldCluster, fields: readonly string[]): Promise<void> {
+  const name = 'clustersummaries.multicluster.admiralty.io';
+  const { spec } = (await client.get(CUSTOM_RESOURCE_DEFINITIONS, { name })) as ReturnType<typeof customResourceDefinitions>[number];
+  const versions = spec.versions.map((version) => {
+    const { openAPIV3Schema: schema } = version.schema;
+    const properties = Object.fromEntries(Object.entries(schema.properties ?? {}).filter(([field]) => !fields.includes(field)));
+    return { ...version, schema: { openAPIV3Schema: { ...schema, properties } } };
+  });
+  await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch: { spec: { versions } } });
+  await eventually('the older kind', async () => (await client.get(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME })).free === undefined);
+}
 
 /** Requests that the API server of a target has denied, by its audit log. */
 async function deniedRequests({ cluster }: WorldCluster): Promise<number> {

@@ -282,6 +282,7 @@ describe('a proxy that is deleted while its target is away', () => {
 /** A webhook that has just begun may not be listening yet. */
 async function untilAdmitted(): Promise<void> {
   while (!(await world.source.client.create(PODS, aPod('probe-0')).then(() => true, () => false))) await sleep(200);
+  await world.source.pods.until('the probe is seen', (pods) => pods.some(startsWith('probe')), PATIENCE_MS);
   await deleteAll('probe');
   await untilGone('probe');
 }
