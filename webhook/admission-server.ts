@@ -11,6 +11,7 @@ import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
 import { podAttributes, traceOf } from '../model/trace.ts';
+import { DeadlineKeeper, type ConnectionDeadlines } from '../process/connection-deadlines.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
 import type { Admission } from './admission.ts';
@@ -41,8 +42,10 @@ export const SHARES_PATH = '/validate--resourceshares';
 
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
-/** Deadlines in ms: for a handshake, for the headers, for the whole request. The API server waits 5 s. */
-const DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 3_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+/** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. */
+const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 120_000, unusedInCrowd: 3_000, crowd: 1_000, checkEvery: 1_000 };
+/** Of Node.js' own deadlines, in ms, those that do not count what {@link DEADLINES} does. */
+const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 120_000 };
 /** API servers have 200 mutating requests under way by default. */
 const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
 /** How long {@link AdmissionServer.close} waits for clients to end their connections, in ms. */
@@ -121,12 +124,14 @@ class Admissions implements AdmissionServer {
     this.#options = options;
     this.#budget = new RequestBudget(options.limits ?? LIMITS);
     this.#app = fastify({
-      https: { ...tlsSettings(options.certificate, options.clientAuthority), ...DEADLINES },
+      https: { ...tlsSettings(options.certificate, options.clientAuthority), ...OWN_DEADLINES },
       return503OnClosing: false,
       bodyLimit: BODY_LIMIT,
-      requestTimeout: DEADLINES.requestTimeout,
+      requestTimeout: OWN_DEADLINES.requestTimeout,
+      keepAliveTimeout: OWN_DEADLINES.keepAliveTimeout,
       logger: false,
     });
+    new DeadlineKeeper(this.#app.server, 'secureConnection', DEADLINES);
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
     // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.

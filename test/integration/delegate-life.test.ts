@@ -13,7 +13,7 @@ before(async () => {
   await makeNamespace(world, 'life-of-pods');
   await makeBare(world, world.targets[1]);
 });
-after(() => endWorld(world));
+after(() => endWorld(world, { endsDelegates: true }));
 
 delegationContract({ mode: 'PodChaperon', world: () => world, home: () => world.targets[0], namespace: 'life-of-chaperons' });
 delegationContract({ mode: 'Pod', world: () => world, home: () => world.targets[1], namespace: 'life-of-pods' });

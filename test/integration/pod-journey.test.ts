@@ -39,7 +39,7 @@ before(async () => {
 after(async () => {
   const calls = fromChart && world !== undefined ? await Promise.all(world.sandbox.clusters.map(({ auditLog }) => readFile(auditLog!, 'utf8'))) : [];
   try {
-    await endWorld(world, { forced, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
+    await endWorld(world, { forced, endsDelegates: true, aliases: { 'cluster-eu-west': 'target-1', 'no-secret': 'target-2' } });
   } finally {
     await collector.stop();
   }

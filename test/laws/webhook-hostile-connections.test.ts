@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
 import { ELECT_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/keys.ts';
@@ -84,6 +85,21 @@ describe('who may ask', () => {
     const { statusCode, body } = await pool.request({ method: 'POST', path: '/elsewhere?secret', body: '{}', headers: { 'content-type': 'application/json' } });
     assert.equal(statusCode, 404);
     assert.ok(!/node_modules|at .*\.js|127\.0\.0\.1/.test(await body.text()), 'no trace of the program');
+  });
+});
+
+describe('connections that are kept', () => {
+  // A Go client opens one for each request that finds none free, and goes on with whichever is free first: the other one is spare.
+  it('one that has said nothing for longer than a request may take is not told so, and its first request is answered', { timeout: 30_000 }, async () => {
+    const spare = await open(server);
+    let said = '';
+    spare.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await sleep(8_000);
+    assert.deepEqual([said, spare.destroyed], ['', false]);
+    spare.write(`${HEAD}content-length: ${Buffer.byteLength(GOOD)}\r\n\r\n${GOOD}`);
+    while (!said.includes('\r\n')) await once(spare, 'data');
+    assert.match(said, /^HTTP\/1\.1 200 /);
+    spare.destroy();
   });
 });
 

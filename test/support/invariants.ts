@@ -2,9 +2,9 @@
 // watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION, TRACE_ANNOTATION } from '../../api/keys.ts';
 import { findCondition } from '../../model/conditions.ts';
-import { isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
+import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
 
 /** One version of a pod as a watch told it; `object` is undefined once it is gone. */
 export interface HistoryEvent {
@@ -31,6 +31,8 @@ export interface HistoryContext {
   readonly forced?: ReadonlySet<string>;
   /** When everything had come to rest: later versions are writes for nothing. */
   readonly quietSince?: number;
+  /** The test itself deletes or evicts delegates, so that one that goes says nothing. */
+  readonly endsDelegates?: boolean;
 }
 
 /** What an invariant says about a history; nothing when it holds. */
@@ -52,7 +54,9 @@ const INVARIANTS: Readonly<Record<string, Invariant>> = {
   '3': everyPodRunsOrSaysWhy,
   '4, 13': theFinalizerStaysAsLongAsTheDelegate,
   '5': noDelegateOutsideTheBoundTarget,
+  '6': wantedDelegatesStay,
   '7': annotationsReachTheDelegate,
+  '8': othersAreLeftAlone,
   '9': statusIsMonotonic,
   '11': quietMeansNoWrites,
   '12': delegatesKeepTheirNamespace,
@@ -70,6 +74,8 @@ interface Life {
 
 interface Lives {
   readonly proxies: readonly Life[];
+  /** Pods of the source that are neither elected nor delegates. */
+  readonly others: readonly Life[];
   /** By UID of the proxy. */
   readonly delegates: ReadonlyMap<string, readonly Life[]>;
 }
@@ -77,12 +83,15 @@ interface Lives {
 function toLives(history: readonly HistoryEvent[], { source }: HistoryContext): Lives {
   const lives = livesOf(history);
   const delegates = new Map<string, Life[]>();
+  const parentOf = ({ versions }: Life) => versions[0]?.object.metadata.labels?.[PARENT_UID_LABEL];
   for (const life of lives) {
-    const parent = life.versions[0]?.object.metadata.labels?.[PARENT_UID_LABEL];
+    const parent = parentOf(life);
     if (life.cluster === source || parent === undefined) continue;
     delegates.set(parent, [...(delegates.get(parent) ?? []), life]);
   }
-  return { proxies: lives.filter((life) => life.cluster === source && isProxyPod(life.versions[0]!.object)), delegates };
+  const ofSource = lives.filter(({ cluster }) => cluster === source);
+  const isProxy = ({ versions }: Life) => isProxyPod(versions[0]!.object);
+  return { proxies: ofSource.filter(isProxy), others: ofSource.filter((life) => !isProxy(life) && parentOf(life) === undefined), delegates };
 }
 
 /** Cuts the history into objects: one that has another UID than the last of its name is another one. */
@@ -174,6 +183,24 @@ function noDelegateOutsideTheBoundTarget({ proxies, delegates }: Lives, { target
   });
 }
 
+/** What a decision on a cache that is behind would show as: a delegate is deleted whose proxy is bound to its target, runs, and is not deleted itself. */
+function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryContext): string[] {
+  const { targetOfNode, toleranceMs, outages = [], endsDelegates = false } = context;
+  if (endsDelegates) return [];
+  const wasCalm = (at: number) => !outages.some(({ from, until }) => from <= at && at <= until);
+  return proxies.flatMap((proxy) => {
+    const boundAt = proxy.versions.find(({ object }) => isBound(object))?.at ?? Infinity;
+    const unwantedAt = proxy.versions.find(({ object }) => isTerminating(object) || isTerminal(object.status?.phase))?.at ?? proxy.goneAt ?? Infinity;
+    return (delegates.get(proxy.uid) ?? []).flatMap((delegate) => {
+      const deleted = delegate.versions.find(({ object }) => isTerminating(object));
+      if (deleted === undefined || isTerminal(deleted.object.status?.phase) || !wasCalm(deleted.at)) return [];
+      const isHome = targetOfNode(proxy.versions.find(({ object }) => isBound(object))?.object.spec.nodeName ?? '') === delegate.cluster;
+      const isWanted = isHome && deleted.at > boundAt + toleranceMs && deleted.at < unwantedAt - toleranceMs;
+      return isWanted ? [`${delegate.cluster}/${delegate.key} was deleted while ${proxy.key} wanted it`] : [];
+    });
+  });
+}
+
 function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
   return proxies.flatMap(({ uid, key, versions }) => {
     const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== TRACE_ANNOTATION);
@@ -183,6 +210,14 @@ function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
       return user.filter(([name]) => !/(istio|linkerd)/.test(name) && carried[name] === undefined).map(([name]) => `annotation ${name} of ${key} did not reach its delegate`);
     });
   });
+}
+
+/** The webhook writes its own marks once, and into nobody else's pods. */
+function othersAreLeftAlone({ proxies, others }: Lives): string[] {
+  const marks = ({ metadata: { annotations = {}, finalizers = [] } }: Pod) => [...finalizers.filter((one) => one === DELEGATE_FINALIZER), ...Object.keys(annotations).filter((key) => key === SOURCE_MANIFEST_ANNOTATION)];
+  const touched = others.filter(({ versions }) => marks(versions[0]!.object).length > 0).map(({ key }) => `${key} is nobody's to elect and has marks of ours`);
+  const twice = proxies.filter(({ versions }) => versions.some(({ object }) => object.metadata.finalizers?.filter((one) => one === DELEGATE_FINALIZER).length === 2)).map(({ key }) => `${key} has its finalizer twice`);
+  return [...touched, ...twice];
 }
 
 function statusIsMonotonic({ proxies }: Lives): string[] {

@@ -1,0 +1,84 @@
+// How long clients may take to send a request over a connection that is kept. Node.js' own deadlines also count the time in which a new connection
+// has not sent anything, and answer that with 408. Go's client (net/http, Transport) opens spare connections: one that it uses at that very moment takes
+// the 408 for the answer to its request, and a POST that had a connection to itself is not sent again. So silence is no offence here for as
+// long as such a client keeps a connection.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** All in ms. */
+export interface ConnectionDeadlines {
+  /** From the first byte of a request to the end of its headers. */
+  readonly headers: number;
+  /** From the first byte of a request to its last. */
+  readonly request: number;
+  /** For a connection that has sent nothing yet. */
+  readonly unused: number;
+  /** The same while there are more than `crowd` connections. */
+  readonly unusedInCrowd: number;
+  /** Number of connections from which on those that say nothing are in the way of others. */
+  readonly crowd: number;
+  /** How often connections are looked at. */
+  readonly checkEvery: number;
+}
+
+/** What a server tells of its connections: `node:http` and `node:https`, by the event that gives a connection that can be read. */
+export interface WatchedServer {
+  on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown;
+  on(event: 'request', listener: (message: IncomingMessage, reply: ServerResponse) => void): unknown;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+interface Connection {
+  readonly openedAt: number;
+  /** Bytes that had been read when the last answer ended: what comes after them is the next request. */
+  read: number;
+  message: IncomingMessage | undefined;
+  /** Since when a request is under way. */
+  since: number | undefined;
+}
+
+const LATE = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n';
+
+/** Ends connections of a server that are past their deadline, until the server has closed. The server's own deadlines must be 0. */
+export class DeadlineKeeper {
+  readonly #deadlines: ConnectionDeadlines;
+  readonly #connections = new Map<Socket, Connection>();
+
+  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines) {
+    this.#deadlines = deadlines;
+    server.on(opens, (socket) => {
+      this.#connections.set(socket, { openedAt: performance.now(), read: 0, message: undefined, since: undefined });
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    server.on('request', (message, reply) => this.#begun(message, reply));
+    const timer = setInterval(() => this.check(performance.now()), deadlines.checkEvery).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  #begun(message: IncomingMessage, reply: ServerResponse): void {
+    const { socket } = message;
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    connection.message = message;
+    connection.since ??= performance.now();
+    reply.once('close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }));
+  }
+
+  /** Looks at all connections. `now` is in ms of a monotonic clock. */
+  check(now: number): void {
+    const { headers, request, unused, unusedInCrowd, crowd } = this.#deadlines;
+    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
+    for (const [socket, connection] of this.#connections) {
+      const { message, read, openedAt } = connection;
+      if (message?.complete === true) continue; // it is ours to answer now
+      if (message === undefined && socket.bytesRead === read) {
+        if (read === 0 && now - openedAt > patience) socket.destroy();
+        continue;
+      }
+      connection.since ??= now;
+      if (now - connection.since <= (message === undefined ? headers : request)) continue;
+      socket.write(LATE);
+      socket.destroy();
+    }
+  }
+}
