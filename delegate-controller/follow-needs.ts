@@ -66,7 +66,7 @@ export class FollowNeeds {
     return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
   }
 
-  /** Keys of the pods that need the object in the target. */
+  /** Keys of the pods that need the object: of those in the target if they name it, of all that it serves otherwise. */
   podsNeeding(at: FollowedName, target: FollowTarget): string[] {
     const { kind, namespace, name } = at;
     if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);

@@ -71,7 +71,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     },
     options.concurrency,
     signal,
-    queueMetrics(options.name, () => queue.depth),
+    queueMetrics(options.name, () => queue.depth, signal),
   );
   const gate = new Gate((key) => queue.add(key));
   void gate.openAfter(options.ready ?? Promise.resolve());

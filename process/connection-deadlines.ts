@@ -15,7 +15,7 @@ export interface ConnectionDeadlines {
   readonly unused: number;
   /** The same while there are more than `crowd` connections. */
   readonly unusedInCrowd: number;
-  /** Number of connections from which on those that say nothing are in the way of others. */
+  /** With more connections than so many, those that say nothing are in the way of others. */
   readonly crowd: number;
   /** How often connections are looked at. */
   readonly checkEvery: number;
@@ -42,16 +42,19 @@ const LATE = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n';
 /** Ends connections of a server that are past their deadline, until the server has closed. The server's own deadlines must be 0. */
 export class DeadlineKeeper {
   readonly #deadlines: ConnectionDeadlines;
+  readonly #now: () => number;
   readonly #connections = new Map<Socket, Connection>();
 
-  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines) {
+  /** `now` is a monotonic clock, in ms. */
+  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now = () => performance.now()) {
     this.#deadlines = deadlines;
+    this.#now = now;
     server.on(opens, (socket) => {
-      this.#connections.set(socket, { openedAt: performance.now(), read: 0, message: undefined, since: undefined });
+      this.#connections.set(socket, { openedAt: this.#now(), read: 0, message: undefined, since: undefined });
       socket.once('close', () => this.#connections.delete(socket));
     });
     server.on('request', (message, reply) => this.#begun(message, reply));
-    const timer = setInterval(() => this.check(performance.now()), deadlines.checkEvery).unref();
+    const timer = setInterval(() => this.check(), deadlines.checkEvery).unref();
     server.once('close', () => clearInterval(timer));
   }
 
@@ -59,13 +62,18 @@ export class DeadlineKeeper {
     const { socket } = message;
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
+    if (connection.message !== undefined) {
+      socket.destroy(); // a second request before the first was answered: no API server does that
+      return;
+    }
     connection.message = message;
-    connection.since ??= performance.now();
+    connection.since ??= this.#now();
     reply.once('close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }));
   }
 
-  /** Looks at all connections. `now` is in ms of a monotonic clock. */
-  check(now: number): void {
+  /** Looks at all connections. */
+  check(): void {
+    const now = this.#now();
     const { headers, request, unused, unusedInCrowd, crowd } = this.#deadlines;
     const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
     for (const [socket, connection] of this.#connections) {
@@ -77,7 +85,8 @@ export class DeadlineKeeper {
       }
       connection.since ??= now;
       if (now - connection.since <= (message === undefined ? headers : request)) continue;
-      socket.write(LATE);
+      // A client that was answered before may be about to use the connection again: it must not take this for an answer.
+      if (read === 0) socket.write(LATE);
       socket.destroy();
     }
   }

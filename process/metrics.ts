@@ -43,7 +43,7 @@ METRICS.registerMetric(
   }),
 );
 
-const queues = new Map<string, () => number>();
+const queues = new Map<string, Set<() => number>>();
 const leases = new Map<string, () => boolean>();
 
 const adds = new Counter({ name: 'isthmus_workqueue_adds_total', help: 'Keys that began to wait.', labelNames: ['name'], registers: [METRICS] });
@@ -58,7 +58,7 @@ METRICS.registerMetric(
   new Gauge({
     name: 'isthmus_workqueue_depth', help: 'Keys that wait or run.', labelNames: ['name'], registers: [],
     collect() {
-      for (const [name, depth] of queues) this.set({ name }, depth());
+      for (const [name, depths] of queues) this.set({ name }, [...depths].reduce((sum, depth) => sum + depth(), 0));
     },
   }),
 );
@@ -78,9 +78,11 @@ export interface QueueMetrics {
   ended(ranMs: number, outcome: 'done' | 'failed'): void;
 }
 
-/** Metrics of the queue of this name; `depth` is asked at each scrape. */
-export function queueMetrics(name: string, depth: () => number): QueueMetrics {
-  queues.set(name, depth);
+/** Metrics of a queue of this name; `depth` is asked at each scrape until `signal` aborts. Queues of one name, one for each target say, are added up. */
+export function queueMetrics(name: string, depth: () => number, signal: AbortSignal): QueueMetrics {
+  const depths = queues.get(name) ?? new Set();
+  queues.set(name, depths.add(depth));
+  signal.addEventListener('abort', () => depths.delete(depth), { once: true });
   const [added, failed, waited, ran] = [adds.labels(name), retries.labels(name), waits.labels(name), work.labels(name)];
   return {
     added: () => added.inc(),

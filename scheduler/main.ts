@@ -15,7 +15,7 @@ export interface SchedulerOptions extends Omit<SchedulingOptions, 'ready'> {
 
 const FIELD_MANAGER = 'isthmus-scheduler';
 
-/** Starts the component; proxies, targets and inputs are run by the caller, who may share them, once this has started. */
+/** Starts the component; proxies, targets and inputs are run by the caller, who may share them: inputs once this has started. */
 export function startScheduler(given: SchedulerOptions, signal: AbortSignal): void {
   const { proxies, targets, inputs } = given;
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);

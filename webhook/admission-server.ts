@@ -43,9 +43,9 @@ export const SHARES_PATH = '/validate--resourceshares';
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 /** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. */
-const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 120_000, unusedInCrowd: 3_000, crowd: 1_000, checkEvery: 1_000 };
-/** Of Node.js' own deadlines, in ms, those that do not count what {@link DEADLINES} does. */
-const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 120_000 };
+const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, crowd: 1_000, checkEvery: 1_000 };
+/** Node.js' own, in ms: longer than any of {@link DEADLINES}, for what those do not see. */
+const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };
 /** API servers have 200 mutating requests under way by default. */
 const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
 /** How long {@link AdmissionServer.close} waits for clients to end their connections, in ms. */
@@ -201,7 +201,7 @@ class Admissions implements AdmissionServer {
     if (request.method !== 'POST') return true;
     const release = this.#budget.take(Number(request.headers['content-length'] ?? BODY_LIMIT));
     if (release !== undefined) {
-      reply.raw.once('close', release);
+      releaseAtTheEnd(request, reply, release);
       return true;
     }
     this.#options.metrics.turnedAway('overload');
@@ -259,4 +259,15 @@ class Admissions implements AdmissionServer {
     const { registry } = this.#options.metrics;
     await reply.type(registry.contentType).send(await registry.metrics());
   }
+}
+
+/** Calls back when the answer has ended. Where it waits behind another one it has no end of its own, but that of the connection. */
+function releaseAtTheEnd({ raw: { socket } }: FastifyRequest, { raw: answer }: FastifyReply, release: () => void): void {
+  const end = (): void => {
+    socket.off('close', end);
+    answer.off('close', end);
+    release();
+  };
+  socket.once('close', end);
+  answer.once('close', end);
 }

@@ -9,7 +9,7 @@ import { ELECT_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/key
 import { createAuthority, type CertificateAuthority, type KeyPair } from '../../process/certificate-authority.ts';
 import { AdmissionMetrics } from '../../webhook/admission-metrics-server.ts';
 import type { AdmissionResponse } from '../../webhook/admission-review.ts';
-import { startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../webhook/admission-server.ts';
+import { NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../webhook/admission-server.ts';
 import { KEYS, reviewOf } from '../support/admission.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 
@@ -100,6 +100,28 @@ describe('connections that are kept', () => {
     while (!said.includes('\r\n')) await once(spare, 'data');
     assert.match(said, /^HTTP\/1\.1 200 /);
     spare.destroy();
+  });
+});
+
+describe('a second request before the first was answered', () => {
+  it('ends the connection, and neither of them keeps its place', { timeout: 20_000 }, async () => {
+    let refuse: (error: Error) => void = () => undefined;
+    const asked = new Promise<never>((_resolve, reject) => (refuse = reject));
+    const small = await start({ limits: { requests: 2, bytes: 1_000_000 }, elections: () => asked });
+    const both = await open(small);
+    both.on('error', () => undefined);
+    both.resume();
+    const body = JSON.stringify(reviewOf(POD, { namespace: 'default' }));
+    const head = `POST ${NAMESPACE_PATH} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n`;
+    both.write(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}${HEAD}content-length: 8000\r\n\r\n`);
+    await once(both, 'close');
+    const to = poolTo(small, {});
+    let status = 503;
+    while (status === 503) status = (await post(to, GOOD)).status;
+    assert.equal(status, 200);
+    refuse(new Error('the API server cannot be asked'));
+    await to.close();
+    await small.close();
   });
 });
 

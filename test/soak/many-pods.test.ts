@@ -32,6 +32,7 @@ before(async () => {
   await makeNamespace(world, NAMESPACE);
   processes = await InspectedProcesses.start(world);
   await eventually('the webhook', () => world.source.client.create(PODS, aPod('probe-0')));
+  await world.source.pods.until('the probe is seen', (pods) => pods.some(({ metadata }) => metadata.name === 'probe-0'), PATIENCE_MS);
   await removeAll('probe', 1);
   await untilEmpty();
 });

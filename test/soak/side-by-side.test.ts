@@ -17,7 +17,7 @@ import { atOnce } from '../support/at-once.ts';
 import { eventually } from '../support/eventually.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { startSourceWithStandby } from '../support/standby.ts';
-import { assertInvariants } from '../support/world-invariants.ts';
+import { endWorld } from '../support/world-invariants.ts';
 
 const NAMESPACE = 'side-by-side';
 /** Peered by a Target of its own with the first target cluster. */
@@ -31,10 +31,7 @@ before(async () => {
   for (const namespace of [NAMESPACE, TENANT]) await makeNamespace(world, namespace);
   await peerTenant();
 });
-after(async () => {
-  if (world !== undefined) assertInvariants(world, { outages, targetOfNode });
-  await world?.stop();
-});
+after(() => endWorld(world, { outages, targetOfNode }));
 
 /** The tenant's virtual node stands for the first target, too. */
 function targetOfNode(node: string): string | undefined {

@@ -89,17 +89,17 @@ describe('admission of a target', () => {
     const name = 'refusals-row-47';
     const spec = {
       failurePolicy: 'Fail', matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }] },
-      validations: [{ expression: "!object.metadata.name.startsWith('row-47-')", message: 'not in this house' }],
+      validations: [{ expression: "!object.metadata.name.startsWith('row-47-rejected')", message: 'not in this house' }],
     };
     await first().client.apply(POLICIES, { metadata: { name }, spec } as KubernetesObject, 'isthmus-test');
     await first().client.apply(POLICY_BINDINGS, { metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject, 'isthmus-test');
-    const probe = { metadata: { namespace: NAMESPACE, name: 'row-47-probe' }, spec: { containers: [{ name: 'main', image: 'x' }] } };
+    const probe = { metadata: { namespace: NAMESPACE, name: 'row-47-rejected-probe' }, spec: { containers: [{ name: 'main', image: 'x' }] } };
     await eventually('the policy', async () => {
       const isRefused = await first().client.create(PODS, probe).then(() => false, () => true);
-      if (!isRefused) await first().client.delete(PODS, { namespace: NAMESPACE, name: 'row-47-probe' });
+      if (!isRefused) await first().client.delete(PODS, { namespace: NAMESPACE, name: 'row-47-rejected-probe' });
       return isRefused;
     });
-    const pod = faults.aPod('row-47', first());
+    const pod = faults.aPod('row-47-rejected', first());
     await source().client.create(PODS, pod);
     await within('47', 30, () => faults.proxyIs(pod, 'told', saysWhyNot('not in this house')));
     await source().client.delete(PODS, placeOf(pod));
@@ -140,5 +140,5 @@ describe('admission of a target', () => {
 async function writesAbout(name: string): Promise<number> {
   const isWrite = (line: string) => /"stage":"ResponseComplete"/.test(line) && /"verb":"(?:create|update|patch|delete)"/.test(line) && /"userAgent":"isthmus-(?!test)/.test(line);
   const logs = await Promise.all([source(), first()].map(({ cluster }) => readFile(cluster.auditLog ?? '', 'utf8')));
-  return logs.flatMap((text) => text.split('\n')).filter((line) => isWrite(line) && line.includes(`/${name}`)).length;
+  return logs.flatMap((text) => text.split('\n')).filter((line) => isWrite(line) && (line.includes(`/${name}`) || line.includes(`"name":"${name}`))).length;
 }

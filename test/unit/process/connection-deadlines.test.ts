@@ -25,8 +25,8 @@ class FakeSocket extends EventEmitter {
 
 class Scene {
   readonly server = new EventEmitter();
-  readonly keeper = new DeadlineKeeper(this.server as unknown as WatchedServer, 'connection', DEADLINES);
-  readonly from = performance.now();
+  #now = 0;
+  readonly keeper = new DeadlineKeeper(this.server as unknown as WatchedServer, 'connection', DEADLINES, () => this.#now);
 
   open(): FakeSocket {
     const socket = new FakeSocket();
@@ -45,7 +45,8 @@ class Scene {
 
   /** Looks so many ms after the beginning. */
   look(ms: number): void {
-    this.keeper.check(this.from + ms);
+    this.#now = ms;
+    this.keeper.check();
   }
 }
 
@@ -128,6 +129,14 @@ describe('deadlines of connections', () => {
     scene.look(5_040);
     assert.ok(!socket.destroyed);
     scene.look(5_041);
+    assert.ok(socket.destroyed);
+    assert.deepEqual(socket.written, [], 'it could be taken for an answer');
+  }));
+
+  it('end a connection with a second request before the first was answered', scene((scene) => {
+    const socket = scene.open();
+    scene.headersOf(socket, 100).message.complete = true;
+    scene.headersOf(socket, 100);
     assert.ok(socket.destroyed);
   }));
 

@@ -29,7 +29,7 @@ describe('the health server', () => {
   });
 
   it('serves metrics of queues and leases', async () => {
-    const metrics = queueMetrics('test-queue', () => 3);
+    const metrics = queueMetrics('test-queue', () => 3, new AbortController().signal);
     metrics.added();
     metrics.started(20);
     metrics.ended(2_000, 'failed');

@@ -72,8 +72,17 @@ describe('metrics', () => {
     assert.equal(await line('isthmus_informer_watch_breaks_total{resource="tests"}'), 'isthmus_informer_watch_breaks_total{resource="tests"} 1');
   });
 
+  it('add up the depths of queues of one name, while they are there', async () => {
+    const [one, other] = [new AbortController(), new AbortController()];
+    queueMetrics('queue-for-each-target', () => 3, one.signal);
+    queueMetrics('queue-for-each-target', () => 4, other.signal);
+    assert.equal(await line('isthmus_workqueue_depth{name="queue-for-each-target"}'), 'isthmus_workqueue_depth{name="queue-for-each-target"} 7');
+    other.abort();
+    assert.equal(await line('isthmus_workqueue_depth{name="queue-for-each-target"}'), 'isthmus_workqueue_depth{name="queue-for-each-target"} 3');
+  });
+
   it('count the runs of a queue, and those that failed apart', async () => {
-    const queue = queueMetrics('queue-of-metrics-test', () => 2);
+    const queue = queueMetrics('queue-of-metrics-test', () => 2, new AbortController().signal);
     queue.added();
     queue.started(500);
     queue.ended(1_500, 'failed');
