@@ -4,6 +4,7 @@ import { messageOf } from '../process/errors.ts';
 import { queueMetrics } from '../process/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { NotLeaderError } from './fence.ts';
+import { inTurn } from './turns.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The key is settled until something changes. */
@@ -96,6 +97,10 @@ class Gate {
     await ready;
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const key of held) this.#forward(key);
+    for (const key of held) {
+      const turn = inTurn();
+      if (turn !== undefined) await turn;
+      this.#forward(key);
+    }
   }
 }

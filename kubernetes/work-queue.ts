@@ -5,6 +5,7 @@ import PQueue from 'p-queue';
 import { onAbort } from './abort.ts';
 import { backoffDelay, timerMs } from './backoff.ts';
 import { FairQueue, namespaceOf, type FairOptions } from './fair-queue.ts';
+import { inTurn } from './turns.ts';
 
 /** Does the work of one key. Rejecting means: again, later. */
 export type Work = (key: string) => Promise<void>;
@@ -78,6 +79,8 @@ export class WorkQueue {
   }
 
   async #run(key: string): Promise<void> {
+    const turn = inTurn();
+    if (turn !== undefined) await turn;
     const startedAt = performance.now();
     const addedAt = this.#wanted.get(key) ?? startedAt;
     this.#wanted.delete(key);

@@ -39,14 +39,21 @@ interface Connection {
 
 const LATE = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n';
 
-/** Ends connections of a server that are past their deadline, until the server has closed. The server's own deadlines must be 0. */
+/**
+ * Ends connections of a server that are past their deadline, until the server has closed. Its own deadlines must be longer. `now` is a monotonic
+ * clock, in ms.
+ */
+export function keepDeadlines(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now = () => performance.now()): DeadlineKeeper {
+  return new DeadlineKeeper(server, opens, deadlines, now);
+}
+
+/** See {@link keepDeadlines}. */
 export class DeadlineKeeper {
   readonly #deadlines: ConnectionDeadlines;
   readonly #now: () => number;
   readonly #connections = new Map<Socket, Connection>();
 
-  /** `now` is a monotonic clock, in ms. */
-  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now = () => performance.now()) {
+  constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now: () => number) {
     this.#deadlines = deadlines;
     this.#now = now;
     server.on(opens, (socket) => {
@@ -73,21 +80,26 @@ export class DeadlineKeeper {
 
   /** Looks at all connections. */
   check(): void {
-    const now = this.#now();
-    const { headers, request, unused, unusedInCrowd, crowd } = this.#deadlines;
-    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
     for (const [socket, connection] of this.#connections) {
-      const { message, read, openedAt } = connection;
+      const { message, read } = connection;
       if (message?.complete === true) continue; // it is ours to answer now
-      if (message === undefined && socket.bytesRead === read) {
-        if (read === 0 && now - openedAt > patience) socket.destroy();
-        continue;
-      }
-      connection.since ??= now;
-      if (now - connection.since <= (message === undefined ? headers : request)) continue;
-      // A client that was answered before may be about to use the connection again: it must not take this for an answer.
-      if (read === 0) socket.write(LATE);
-      socket.destroy();
+      if (message === undefined && socket.bytesRead === read) this.#checkSilent(socket, connection);
+      else this.#checkSending(socket, connection);
     }
+  }
+
+  #checkSilent(socket: Socket, { read, openedAt }: Connection): void {
+    const { unused, unusedInCrowd, crowd } = this.#deadlines;
+    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
+    if (read === 0 && this.#now() - openedAt > patience) socket.destroy();
+  }
+
+  #checkSending(socket: Socket, connection: Connection): void {
+    const { headers, request } = this.#deadlines;
+    connection.since ??= this.#now();
+    if (this.#now() - connection.since <= (connection.message === undefined ? headers : request)) return;
+    // A client that was answered before may be about to use the connection again: it must not take this for an answer.
+    if (connection.read === 0) socket.write(LATE);
+    socket.destroy();
   }
 }

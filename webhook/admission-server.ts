@@ -11,7 +11,7 @@ import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
 import { podAttributes, traceOf } from '../model/trace.ts';
-import { DeadlineKeeper, type ConnectionDeadlines } from '../process/connection-deadlines.ts';
+import { keepDeadlines, type ConnectionDeadlines } from '../process/connection-deadlines.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
 import type { Admission } from './admission.ts';
@@ -131,7 +131,7 @@ class Admissions implements AdmissionServer {
       keepAliveTimeout: OWN_DEADLINES.keepAliveTimeout,
       logger: false,
     });
-    new DeadlineKeeper(this.#app.server, 'secureConnection', DEADLINES);
+    keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
     // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
 import { NAMESPACES, PODS } from '../../api/resource-types.ts';
 import { startComponent } from '../../sandbox/component-process.ts';
+import { eventually } from '../support/eventually.ts';
 import { FaultWorld, tell, within, type Pair } from '../support/fault-world.ts';
 import { copyPod } from '../support/stored-copies.ts';
 
@@ -37,6 +38,8 @@ describe('a source that is killed while it reads 100,000 pods', () => {
     const from = performance.now();
     await copyPod(source.cluster, await faults.create(gated), COPIES);
     tell({ row: '16: pods stored', pods: COPIES, seconds: Math.round((performance.now() - from) / 1_000) });
+    await untilServed();
+    tell({ row: '16: and served', seconds: Math.round((performance.now() - from) / 1_000) });
 
     const process = faults.processes.get(source)!;
     for (const ms of MOMENTS_MS) {
@@ -54,14 +57,22 @@ describe('a source that is killed while it reads 100,000 pods', () => {
   }));
 });
 
+/** The API server's cache takes longer to hear of them than etcd to store them; meanwhile it answers nobody. */
+async function untilServed(): Promise<void> {
+  const { client } = faults.world.source;
+  const nobody = { fieldSelector: 'spec.schedulerName=nobody' };
+  await eventually('the pods are served', () => client.listPage(PODS, nobody, { limit: 1 }, faults.world.signal), 300_000);
+}
+
 /** As a process whose container has too little memory. */
 async function diesOfItsHeap(): Promise<void> {
   const { spec } = faults.processes.get(faults.world.source)!.current;
   const [program, ...args] = spec.command;
   const starved = await startComponent({ ...spec, name: 'starved', logPath: `${faults.world.source.cluster.directory}/starved.log`, command: [program, `--max-old-space-size=${SMALL_HEAP_MIB}`, ...args] });
-  const died = await Promise.race([starved.exited.then(() => true), sleep(60_000).then(() => false)]);
+  const died = await Promise.race([starved.exited.then(() => true), sleep(120_000).then(() => false)]);
   await starved.stop();
   tell({ row: '16: died of its heap', died });
+  assert.ok(died, 'the heap was large enough');
 }
 
 /** Requests of ours that delete something, whatever came of them. */

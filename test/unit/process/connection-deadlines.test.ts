@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { DeadlineKeeper, type ConnectionDeadlines, type WatchedServer } from '../../../process/connection-deadlines.ts';
+import { keepDeadlines, type ConnectionDeadlines } from '../../../process/connection-deadlines.ts';
 
 const DEADLINES: ConnectionDeadlines = { headers: 30, request: 50, unused: 1_200, unusedInCrowd: 60, crowd: 2, checkEvery: 60_000 };
 
@@ -26,7 +25,7 @@ class FakeSocket extends EventEmitter {
 class Scene {
   readonly server = new EventEmitter();
   #now = 0;
-  readonly keeper = new DeadlineKeeper(this.server as unknown as WatchedServer, 'connection', DEADLINES, () => this.#now);
+  readonly keeper = keepDeadlines(this.server, 'connection', DEADLINES, () => this.#now);
 
   open(): FakeSocket {
     const socket = new FakeSocket();
@@ -39,7 +38,7 @@ class Scene {
     socket.bytesRead += bytes;
     const message = { socket: socket as unknown as Socket, complete: false };
     const reply = new EventEmitter();
-    this.server.emit('request', message as unknown as IncomingMessage, reply as unknown as ServerResponse);
+    this.server.emit('request', message, reply);
     return { message, reply };
   }
 
