@@ -15,6 +15,7 @@ import { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { Transport } from '../kubernetes/transport.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
+import { parseEventUs } from './processor-speed.ts';
 import { spreadOf } from './statistics.ts';
 import { syntheticPod } from './synthetic-pods.ts';
 
@@ -56,7 +57,7 @@ async function measure(server: URL, context: BenchmarkContext, signal: AbortSign
     raw.push(await readUnparsed(server, signal));
     syncs.pages.push(await coldSync(server, false, signal));
     syncs.stream.push(await coldSync(server, true, signal));
-    parsing.push(parseAlone());
+    parsing.push(parseEventUs(EVENTS));
     ours.push(await followEvents(server, signal));
     context.onProgress(`P7 run ${run}: pages ${Math.round(syncs.pages.at(-1)?.ms ?? 0)} ms, stream ${Math.round(syncs.stream.at(-1)?.ms ?? 0)} ms, unparsed ${Math.round(raw.at(-1) ?? 0)} ms`);
   }
@@ -139,16 +140,6 @@ async function followEvents(server: URL, signal: AbortSignal): Promise<number> {
   signal.throwIfAborted();
   await end();
   return (user + system) / told;
-}
-
-/** µs of CPU for parsing the line of one event. */
-function parseAlone(): number {
-  const lines = Array.from({ length: 1_000 }, (_, i) => `{"type":"MODIFIED","object":${JSON.stringify(syntheticPod()).replaceAll('00000000', String(i).padStart(8, '0'))}}`);
-  const began = process.cpuUsage();
-  let parsed = 0;
-  for (let i = 0; i < EVENTS; i += 1) if (JSON.parse(lines[i % lines.length] ?? '') !== null) parsed += 1;
-  const { user, system } = process.cpuUsage(began);
-  return (user + system) / parsed;
 }
 
 let collect: (() => void) | undefined;
