@@ -80,18 +80,15 @@ export class DeadlineKeeper {
 
   /** Looks at all connections. */
   check(): void {
+    const { unused, unusedInCrowd, crowd } = this.#deadlines;
+    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
     for (const [socket, connection] of this.#connections) {
       const { message, read } = connection;
       if (message?.complete === true) continue; // it is ours to answer now
-      if (message === undefined && socket.bytesRead === read) this.#checkSilent(socket, connection);
-      else this.#checkSending(socket, connection);
+      const isSilent = message === undefined && socket.bytesRead === read;
+      if (!isSilent) this.#checkSending(socket, connection);
+      else if (read === 0 && this.#now() - connection.openedAt > patience) socket.destroy();
     }
-  }
-
-  #checkSilent(socket: Socket, { read, openedAt }: Connection): void {
-    const { unused, unusedInCrowd, crowd } = this.#deadlines;
-    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
-    if (read === 0 && this.#now() - openedAt > patience) socket.destroy();
   }
 
   #checkSending(socket: Socket, connection: Connection): void {
