@@ -92,6 +92,7 @@ export interface ClusterSummary extends KubernetesObject {
 
 const LABELS: Schema = { type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.', additionalProperties: { type: 'string' } };
 
+/** Quantities that are published as a whole. */
 const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
 
 const HOLES: Schema = {

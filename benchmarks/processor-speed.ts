@@ -1,4 +1,4 @@
-// How fast a processor is now. It may be shared: the same work has taken up to 1.7 times the CPU time from one hour to the next, which CPU time itself
+// How fast a processor is now. It may be shared: the same work has taken up to 2.8 times the CPU time from one hour to the next, which CPU time itself
 // does not tell. So goals in milliseconds of CPU are held at the speed at which they were set (docs/adr/0042-cpu-goals.md).
 import { syntheticPod } from './synthetic-pods.ts';
 
@@ -15,7 +15,7 @@ export function parseEventUs(events: number): number {
   return (user + system) / parsed;
 }
 
-/** CPU time as it would have been at the usual speed; `parseUs` is what {@link parseEventUs} says now. */
+/** CPU time in ms as it would have been at the usual speed; `parseUs` is what {@link parseEventUs} says now. */
 export function atUsualSpeed(cpuMs: number, parseUs: number): number {
   return (cpuMs * USUAL_PARSE_US) / parseUs;
 }

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** All in ms. */
+/** Times in ms, and how many connections are a crowd. */
 export interface ConnectionDeadlines {
   /** From the first byte of a request to the end of its headers. */
   readonly headers: number;
