@@ -189,13 +189,14 @@ function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryCont
   if (endsDelegates) return [];
   const wasCalm = (at: number) => !outages.some(({ from, until }) => from <= at && at <= until);
   return proxies.flatMap((proxy) => {
-    const boundAt = proxy.versions.find(({ object }) => isBound(object))?.at ?? Infinity;
+    const bound = proxy.versions.find(({ object }) => isBound(object));
+    if (bound === undefined) return [];
+    const target = targetOfNode(bound.object.spec.nodeName ?? '');
     const unwantedAt = proxy.versions.find(({ object }) => isTerminating(object) || isTerminal(object.status?.phase))?.at ?? proxy.goneAt ?? Infinity;
     return (delegates.get(proxy.uid) ?? []).flatMap((delegate) => {
       const deleted = delegate.versions.find(({ object }) => isTerminating(object));
       if (deleted === undefined || isTerminal(deleted.object.status?.phase) || !wasCalm(deleted.at)) return [];
-      const isHome = targetOfNode(proxy.versions.find(({ object }) => isBound(object))?.object.spec.nodeName ?? '') === delegate.cluster;
-      const isWanted = isHome && deleted.at > boundAt + toleranceMs && deleted.at < unwantedAt - toleranceMs;
+      const isWanted = delegate.cluster === target && deleted.at > bound.at + toleranceMs && deleted.at < unwantedAt - toleranceMs;
       return isWanted ? [`${delegate.cluster}/${delegate.key} was deleted while ${proxy.key} wanted it`] : [];
     });
   });
