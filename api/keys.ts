@@ -96,6 +96,8 @@ export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
 /** Condition of a bound proxy pod, set by the feedback controller, read by users: its target cannot be heard, so its status may be old. Gone with the next word of the target. */
 export const TARGET_UNREACHABLE_CONDITION = `${ISTHMUS_PREFIX}TargetUnreachable`;
+/** Annotation on a CustomResourceDefinition that is being deleted, set by `isthmus uninstall --purge`: when the API server was last reminded of it (RFC 3339). */
+export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
 /** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component: pods are still there. */
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */

@@ -15,9 +15,9 @@ import { DEFAULT_IMAGE } from '../manifests/workloads.ts';
 import { isClusterId } from '../model/gateway-names.ts';
 import { createAuthority, loadAuthority, type CertificateRequest, type KeyPair } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
-import { startHealthServer } from '../process/health-server.ts';
+import { serveHealth } from '../process/health-server.ts';
 import { createTokenKey, MAX_JOIN_TOKEN_SECONDS, signJoinToken } from '../process/signed-token.ts';
-import { aborted } from '../process/lifecycle.ts';
+import { runService } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { applyObjects } from './apply-objects.ts';
 import { withCluster, withClusterOptions } from './gateway-membership.ts';
@@ -129,20 +129,22 @@ function runCommand(): Command {
     .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
 }
 
-async function runBroker(client: ClusterClient, flags: BrokerRunFlags, signal: AbortSignal): Promise<void> {
+async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   const listen = parseAddress(flags.listen);
   if (listen === undefined) throw new AppError('BadInput', `--listen takes HOST:PORT, not "${flags.listen}".`);
-  const { url, authority: keys, tokenKey } = await requireBrokerState(client, flags.namespace, signal);
+  const { url, authority: keys, tokenKey } = await requireBrokerState(client, flags.namespace, asked);
   const authority = await loadAuthority(keys);
   const serving = await authority.issue(servingRequest(url), new Date());
   const store = new KubernetesMemberStore(client, flags.namespace, logger);
-  const following = store.run(signal);
-  const broker = await startBroker({ ...listen, url, authority, serving, tokenKey, store, certificateDays: flags.certificateHours / 24, now: () => new Date(), logger });
-  const health = flags.healthPort === undefined ? undefined : await startHealthServer({ host: '0.0.0.0', port: flags.healthPort, checks: { members: () => store.hasSynced } });
-  logger.info({ url, port: broker.port }, 'running');
-  await aborted(signal);
-  await Promise.all([broker.close(), health?.close(), following]);
+  await runService(asked, async ({ signal, shutdown }) => {
+    const following = store.run(signal);
+    shutdown.add({ name: 'members', stop: () => following });
+    const broker = await startBroker({ ...listen, url, authority, serving, tokenKey, store, certificateDays: flags.certificateHours / 24, now: () => new Date(), logger });
+    shutdown.add({ name: 'broker', stop: () => broker.close() });
+    await serveHealth({ port: flags.healthPort, checks: { members: () => store.hasSynced } }, shutdown);
+    logger.info({ url, port: broker.port }, 'running');
+  });
 }
 
 /** The certificate of the broker under its URL. */

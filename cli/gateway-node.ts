@@ -8,11 +8,10 @@ import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { WIREGUARD_PORT } from '../manifests/pod-plane.ts';
 import { environment } from '../process/config.ts';
 import { AppError } from '../process/errors.ts';
-import { startHealthServer } from '../process/health-server.ts';
+import { serveHealth } from '../process/health-server.ts';
 import { ownIncarnation } from '../process/incarnation.ts';
-import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
+import { runService, untilStopped } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
-import { collectProcessMetrics } from '../process/metrics.ts';
 import { ensureWireguard } from '../sandbox/wireguard-program.ts';
 import { collect, parsePort } from './run-flags.ts';
 
@@ -48,28 +47,20 @@ export function gatewayNodeCommand(): Command {
     .action((flags: GatewayNodeFlags) => runNode(flags, untilStopped()));
 }
 
-async function runNode(flags: GatewayNodeFlags, signal: AbortSignal): Promise<void> {
+async function runNode(flags: GatewayNodeFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
   const addresses = planeAddresses(flags.address);
   if (!(flags.mtu >= 1_280 && flags.mtu <= 65_535)) throw new AppError('BadInput', `--mtu takes 1280 to 65535, not ${flags.mtu}.`);
-  const program = flags.wireguard ?? (await ensureWireguard(environment(), (text) => logger.info({ text }, 'building'), signal));
-  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('pod-plane') });
-  const shutdown = new Shutdown();
-  shutdown.add({ name: 'connections', stop: () => client.transport.close() });
-  try {
+  const program = flags.wireguard ?? (await ensureWireguard(environment(), (text) => logger.info({ text }, 'building'), asked));
+  await runService(asked, async ({ signal, shutdown }) => {
+    const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('pod-plane') });
+    shutdown.add({ name: 'connections', stop: () => client.transport.close() });
     const { namespace, nodeName: node, listenPort, mtu: underlayMtu } = flags;
     const plane = startPodPlaneNode({ client, namespace, node, program, listenPort, addresses, underlayMtu, incarnation: ownIncarnation(), logger }, signal);
     shutdown.add({ name: 'pod plane', stop: () => plane.ended });
-    if (flags.healthPort !== undefined) {
-      collectProcessMetrics();
-      const health = await startHealthServer({ host: '0.0.0.0', port: flags.healthPort, checks: { objects: () => plane.hasSynced } });
-      shutdown.add({ name: 'health server', stop: () => health.close() });
-    }
+    await serveHealth({ port: flags.healthPort, checks: { objects: () => plane.hasSynced } }, shutdown);
     logger.info({ node }, 'running');
-    await aborted(signal);
-  } finally {
-    await shutdown.run();
-  }
+  });
 }
 
 /** Where peers reach the gateway; undefined for the nodes' own addresses. Throws AppError `BadInput`. */

@@ -9,11 +9,10 @@ import { startGateway } from '../gateway/main.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { API_SERVER_SERVICE } from '../model/gateway-names.ts';
 import { AppError } from '../process/errors.ts';
-import { startHealthServer } from '../process/health-server.ts';
+import { serveHealth } from '../process/health-server.ts';
 import { ownIncarnation } from '../process/incarnation.ts';
-import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
+import { runService, untilStopped } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
-import { collectProcessMetrics } from '../process/metrics.ts';
 import { collect } from './run-flags.ts';
 import { CONNECT_PORT, TUNNEL_PORT } from '../manifests/gateway.ts';
 
@@ -53,12 +52,11 @@ export function gatewayRunCommand(): Command {
     .action((flags: GatewayRunFlags) => runGateway(flags, untilStopped()));
 }
 
-async function runGateway(flags: GatewayRunFlags, signal: AbortSignal): Promise<void> {
+async function runGateway(flags: GatewayRunFlags, asked: AbortSignal): Promise<void> {
   const logger = createLogger(flags.logLevel);
-  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway') });
-  const shutdown = new Shutdown();
-  shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
-  try {
+  await runService(asked, async ({ signal, shutdown }) => {
+    const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway') });
+    shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
     const gateway = await startGateway(
       {
         client: cluster.client, namespace: flags.namespace, name: flags.name, identity: ownIncarnation(), services: allowedServices(flags.service, cluster),
@@ -69,16 +67,9 @@ async function runGateway(flags: GatewayRunFlags, signal: AbortSignal): Promise<
       signal,
     );
     shutdown.add({ name: 'gateway', stop: () => gateway.ended });
-    if (flags.healthPort !== undefined) {
-      collectProcessMetrics();
-      const health = await startHealthServer({ host: '0.0.0.0', port: flags.healthPort, checks: { members: () => gateway.hasSynced } });
-      shutdown.add({ name: 'health server', stop: () => health.close() });
-    }
+    await serveHealth({ port: flags.healthPort, checks: { members: () => gateway.hasSynced } }, shutdown);
     logger.info({ connect: gateway.connectPort }, 'running');
-    await aborted(signal);
-  } finally {
-    await shutdown.run();
-  }
+  });
 }
 
 /** What other clusters may reach: the API server first. Throws AppError `BadInput`. */

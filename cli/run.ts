@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import { startDelegateController } from '../delegate-controller/main.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
-import { onAbort } from '../kubernetes/abort.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
 import type { Informer } from '../kubernetes/informer.ts';
@@ -16,11 +15,10 @@ import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { environment } from '../process/config.ts';
-import { AppError, messageOf } from '../process/errors.ts';
-import { aborted, Shutdown, untilStopped } from '../process/lifecycle.ts';
-import { startHealthServer, type ReadyChecks } from '../process/health-server.ts';
+import { messageOf, type AppError } from '../process/errors.ts';
+import { aborted, runService, untilStopped, type Shutdown } from '../process/lifecycle.ts';
+import { serveHealth, type ReadyChecks } from '../process/health-server.ts';
 import { createLogger } from '../process/logger.ts';
-import { collectProcessMetrics } from '../process/metrics.ts';
 import { startTracing, traceSettings } from '../process/tracing.ts';
 import { startPeering } from '../peering/main.ts';
 import { FollowRules } from '../scheduler/follow-rules-client.ts';
@@ -44,27 +42,18 @@ export function runCommand(): Command {
 
 /** Runs until the signal aborts, then stops in order: controllers first, the webhook last. */
 async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
-  const ending = new AbortController();
-  onAbort(asked, () => ending.abort(asked.reason));
-  const { signal } = ending;
   const logger = createLogger(options.logLevel);
-  const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
-  const shutdown = new Shutdown();
-  shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
-  const traces = traceSettings(environment().inherited);
-  if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
-  try {
+  await runService(asked, async ({ signal, shutdown, fail }) => {
+    const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
+    shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
+    const traces = traceSettings(environment().inherited);
+    if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
     if (options.install === true) await installFirst(cluster.client, options, logger, signal);
-    await start(options, { cluster, logger, shutdown, onLost: (error) => ending.abort(error) }, signal);
+    await start(options, { cluster, logger, shutdown, onLost: fail }, signal);
     await joinTargets({ ...options, client: cluster.client, tokens: options.join ?? [] }, logger, signal);
     await aborted(signal);
     logger.info({ reason: String(signal.reason) }, 'stopping');
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    await shutdown.run();
-  }
-  if (signal.reason instanceof AppError) throw signal.reason;
+  });
 }
 
 interface Running {
@@ -86,7 +75,7 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
   const checks = checksAtStart(options.components, signingKeys);
-  await serveHealth(options, checks, shutdown);
+  await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
 
@@ -157,13 +146,6 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;
-}
-
-async function serveHealth({ healthHost, healthPort }: RunOptions, checks: ReadyChecks, shutdown: Shutdown): Promise<void> {
-  if (healthPort === undefined) return;
-  collectProcessMetrics();
-  const server = await startHealthServer({ host: healthHost, port: healthPort, checks });
-  shutdown.add({ name: 'health server', stop: () => server.close() });
 }
 
 /** Which cluster this is. Waits while its API server cannot be reached; it may be starting, too. */

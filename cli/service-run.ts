@@ -5,11 +5,10 @@ import { parseAddress } from '../gateway/allowed-services.ts';
 import { DNS_PORT } from '../manifests/service-discovery.ts';
 import { startServiceDiscovery } from '../service-discovery/main.ts';
 import { AppError } from '../process/errors.ts';
-import { startHealthServer } from '../process/health-server.ts';
+import { serveHealth } from '../process/health-server.ts';
 import { ownIncarnation } from '../process/incarnation.ts';
-import { aborted } from '../process/lifecycle.ts';
+import { runService } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
-import { collectProcessMetrics } from '../process/metrics.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
 
 interface ServiceRunFlags extends ClusterFlags {
@@ -36,10 +35,10 @@ async function run({ namespace, dns, exportFollowed = false, healthPort, logLeve
   const logger = createLogger(logLevel);
   const listen = dns === 'none' ? undefined : parseAddress(dns);
   if (dns !== 'none' && listen === undefined) throw new AppError('BadInput', `--dns takes HOST:PORT or "none", not "${dns}".`);
-  const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed, logger }, asked);
-  if (healthPort !== undefined) collectProcessMetrics();
-  const health = healthPort === undefined ? undefined : await startHealthServer({ host: '0.0.0.0', port: healthPort, checks: { services: () => discovery.hasSynced } });
-  logger.info({ dns: discovery.dnsPort }, 'running');
-  await aborted(asked);
-  await Promise.all([discovery.ended, health?.close()]);
+  await runService(asked, async ({ signal, shutdown }) => {
+    const discovery = await startServiceDiscovery({ client, installNamespace: namespace, identity: ownIncarnation(), dns: listen, exportsFollowed: exportFollowed, logger }, signal);
+    shutdown.add({ name: 'service discovery', stop: async () => discovery.ended });
+    await serveHealth({ port: healthPort, checks: { services: () => discovery.hasSynced } }, shutdown);
+    logger.info({ dns: discovery.dnsPort }, 'running');
+  });
 }

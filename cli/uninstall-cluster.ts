@@ -13,8 +13,9 @@ import { customResourceDefinitions } from '../manifests/crds.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import { objectKey } from '../model/pod.ts';
 import { AppError } from '../process/errors.ts';
-import { lookFor, objectName, type Progress } from './apply-objects.ts';
+import { objectName, type Progress } from './apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
+import { untilGone } from './until-gone.ts';
 
 /** What to take out, and how. */
 export interface Uninstallation {
@@ -43,9 +44,6 @@ const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERO
 const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
   [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
-/** API servers take down a definition with all its objects in steps of five seconds, more than once where objects come late. */
-const GONE = { forMs: 180_000, everyMs: 200 };
-
 /** What would be left in other clusters, each with what to do about it. */
 export function leftBehind({ targets, sources }: Joined): readonly string[] {
   return [
@@ -70,8 +68,8 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
   for (const definition of customResourceDefinitions()) await remove(client, CUSTOM_RESOURCE_DEFINITIONS, definition, progress);
   await removeLabelled(client, PURGED, progress);
   await remove(client, NAMESPACES, { metadata: { name: installNamespace } }, progress);
-  for (const { metadata } of customResourceDefinitions()) await untilGone(client, CUSTOM_RESOURCE_DEFINITIONS, metadata.name, progress);
-  await untilGone(client, NAMESPACES, installNamespace, progress);
+  for (const { metadata } of customResourceDefinitions()) await untilGone(client, { type: CUSTOM_RESOURCE_DEFINITIONS, name: metadata.name }, progress.signal);
+  await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
 }
 
 async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {
@@ -111,10 +109,4 @@ async function remove(client: ClusterClient, type: ResourceType, { metadata }: K
   const { namespace, name = '' } = metadata;
   const isGone = await client.delete(type, { namespace, name }, {}, signal).then(() => false, (error: unknown) => unless(isNotFound)(error) === undefined);
   if (!isGone) tell(`removed ${objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } })}`);
-}
-
-async function untilGone(client: ClusterClient, type: ResourceType, name: string, { signal }: Progress): Promise<void> {
-  const look = async () => ((await client.get(type, { name }, signal).catch(unless(isNotFound))) === undefined ? true : undefined);
-  if (await lookFor(look, GONE, signal)) return;
-  throw new AppError('Timeout', `${type.kind} ${name} has not gone: see what "kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`);
 }

@@ -1,4 +1,5 @@
 // Copies of Secrets in whatever target: as reported, where the target reports or will do so after its next update; read, where it does not.
+import { forwardAbort, onAbort } from '../kubernetes/abort.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import type { ConnectionState } from '../kubernetes/informer.ts';
 import type { Copies, CopiesPlace, CopyWrite, Written } from './follow-copies-client.ts';
@@ -67,7 +68,8 @@ export class EitherCopies implements Copies {
     const stop = new AbortController();
     this.#read = { copies: new ReadCopies(this.#place), stop };
     for (const listener of this.#listeners) this.#read.copies.onChange(listener);
-    this.#read.copies.run(AbortSignal.any([signal, stop.signal]));
+    onAbort(stop.signal, forwardAbort([signal], stop));
+    this.#read.copies.run(stop.signal);
   }
 }
 

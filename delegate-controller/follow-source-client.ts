@@ -2,6 +2,7 @@
 // one, and what they say is forgotten as soon as its digest is taken.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
+import { forwardAbort, onAbort } from '../kubernetes/abort.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { toSourceObject, type SourceObject } from './follow-plan.ts';
@@ -58,7 +59,8 @@ export class FollowedSources {
       return;
     }
     const stop = new AbortController();
-    this.#byNamespace.set(key, { stop, informer: this.#follow(kind, namespace, AbortSignal.any([stop.signal, this.#signal])) });
+    onAbort(stop.signal, forwardAbort([this.#signal], stop));
+    this.#byNamespace.set(key, { stop, informer: this.#follow(kind, namespace, stop.signal) });
   }
 
   /** The record of an object; `unknown` while its collection has not been listed. */

@@ -2,6 +2,7 @@
 import { request as requestHttps, type RequestOptions } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { within } from '../kubernetes/abort.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import type { TlsIdentity } from './tls-identity-client.ts';
 
@@ -27,8 +28,7 @@ const TIMEOUT_MS = 10_000;
  * @throws AppError `BrokerRefused` with the broker's words, `BrokerUnreachable` when none came.
  */
 export async function askBroker<T>(access: BrokerAccess, request: BrokerRequest, signal: AbortSignal): Promise<T> {
-  const response = await openBroker(access, request, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
-  return (await json(response)) as T;
+  return within(TIMEOUT_MS, signal, async (either) => (await json(await openBroker(access, request, either))) as T);
 }
 
 /** The same, with the body as a stream that stays open. */

@@ -18,6 +18,7 @@ import { clusterObjectName } from './membership.ts';
 import type { MemberStore } from './member-store-client.ts';
 import { isRejection } from '../kubernetes/api-error.ts';
 import { messageOf } from '../process/errors.ts';
+import { OpenConnections } from '../process/open-connections.ts';
 import { readPeer, type KnownPeer } from './tls-identity-client.ts';
 
 /** What the broker is made with. */
@@ -67,6 +68,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const { serving, authority } = options;
   const https = { cert: serving.certificate, key: serving.key, ca: authority.keyPair.certificate, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.3', handshakeTimeout: 5_000 } as const;
   const server = Fastify({ logger: false, https, bodyLimit: MAX_BODY_BYTES, requestTimeout: 10_000, connectionTimeout: 0, forceCloseConnections: true });
+  const connections = new OpenConnections(server.server);
   const handlers = new BrokerHandlers(options);
   server.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
     const status = error.statusCode ?? 500;
@@ -82,7 +84,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   server.get('/v1/members', (request) => handlers.members(request));
   server.get('/v1/members/stream', (request, reply) => handlers.stream(request, reply));
   await server.listen({ host: options.host, port: options.port });
-  return { port: (server.server.address() as AddressInfo).port, close: () => server.close() };
+  return { port: (server.server.address() as AddressInfo).port, close: () => {
+    connections.end();
+    return server.close();
+  } };
 }
 
 class BrokerHandlers {

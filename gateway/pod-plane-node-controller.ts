@@ -1,6 +1,7 @@
 // One node of the pod plane as a process: its part, the election of the gateway among the nodes that may be it, and its Gateway object.
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND } from '../api/gateway.ts';
+import { forwardAbort } from '../kubernetes/abort.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
@@ -69,10 +70,12 @@ async function campaign(election: LeaderElection, controller: PodPlaneController
   while (!signal.aborted) {
     if (controller.hasSynced && controller.isCandidate) {
       const turn = new AbortController();
-      const ended = election.run(AbortSignal.any([signal, turn.signal]));
+      const forget = forwardAbort([signal], turn);
+      const ended = election.run(turn.signal);
       while (!signal.aborted && controller.isCandidate) await delay(LOOK_MS, signal);
       turn.abort();
       await ended;
+      forget();
     }
     await delay(LOOK_MS, signal);
   }

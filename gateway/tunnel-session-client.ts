@@ -135,7 +135,7 @@ export class TunnelSession {
 
   /** Takes no new streams and lets those that there are go on for so long. */
   drain(ms: number): void {
-    if (this.#isDraining) return;
+    // The bound also holds for a session that the peer drains already: its own may be longer, or there is none.
     this.#isDraining = true;
     this.#session.close();
     this.#timers.push(setTimeout(() => this.destroy({ cause: 'closed', message: 'the session was drained' }), ms));

@@ -23,3 +23,16 @@ export function forwardAbort(from: readonly AbortSignal[], to: AbortController):
   const removals = from.map((signal) => onAbort(signal, () => to.abort(signal.reason)));
   return () => removals.forEach((remove) => remove());
 }
+
+/** Does `work` with a signal that aborts with `signal`, or with a TimeoutError after `ms`. Nothing is left on `signal` when it is done. */
+export async function within<T>(ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const either = new AbortController();
+  const forget = forwardAbort([signal], either);
+  const timer = setTimeout(() => either.abort(new DOMException(`not done within ${ms / 1_000} s`, 'TimeoutError')), ms);
+  try {
+    return await work(either.signal);
+  } finally {
+    clearTimeout(timer);
+    forget();
+  }
+}

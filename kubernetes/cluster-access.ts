@@ -31,8 +31,8 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   guardedSilenceMs: 85_000,
 };
 
-/** Connections beyond those for the calls of the gate: renewals of leases find one at once. */
-const URGENT_CONNECTIONS = 2;
+/** Connections beyond those for the calls of the gate: renewals of leases find one at once, also while many pods are told why they wait. */
+const URGENT_CONNECTIONS = 72;
 
 /** The watch was ended by us, because the credentials it was opened with have been replaced. */
 export class CredentialsChangedError extends Error {

@@ -4,6 +4,7 @@ import { messageOf } from '../process/errors.ts';
 import { queueMetrics } from '../process/metrics.ts';
 import { ApiError } from './api-error.ts';
 import { NotLeaderError } from './fence.ts';
+import { RefusedKeys } from './refused-keys.ts';
 import { inTurn } from './turns.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -45,8 +46,8 @@ export interface Controller {
   idle(): Promise<void>;
 }
 
-/** While this process does not lead, a key that needs a write is looked at this often, in ms. */
-const NOT_LEADING_RETRY_MS = 1_000;
+/** While this process does not lead, a key that needs a write is looked at this often, in ms; at once when it leads again. */
+const NOT_LEADING_RETRY_MS = 10_000;
 
 /** Starts a controller that works until `signal` is aborted. */
 export function startController(options: ControllerOptions, signal: AbortSignal): Controller {
@@ -59,6 +60,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof NotLeaderError) {
+          refused.add(key, error.fence);
           queue.addAfter(key, NOT_LEADING_RETRY_MS);
           return;
         }
@@ -74,6 +76,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     signal,
     queueMetrics(options.name, () => queue.depth, signal),
   );
+  const refused = new RefusedKeys((key) => queue.add(key), signal);
   const gate = new Gate((key) => queue.add(key));
   void gate.openAfter(options.ready ?? Promise.resolve());
   return { enqueue: (key) => gate.pass(key), idle: () => queue.idle() };

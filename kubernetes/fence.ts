@@ -17,8 +17,11 @@ export function allOf(fences: readonly Fence[]): Fence {
 /** A write was not sent: this process does not lead at the moment. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
+  /** The right that was missing. */
+  readonly fence: Fence;
 
-  constructor() {
+  constructor(fence: Fence) {
     super('not sent: this process does not hold the lease');
+    this.fence = fence;
   }
 }

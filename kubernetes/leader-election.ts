@@ -8,6 +8,7 @@ import { isGone } from '../process/incarnation.ts';
 import { messageOf } from '../process/errors.ts';
 import { leaseMetric } from '../process/metrics.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
+import { forwardAbort } from './abort.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
@@ -49,6 +50,11 @@ export class LeaderElection implements Fence {
   readonly name: string;
   readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #client: ClusterClient;
+  readonly #patientClient: ClusterClient;
+  /** The last renewal took longer than the deadline of one that has time for another. */
+  #isSlow = false;
+  /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
+  #wasHasty = false;
   readonly #listeners: ElectionListener[] = [];
   #observed: ObservedLease | undefined;
   #wasLeading = false;
@@ -60,7 +66,9 @@ export class LeaderElection implements Fence {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
-    this.#client = options.client.urgent(this.#options.timings.callMs);
+    const { callMs, renewWithinMs } = this.#options.timings;
+    this.#client = options.client.urgent(callMs);
+    this.#patientClient = options.client.urgent(renewWithinMs);
     options.after?.listen({ leading: () => this.#nap.abort() });
   }
 
@@ -86,22 +94,27 @@ export class LeaderElection implements Fence {
     const { logger } = this.#options;
     while (!signal.aborted) {
       this.#nap = new AbortController();
+      const begunAt = this.#options.clocks.monotonic();
       const outcome = await this.#step(signal).catch((error: unknown) => {
         if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
         return 'failed' as const;
       });
-      await delay(this.#waitAfter(outcome), AbortSignal.any([signal, this.#nap.signal]));
+      this.#wasHasty = outcome === 'failed' && !this.#wasHasty;
+      const forget = forwardAbort([signal], this.#nap);
+      await delay(this.#waitAfter(outcome, begunAt), this.#nap.signal);
+      forget();
     }
     await this.#release();
   }
 
-  #waitAfter(outcome: 'held' | 'followed' | 'failed'): number {
-    const { renewEveryMs, retryMs } = this.#options.timings;
-    if (outcome === 'held') return renewEveryMs;
+  #waitAfter(outcome: 'held' | 'followed' | 'failed', begunAt: number): number {
+    const { timings: { renewEveryMs, retryMs }, clocks } = this.#options;
+    // The right counts from when it was asked for: on a slow server the time that the answer took is none of the pause.
+    if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / HURRY);
     const observed = this.#observed;
     // Who waits for a holder that may be dead asks again as soon as its lease has run out, not a whole turn later.
     if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
-    // Of a right that still holds one renewal has failed: there is time for one or two more.
+    // Of a right that still holds one renewal has failed: there is time for another one, if it is quick.
     return (outcome === 'failed' && this.holds() ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
   }
 
@@ -127,19 +140,30 @@ export class LeaderElection implements Fence {
     return observed !== undefined && (mayTake(observed, identity, clocks.monotonic()) || isHolderGone(observed.holder));
   }
 
+  /**
+   * Who stands by looks often, and who has the right gives a call up while there is time for another one. A holder that has lost its right,
+   * or knows the server to be slow, waits for as long as the answer is worth anything; so does every second try of who stands by: on a server that
+   * slow nobody else would ever lead.
+   */
+  #caller(): ClusterClient {
+    const isOurs = this.#observed?.holder === this.#options.identity;
+    const isPatient = isOurs ? this.#isSlow || !this.holds() : this.#wasHasty;
+    return isPatient ? this.#patientClient : this.#client;
+  }
+
   /** The usual first step: there is no lease, and one call is enough. */
   async #create(signal: AbortSignal): Promise<boolean> {
     const { namespace, name, labels } = this.#options;
     const since = this.#begin();
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(0, true) };
-    const lease = await this.#client.create(LEASES, made, signal).catch(unless(isAlreadyExists));
+    const lease = await this.#caller().create(LEASES, made, signal).catch(unless(isAlreadyExists));
     if (lease !== undefined) this.#hold(lease, since);
     return lease !== undefined;
   }
 
   async #read(signal: AbortSignal): Promise<void> {
     const { namespace, name, identity, clocks } = this.#options;
-    const lease = await this.#client.get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    const lease = await this.#caller().get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
     this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
     const holder = this.#observed?.holder ?? '';
     if (!this.#wasLeading || holder === identity || holder === '') return;
@@ -157,7 +181,7 @@ export class LeaderElection implements Fence {
     const isRenewal = observed.holder === identity;
     const spec = this.#spec(observed.transitions + (isRenewal ? 0 : 1), !isRenewal);
     const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec };
-    const lease = await this.#client.patch(LEASES, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
+    const lease = await this.#caller().patch(LEASES, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
     if (lease !== undefined) {
       this.#hold(lease, since);
       return 'held';
@@ -176,6 +200,8 @@ export class LeaderElection implements Fence {
     this.#observed = observeLease(lease, this.#observed, this.#options.clocks.monotonic());
     this.#actUntil = since.actUntil;
     this.#ownUntil = since.ownUntil;
+    const { timings: { renewWithinMs, callMs }, clocks } = this.#options;
+    this.#isSlow = clocks.monotonic() - since.actUntil.monotonic + renewWithinMs > callMs;
     if (this.#wasLeading) return;
     this.#wasLeading = true;
     this.#options.logger.info({ lease: this.name }, 'leading');

@@ -10,6 +10,7 @@ export interface CallBounds {
   /** Bytes of the answer's body; a longer one fails the call. */
   readonly maxBytes: number;
   readonly timeoutMs: number;
+  /** The right to write: a call is given up when it ends, and goes on when it was renewed in the meantime. */
   readonly fence: Fence | undefined;
 }
 
@@ -35,8 +36,8 @@ class PendingCall implements Dispatcher.DispatchHandler {
   readonly #bounds: CallBounds;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
-  readonly #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
+  #timer: NodeJS.Timeout | undefined;
   #forgetSignal: (() => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
@@ -49,7 +50,19 @@ class PendingCall implements Dispatcher.DispatchHandler {
     this.#bounds = bounds;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(() => this.#end(new DeadlineError(bounds.timeoutMs)), bounds.timeoutMs);
+    this.#wait(bounds.timeoutMs);
+  }
+
+  /** `ms` of the call's own time are left. A right that ends earlier is looked at again when it does. */
+  #wait(ms: number): void {
+    const rightMs = Math.max(1, Math.floor(this.#bounds.fence?.msLeft() ?? Infinity));
+    if (rightMs >= ms) this.#timer = setTimeout(() => this.#end(new DeadlineError(this.#bounds.timeoutMs)), ms);
+    else this.#timer = setTimeout(() => this.#lookAtRight(ms - rightMs), rightMs);
+  }
+
+  #lookAtRight(ms: number): void {
+    if ((this.#bounds.fence?.msLeft() ?? 0) > 0) this.#wait(ms);
+    else this.#end(new DeadlineError(Math.round(this.#bounds.timeoutMs - ms)));
   }
 
   watch(signal: AbortSignal | undefined): void {
@@ -60,7 +73,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.ended) controller.abort(new Error('the call has ended'));
-    else if (this.#bounds.fence?.holds() === false) this.#end(new NotLeaderError());
+    else if (this.#bounds.fence?.holds() === false) this.#end(new NotLeaderError(this.#bounds.fence));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {

@@ -33,7 +33,7 @@ export interface Call {
   readonly urgent?: boolean;
   /** How the answer is read; JSON.parse when missing. */
   readonly read?: (answer: Buffer) => unknown;
-  /** Deadline of this call in ms, from when it has a place; the transport's when missing. That of the fence counts as well. */
+  /** Deadline of this call in ms, from when it has a place; the transport's when missing. A call is also given up when its fence ends. */
   readonly timeoutMs?: number;
 }
 
@@ -149,7 +149,7 @@ export class Transport {
   }
 
   async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
-    const deadline = performance.now() + Math.min(call.timeoutMs ?? this.#timings.callTimeoutMs, call.fence?.msLeft() ?? Infinity);
+    const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
     const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
       if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) return this.#sendOnce(call, deadline, signal);
       throw error;
@@ -162,7 +162,7 @@ export class Transport {
   async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
     const access = await this.access();
     signal.throwIfAborted();
-    if (call.fence?.holds() === false) throw new NotLeaderError();
+    if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
     const bounds = { maxBytes: MAX_ANSWER_BYTES, timeoutMs, fence: call.fence };
     return measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));

@@ -15,6 +15,8 @@ export interface ConnectionDeadlines {
   readonly unused: number;
   /** The same while there are more than `crowd` connections. */
   readonly unusedInCrowd: number;
+  /** The same once the server is to close: it waits for every connection that is not between two requests. */
+  readonly unusedAtEnd: number;
   /** With more connections than so many, those that say nothing are in the way of others. */
   readonly crowd: number;
   /** How often connections are looked at. */
@@ -52,6 +54,7 @@ export class DeadlineKeeper {
   readonly #deadlines: ConnectionDeadlines;
   readonly #now: () => number;
   readonly #connections = new Map<Socket, Connection>();
+  #isEnding = false;
 
   constructor(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now: () => number) {
     this.#deadlines = deadlines;
@@ -78,10 +81,16 @@ export class DeadlineKeeper {
     reply.once('close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }));
   }
 
+  /** The server is to close: from now on nobody is waited for who has nothing to say. */
+  end(): void {
+    this.#isEnding = true;
+    this.check();
+    setTimeout(() => this.check(), this.#deadlines.unusedAtEnd + 1).unref();
+  }
+
   /** Looks at all connections. */
   check(): void {
-    const { unused, unusedInCrowd, crowd } = this.#deadlines;
-    const patience = this.#connections.size > crowd ? unusedInCrowd : unused;
+    const patience = this.#patience();
     for (const [socket, connection] of this.#connections) {
       const { message, read } = connection;
       if (message?.complete === true) continue; // it is ours to answer now
@@ -89,6 +98,12 @@ export class DeadlineKeeper {
       if (!isSilent) this.#checkSending(socket, connection);
       else if (read === 0 && this.#now() - connection.openedAt > patience) socket.destroy();
     }
+  }
+
+  #patience(): number {
+    const { unused, unusedInCrowd, unusedAtEnd, crowd } = this.#deadlines;
+    if (this.#isEnding) return unusedAtEnd;
+    return this.#connections.size > crowd ? unusedInCrowd : unused;
   }
 
   #checkSending(socket: Socket, connection: Connection): void {

@@ -2,7 +2,9 @@
 // the caches have been filled. A standby is ready: it is up to date and waits.
 import Fastify from 'fastify';
 import type { AddressInfo } from 'node:net';
-import { METRICS, metricsText } from './metrics.ts';
+import { AppError, messageOf } from './errors.ts';
+import type { Shutdown } from './lifecycle.ts';
+import { collectProcessMetrics, METRICS, metricsText } from './metrics.ts';
 
 /** What must hold before this process counts as ready, by name. */
 export type ReadyChecks = Readonly<Record<string, () => boolean>>;
@@ -10,12 +12,29 @@ export type ReadyChecks = Readonly<Record<string, () => boolean>>;
 /** A running server. */
 export interface HealthServer {
   readonly port: number;
+  /** Ends at once, with all connections. */
   close(): Promise<void>;
 }
 
+interface HealthServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly checks: ReadyChecks;
+}
+
+/** Serves the health of a service until it is stopped, where a port was asked for. Throws AppError `StartFailed`. */
+export async function serveHealth({ host = '0.0.0.0', port, checks }: Pick<HealthServerOptions, 'checks'> & { readonly host?: string; readonly port: number | undefined }, shutdown: Shutdown): Promise<void> {
+  if (port === undefined) return;
+  collectProcessMetrics();
+  const server = await startHealthServer({ host, port, checks }).catch((error: unknown) => {
+    throw new AppError('StartFailed', `the health server cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --health-port`, { cause: error });
+  });
+  shutdown.add({ name: 'health server', stop: () => server.close() });
+}
+
 /** Listens; port 0 takes any that is free. Throws what listening throws. */
-export async function startHealthServer(options: { readonly host: string; readonly port: number; readonly checks: ReadyChecks }): Promise<HealthServer> {
-  const server = Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000 });
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const server = Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000, forceCloseConnections: true });
   server.get('/healthz', () => 'ok\n');
   server.get('/readyz', (_request, reply) => {
     const results = Object.entries(options.checks).map(([name, holds]) => [name, holds()] as const);

@@ -95,3 +95,32 @@ export class Shutdown {
     }
   }
 }
+
+/** What a service starts, and what tells it to end: its signal aborts when it was asked to end, when `fail` is called, and when starting fails. */
+export interface RunningService {
+  readonly signal: AbortSignal;
+  /** What is stopped at the end. */
+  readonly shutdown: Shutdown;
+  /** The service cannot go on for this reason. */
+  readonly fail: (error: unknown) => void;
+}
+
+/**
+ * Runs a service until `asked` aborts or it fails, then stops in order what it had started, also where starting it failed half-way: what follows
+ * something until the signal aborts would otherwise be waited for without end.
+ * @throws what starting it failed with, or the reason that `fail` was given; an AggregateError when only stopping failed.
+ */
+export async function runService(asked: AbortSignal, start: (service: RunningService) => Promise<void>): Promise<void> {
+  const ending = new AbortController();
+  if (asked.aborted) ending.abort(asked.reason);
+  else asked.addEventListener('abort', () => ending.abort(asked.reason), { once: true });
+  const shutdown = new Shutdown();
+  const failures: unknown[] = [];
+  const fail = (error: unknown) => {
+    if (!ending.signal.aborted) failures.push(error);
+    ending.abort(error);
+  };
+  await start({ signal: ending.signal, shutdown, fail }).then(() => aborted(ending.signal), fail);
+  await shutdown.run().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}

@@ -1,7 +1,8 @@
 // Spans of this process on their way to a collector: OTLP over HTTP in JSON, configured by OpenTelemetry's environment variables. Telling never
 // waits and never fails; what a collector does not take is dropped and counted. Without an endpoint nothing is recorded.
 import { randomBytes } from 'node:crypto';
-import { request } from 'undici';
+import { setTimeout } from 'node:timers/promises';
+import { Agent, request } from 'undici';
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
 import { toOtlp, type Span } from '../model/trace.ts';
@@ -19,8 +20,12 @@ export interface TraceSettings {
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** Spans that wait at most, that are sent at once, and how often, in ms. */
-const LIMITS = { waiting: 2_048, batch: 512, everyMs: 1_000, timeoutMs: 5_000 };
+interface Collector extends TraceSettings {
+  readonly agent: Agent;
+}
+
+/** Spans that wait at most, that are sent at once, and how often; how long a collector may take; how long the end of a process waits for it; in ms. */
+const LIMITS = { waiting: 2_048, batch: 512, everyMs: 1_000, timeoutMs: 5_000, stopMs: 2_000 };
 
 let waiting: Span[] | undefined;
 
@@ -46,27 +51,31 @@ export function recordSpan(span: Span): void {
   else exported.inc({ outcome: 'dropped' });
 }
 
-/** Sends what is recorded from now on, until the signal aborts; the step sends the rest. */
+/** Sends what is recorded from now on; the step sends the rest, and gives up what a collector does not take within two seconds. */
 export function startTracing(settings: TraceSettings, logger: Logger): { readonly stop: () => Promise<void> } {
   waiting = [];
-  let sending = Promise.resolve();
+  const agent = new Agent({ connect: { timeout: LIMITS.timeoutMs }, headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs });
+  let sending: Promise<void> | undefined;
   const flush = (): Promise<void> => {
-    sending = sending.then(() => sendAll(settings, logger));
+    sending ??= sendAll({ ...settings, agent }, logger).finally(() => (sending = undefined));
     return sending;
   };
   const timer = setInterval(() => void flush(), LIMITS.everyMs);
   timer.unref();
   const stop = async (): Promise<void> => {
     clearInterval(timer);
-    await flush();
+    const rest = Promise.resolve(sending).then(flush);
+    await Promise.race([rest, setTimeout(LIMITS.stopMs, undefined, { ref: false })]);
     waiting = undefined;
+    await agent.destroy();
+    await rest;
   };
   return { stop };
 }
 
-async function sendAll(settings: TraceSettings, logger: Logger): Promise<void> {
+async function sendAll(to: Collector, logger: Logger): Promise<void> {
   for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
-    const problem = await send(settings, batch);
+    const problem = await send(to, batch);
     exported.inc({ outcome: problem === undefined ? 'sent' : 'failed' }, batch.length);
     if (problem !== undefined) return logger.debug({ problem, spans: batch.length }, 'spans were not taken');
   }
@@ -77,11 +86,9 @@ function nextBatch(): readonly Span[] {
 }
 
 /** Why the collector did not take them. They are not sent again: a collector that is away must cost nothing. */
-async function send({ endpoint, headers, resource }: TraceSettings, batch: readonly Span[]): Promise<string | undefined> {
+async function send({ endpoint, headers, resource, agent }: Collector, batch: readonly Span[]): Promise<string | undefined> {
   try {
-    const { statusCode, body } = await request(endpoint, {
-      method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(toOtlp(batch, resource)), headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs,
-    });
+    const { statusCode, body } = await request(endpoint, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(toOtlp(batch, resource)), dispatcher: agent });
     await body.dump();
     return statusCode < 300 ? undefined : `status ${statusCode}`;
   } catch (error) {

@@ -29,6 +29,8 @@ export interface IsthmusInSandbox extends ShutdownStep {
 /** On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end. */
 const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const LOCAL = '127.0.0.1';
+/** What Node.js takes of memory by itself in a container with the manifests' limit of 1 GiB (docs/adr/0043). On a machine it would go by the machine's size. */
+const HEAP_AS_INSTALLED = '--max-semi-space-size=4 --max-old-space-size=512';
 const COMMAND = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 
 /** Installs, starts and peers; resolves once every target is Ready. `sourceFlags` are further options of `run` in the source, `env` variables of all. */
@@ -129,7 +131,7 @@ class RunningIsthmus implements IsthmusInSandbox {
       command: [process.execPath, COMMAND, ...args],
       cwd: cluster.directory,
       logPath: logOf(cluster),
-      env: this.#env,
+      env: { NODE_OPTIONS: HEAP_AS_INSTALLED, ...this.#env },
     });
     this.processes.set(cluster.name, component);
   }

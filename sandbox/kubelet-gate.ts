@@ -9,6 +9,7 @@ import { TLSSocket } from 'node:tls';
 import { toLogView } from './container-log.ts';
 import { FollowedLog } from './followed-log.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
+import { OpenConnections } from '../process/open-connections.ts';
 import { IDLE_LIMITS, joinConnections } from '../virtual-node/stream-relay-server.ts';
 
 /** What a gate needs. */
@@ -110,6 +111,7 @@ export async function openKubeletGate(options: KubeletGateOptions): Promise<Kube
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',
   });
+  const connections = new OpenConnections(server);
   server.on('request', (incoming, answer) => forward(incoming, answer, options, log));
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex, first: Buffer) => {
     const upstream = upgrade(incoming, client, first, options);
@@ -125,7 +127,7 @@ export async function openKubeletGate(options: KubeletGateOptions): Promise<Kube
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        connections.end();
         for (const upstream of upgraded) upstream.destroy();
       }),
   };

@@ -22,7 +22,8 @@ export interface OverdueOptions {
 
 /** Such a write does not wait behind those that hold the pod up, or it would come too late, and is given up after so long, in ms. */
 const WRITE_MS = 10_000;
-const CONCURRENCY = 16;
+/** Pods that are told at once. */
+export const WORDS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startOverdue({ source, proxies, state, logger, ready }: OverdueOptions, signal: AbortSignal): void {
@@ -46,7 +47,7 @@ export function startOverdue({ source, proxies, state, logger, ready }: OverdueO
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };
-  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
+  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: WORDS_AT_ONCE, logger, ready }, signal);
   proxies.onChange((key, before, after) => {
     if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) seenAt.delete(before.uid);
     if (after === undefined || after.nodeName !== undefined || seenAt.has(after.uid)) return;

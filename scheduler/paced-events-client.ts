@@ -7,8 +7,8 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 /** Events handed on ahead of the pace, and how fast they may be again. */
 const AHEAD = 5;
 const EVERY_MS = 1_000;
-/** Events that wait; more are dropped. */
-const MOST_WAITING = 1_000;
+/** Events that wait, two minutes of them; more are dropped: nobody looks for them later, and their pods may be gone. */
+const MOST_WAITING = 120;
 
 /** Hands events on at a pace. */
 export class PacedEvents implements EventSink {

@@ -3,6 +3,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { OpenConnections } from '../process/open-connections.ts';
 import { answerMessage, MAX_MESSAGE_BYTES, type Resolve } from './dns-message.ts';
 
 /** Where it listens, and who answers. */
@@ -27,7 +28,7 @@ const MAX_UNREAD_BYTES = 1 << 20;
 
 /** Starts it. Throws what listening throws. */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
-  const tcp = await listenTcp(options);
+  const { tcp, connections } = await listenTcp(options);
   const { port } = tcp.address() as AddressInfo;
   const udp = await listenUdp({ ...options, port }).catch((error: unknown) => {
     tcp.close();
@@ -36,13 +37,11 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
   const close = async () => {
     const ended = Promise.all([once(udp, 'close'), new Promise((resolve) => tcp.close(resolve))]);
     udp.close();
-    for (const socket of connections.get(tcp) ?? []) socket.destroy();
+    connections.end();
     await ended;
   };
   return { port, close };
 }
-
-const connections = new WeakMap<Server, Set<Socket>>();
 
 async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<UdpSocket> {
   const socket = createSocket({ type: host.includes(':') ? 'udp6' : 'udp4' });
@@ -56,19 +55,17 @@ async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<Udp
   return socket;
 }
 
-async function listenTcp({ host, port, resolve }: DnsServerOptions): Promise<Server> {
-  const open = new Set<Socket>();
-  const server = createServer((socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket)).on('error', () => socket.destroy());
+async function listenTcp({ host, port, resolve }: DnsServerOptions): Promise<{ readonly tcp: Server; readonly connections: OpenConnections }> {
+  const tcp = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
     socket.setTimeout(IDLE_MS, () => socket.destroy());
     readMessages(socket, resolve);
   });
-  server.maxConnections = MAX_CONNECTIONS;
-  connections.set(server, open);
-  server.listen(port, host);
-  await once(server, 'listening');
-  return server;
+  const connections = new OpenConnections(tcp);
+  tcp.maxConnections = MAX_CONNECTIONS;
+  tcp.listen(port, host);
+  await once(tcp, 'listening');
+  return { tcp, connections };
 }
 
 /** Messages over TCP have their length before them, in two bytes (RFC 1035, 4.2.2). */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
-  EXPECTED_DEPENDENCIES, findBadNames, findClientNode, findForbiddenImports, findImpurity, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
+  EXPECTED_DEPENDENCIES, findBadNames, findClientNode, findForbiddenImports, findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
   findUnexpectedDependencies, MAX_DEPENDENCIES, type SourceFile,
 } from './support/architecture.ts';
 
@@ -126,6 +126,17 @@ rule('the official client', findClientNode, {
     'its types': ['kubernetes/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
     'its types, one by one': ['kubernetes/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
     'a test that compares with it': ['test/unit/kubernetes/kubeconfig.test.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+  },
+});
+
+rule('signals', findLeakySignals, {
+  refused: {
+    'one that stays on the signal of a process': ['kubernetes/leader-election.ts', 'await delay(1, AbortSignal.any([signal, nap]));'],
+    'a function that is handed on': ['gateway/gateway.ts', 'const either = AbortSignal.any;'],
+  },
+  accepted: {
+    'one in a command, which ends': ['cli/move.ts', 'AbortSignal.any([signal, patience]);'],
+    'a sentence about it': ['kubernetes/abort.ts', '// not AbortSignal.any\nconst a = 1;'],
   },
 });
 

@@ -16,6 +16,7 @@ import type { TargetSession } from '../kubernetes/target-session.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
 import { messageOf } from '../process/errors.ts';
+import { OpenConnections } from '../process/open-connections.ts';
 import { identifyCaller, isAllowed } from './caller-access-client.ts';
 import { locateDelegate, type DelegateLocation } from './delegate-lookup.ts';
 import { requiredAccess } from './kubelet-access.ts';
@@ -76,7 +77,7 @@ class Kubelet implements KubeletServer {
   /** By what ends them. */
   readonly #streams = new Map<AbortController, { readonly proxyUid: string; readonly operation: string }>();
   /** The HTTP server forgets those that are upgraded. */
-  readonly #connections = new Set<Socket>();
+  readonly #connections: OpenConnections;
   #identity: Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>;
 
   constructor(options: KubeletServerOptions) {
@@ -93,9 +94,8 @@ class Kubelet implements KubeletServer {
     });
     this.#server.on('connection', (socket: Socket) => {
       socket.setKeepAlive(true, 30_000); // a caller that vanished without a word is noticed by the kernel
-      this.#connections.add(socket);
-      socket.once('close', () => this.#connections.delete(socket));
     });
+    this.#connections = new OpenConnections(this.#server);
     options.proxies.onChange((_key, before, after) => {
       if (before !== undefined && before.uid !== after?.uid) this.#endStreamsOf(before.uid);
     });
@@ -121,7 +121,7 @@ class Kubelet implements KubeletServer {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const stream of this.#streams.keys()) stream.abort(new Error('the kubelet API stops'));
-    for (const socket of this.#connections) socket.destroy();
+    this.#connections.end();
     await closed;
   }
 

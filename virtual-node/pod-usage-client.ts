@@ -1,6 +1,7 @@
 // Asks targets what the delegates there use, and remembers it for a while: everybody who asks within it shares one call. Only who is asked asks.
 import type { Pod } from '../api/core.ts';
 import { POD_METRICS } from '../api/resource-types.ts';
+import { within } from '../kubernetes/abort.ts';
 import { ApiError } from '../kubernetes/api-error.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
@@ -51,7 +52,7 @@ export class PodUsages {
   async #ask(session: TargetSession, before: Promise<TargetUsage> | undefined): Promise<TargetUsage> {
     const known = await before;
     try {
-      const all = await session.client.list(POD_METRICS, session.ours, AbortSignal.any([session.signal, AbortSignal.timeout(PATIENCE_MS)]));
+      const all = await within(PATIENCE_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
       const pods = all.flatMap((metrics) => {
         const { namespace = '', name = '' } = metrics.metadata;
         const proxy = this.#proxyOf(session, objectKey({ namespace, name }));

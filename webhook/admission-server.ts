@@ -11,7 +11,7 @@ import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
 import type { SigningKeys } from '../model/manifest-signature.ts';
 import { podAttributes, traceOf } from '../model/trace.ts';
-import { keepDeadlines, type ConnectionDeadlines } from '../process/connection-deadlines.ts';
+import { keepDeadlines, type ConnectionDeadlines, type DeadlineKeeper } from '../process/connection-deadlines.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
 import type { Admission } from './admission.ts';
@@ -43,13 +43,13 @@ export const SHARES_PATH = '/validate--resourceshares';
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 /** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. */
-const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, crowd: 1_000, checkEvery: 1_000 };
+const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000, checkEvery: 1_000 };
 /** Node.js' own, in ms: longer than any of {@link DEADLINES}, for what those do not see. */
 const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };
 /** API servers have 200 mutating requests under way by default. */
 const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
-/** How long {@link AdmissionServer.close} waits for clients to end their connections, in ms. */
-const CLOSE_PATIENCE_MS = 10_000;
+/** How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter than who stops a process waits. */
+const CLOSE_PATIENCE_MS = 7_000;
 
 /** Where to listen and with what. */
 export interface AdmissionServerOptions {
@@ -116,6 +116,7 @@ class Admissions implements AdmissionServer {
   readonly #app: FastifyInstance<HttpsServer>;
   readonly #budget: RequestBudget;
   readonly #connections = new Set<Socket>();
+  readonly #deadlines: DeadlineKeeper;
   /** Connections that began with a certificate that is not in use any more. */
   #outdated = new WeakSet<Socket>();
   #closing: Promise<void> | undefined;
@@ -131,7 +132,7 @@ class Admissions implements AdmissionServer {
       keepAliveTimeout: OWN_DEADLINES.keepAliveTimeout,
       logger: false,
     });
-    keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
+    this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
     // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.
@@ -142,6 +143,11 @@ class Admissions implements AdmissionServer {
     });
     this.#app.addHook('onRequest', (request, reply, done) => {
       if (this.#take(request, reply)) done();
+    });
+    // Of a request that was under way when the server began to close, the connection would else stay.
+    this.#app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.#closing !== undefined) reply.header('connection', 'close');
+      done();
     });
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
@@ -192,6 +198,7 @@ class Admissions implements AdmissionServer {
     const { drainMs = 0 } = this.#options;
     if (drainMs > 0) await delay(drainMs, new AbortController().signal); // readiness says no meanwhile, so that nobody new comes
     const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    this.#deadlines.end();
     await this.#app.close();
     clearTimeout(patience);
   }

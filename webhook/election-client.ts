@@ -1,5 +1,6 @@
 // Shell: what namespaces say about the election of their pods. From a cache where it has it; asked of the API server where it has not, for a
 // NamespaceElection may have been made in the same breath as the pod.
+import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { ClusterTarget } from '../api/cluster-target.ts';
 import { NAMESPACE_ELECTION_NAME, type NamespaceElection, type NamespaceElectionSpec } from '../api/namespace-election.ts';
@@ -9,8 +10,11 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import type { Election } from './namespace-election.ts';
 
-/** How long a pod's creation may wait for the answer, in ms: the API server gives the webhook five seconds. */
+/** How long an answer may take once it was asked for, in ms: the API server gives the webhook five seconds. */
 const ASK_MS = 3_000;
+
+/** Questions at once, one for each pod; more wait for their turn, for the connections are those that renewals of leases need as well. */
+const ASKED_AT_ONCE = 16;
 
 /** Gives the election of a namespace. Rejects when the API server cannot be asked. */
 export type ElectionOf = (namespace: string) => Promise<Election>;
@@ -25,10 +29,12 @@ export function followElections({ client, logger }: { readonly client: ClusterCl
   });
   void elections.run(signal);
   void selfTargets.run(signal);
+  const asking = new PQueue({ concurrency: ASKED_AT_ONCE });
   const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
     const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
     if (known !== undefined) return known;
-    const found = await client.urgent(ASK_MS).get(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }, signal).catch(unless(isNotFound));
+    // Without the signal: a webhook that ends still answers for a while.
+    const found = await asking.add(() => client.urgent(ASK_MS).get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }).catch(unless(isNotFound)));
     return found?.spec ?? {};
   };
   return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });

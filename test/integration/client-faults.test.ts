@@ -605,6 +605,7 @@ describe('a consumer that is slow (58)', () => {
 describe('random faults', () => {
   it('for 8 s lose nothing and keep every key in order; `npm run test:soak` does it for 10 minutes', { timeout: SCALE.patience }, async () => {
     const run = await runRandomFaults(cluster, admin, { ms: 8_000, seed: Math.floor(Math.random() * 1e9) });
-    assert(run.writes > 100 && run.breaks > 5, JSON.stringify(run));
+    const injected = Object.values(run.faults).reduce((sum, count) => sum + count, 0);
+    assert(run.writes > 100 && injected > 2 && run.breaks > 0, JSON.stringify(run)); // how many of them break a watch is the dice's
   });
 });

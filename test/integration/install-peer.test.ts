@@ -1,14 +1,14 @@
 // `isthmus install` and `isthmus peer` on real API servers: what they make is admitted, can be repeated, and gives the
 // source's identity and our components what they need and nothing that they do not.
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { promisify } from 'node:util';
 import { CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
@@ -35,6 +35,7 @@ import { peeringIdentity, sourceAccount, sourceName, sourceSideManifests, tokenK
 import type { AppError } from '../../process/errors.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { isthmus } from '../support/command-line.ts';
 import { documentedRights, rightsOfRules, rightsOfTable } from '../support/documented-rights.ts';
 import { Packaging } from '../support/packaging.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
@@ -60,16 +61,6 @@ after(async () => {
   await sandbox?.stop();
   if (sandbox !== undefined) await rmdir(sandbox.dir); // fails when the sandbox left something in it
 });
-
-/** Runs the command itself, as a user does; gives what it printed and its exit code. */
-async function isthmus(...args: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
-  const main = new URL('../../cli/main.js', import.meta.url).pathname;
-  try {
-    return { ...(await promisify(execFile)(process.execPath, [main, ...args])), code: 0 };
-  } catch (error) {
-    return error as { stdout: string; stderr: string; code: number };
-  }
-}
 
 const kubeconfigs = (): readonly string[] => sandbox.clusters.map((cluster) => cluster.kubeconfigPath);
 
@@ -665,6 +656,25 @@ describe('the shipped gateway and broker, where the API server enforces the Pod 
         const pod = { ...template, metadata: { ...template.metadata, name: 'changed', namespace }, spec: change(template) } as unknown as Pod;
         await assert.rejects(target.client.create(PODS, pod), (error) => error instanceof ApiError && error.status === 403 && /violates PodSecurity "restricted/.test(error.message));
       }
+    });
+  }
+});
+
+describe('a process that cannot start', () => {
+  const taken = createServer();
+  before(() => new Promise<void>((resolve) => taken.listen(0, '0.0.0.0', resolve)));
+  after(() => taken.close());
+
+  for (const [what, words, remedy] of [
+    ['run', ['run', '--components', 'webhook,scheduler', '--health-host', '127.0.0.1', '--health-port'], '--health-port'],
+    ['the webhook', ['run', '--components', 'webhook,scheduler', '--webhook-host', '127.0.0.1', '--webhook-port'], '--webhook-port'],
+    ['service run', ['service', 'run', '--dns', 'none', '--health-port'], '--health-port'],
+  ] as const) {
+    it(`ends and says what to change: a port of ${what} is taken`, { timeout: 60_000 }, async () => {
+      const { port } = taken.address() as AddressInfo;
+      const { code, stderr, stdout } = await isthmus(...words, String(port), '--kubeconfig', kubeconfigs()[1]!);
+      assert.equal(code, 1, stderr + stdout);
+      assert.match(stderr, new RegExp(`cannot listen on .*:${port}: .*EADDRINUSE.*choose another ${remedy}`));
     });
   }
 });

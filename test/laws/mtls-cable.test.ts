@@ -131,6 +131,27 @@ describe('streams through a cable', () => {
   });
 });
 
+describe('a gateway that ends while its peer lets a session go on', () => {
+  it('waits for no longer than it said', { timeout: 20_000 }, async () => {
+    const authority = await makeAuthority();
+    const echo = await startService();
+    const hub = await startGateway({ clusterId: 'hub', identity: await identityOf(authority, 'hub'), services: new Map([[API_SERVER_SERVICE, echo.address]]) });
+    const spoke = await startGateway({ clusterId: 'spoke', identity: await identityOf(authority, 'spoke'), listen: undefined });
+    hub.driver.connect({ clusterId: 'spoke', addresses: [] });
+    spoke.driver.connect({ clusterId: 'hub', addresses: [`127.0.0.1:${hub.driver.port}`] });
+    await untilConnected(spoke, 'hub');
+    const stream = await spoke.driver.openStream({ clusterId: 'hub', service: API_SERVER_SERVICE, lane: 'calls' }, NEVER);
+    stream.on('error', () => undefined);
+    const drained = hub.driver.close(60_000); // with the stream open, for as long as that
+    await until(() => spoke.driver.connections()[0]?.status !== 'connected', 'the word of the hub');
+    const startedAt = performance.now();
+    await spoke.driver.close(300);
+    const took = performance.now() - startedAt;
+    assert.ok(took < 2_500, `${took} ms`); // the cable is given up as silent after four seconds in any case
+    await Promise.all([drained, echo.close()]);
+  });
+});
+
 describe('a cable of which one session is cut and does not come back', () => {
   it('carries calls over the other lane meanwhile', async () => {
     const authority = await makeAuthority();

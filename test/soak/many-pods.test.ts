@@ -15,7 +15,8 @@ import { isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../supp
 import { assertInvariants } from '../support/world-invariants.ts';
 
 const COUNT = Number(process.env['MANY_PODS'] ?? 10_000);
-const WARM_UP = 500;
+/** As many as it takes for the code that is used often to be compiled, which counts in the heaps. */
+const WARM_UP = 2_000;
 /** Of each of two targets; a node takes 110 pods. */
 const NODES = Math.ceil((Math.max(COUNT, WARM_UP) * 0.55) / 110) + 1;
 const NAMESPACE = 'many-pods';

@@ -20,6 +20,8 @@ interface Import {
 const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery', 'peering']);
 const COMPOSITION: ReadonlySet<string> = new Set(['cli', 'dashboard', 'sandbox']);
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
+/** Commands, and what is unrestricted anyway. */
+const SHORT_LIVED: ReadonlySet<string> = new Set([...UNRESTRICTED, 'cli', 'sandbox']);
 
 /** Direct run-time dependencies with the reason for each (design D17); there are to be at most {@link MAX_DEPENDENCIES}. */
 export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
@@ -181,6 +183,12 @@ export function findProcessUse(file: SourceFile): string[] {
   return found;
 }
 
+/** What runs for long never uses `AbortSignal.any`: in Node.js 20 each use stays on the signal that lives longer. Commands end. */
+export function findLeakySignals({ path, text }: SourceFile): string[] {
+  if (SHORT_LIVED.has(folderOf(path)) || !/\bAbortSignal\s*\.\s*any\b/.test(codeOnly(text))) return [];
+  return [`${path} uses AbortSignal.any, which leaks on long-lived signals; kubernetes/abort.ts has what does not`];
+}
+
 /** Each file opens with its place in the system; tests are named after the file they test. */
 export function findMissingHeader({ path, text }: SourceFile): string[] {
   if (path.endsWith('.test.ts')) return [];
@@ -197,7 +205,7 @@ export function findBadNames({ path }: SourceFile): string[] {
 
 /** Every rule for one file. */
 export function findProblems(file: SourceFile): string[] {
-  return [findForbiddenImports, findImpurity, findClientNode, findProcessUse, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
+  return [findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
 }
 
 /** Libraries are chosen one by one, and each has its reason. */

@@ -35,7 +35,7 @@ class World {
     const running = election.run(stopped.signal);
     const stop = async () => {
       stopped.abort();
-      await this.pass(2 * LEASE_TIMINGS.callMs);
+      await this.pass(2 * LEASE_TIMINGS.renewWithinMs); // no call lasts longer, whatever the test did to it
       await running;
     };
     this.#ends.push(stop);
@@ -95,11 +95,35 @@ describe('LeaderElection in virtual time', () => {
     });
     assert(ended - cutAt <= timings.renewWithinMs + 100, 'acts no longer than its own limit');
     assert(taken - ended >= timings.leaseMs - timings.renewWithinMs - 100, 'with room between');
-    // A renewal right before the cut is seen at the next look: the lease runs from there.
-    assert(taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs, `and nobody waits for longer than needed: ${taken - cutAt} ms`);
+    // A renewal right before the cut is seen at the next look: the lease runs from there. Steps of this test are 50 ms.
+    assert(taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs + 200, `and nobody waits for longer than needed: ${taken - cutAt} ms`);
     isCut = false;
     await world.pass(20_000);
     assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
+  });
+
+  for (const [what, timings, ms] of [["a target's", LEASE_TIMINGS, 2_400], ["a source's", QUICK_LEASE_TIMINGS, 2_000]] as const) it(`keeps ${what} lease on a server that takes ${ms} ms for each call`, async () => {
+    world.timings = timings;
+    const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
+    await world.pass(ms + 100);
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('gets its lease back from a server that was too slow, however slow it still is', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate = QUICK;
+    const { election } = world.replica('a', () => fate);
+    await world.pass(100);
+    fate = LOST;
+    await world.pass(5_000);
+    assert.equal(election.holds(), false);
+    fate = { thereMs: 100, backMs: 3_200 };
+    let held = 0;
+    await world.pass(60_000, () => (held += election.holds() ? 1 : 0));
+    assert(held > 240, `${held} of 1,200 looks`);
+    fate = QUICK;
+    await world.pass(5_000);
+    await world.pass(5_000, () => assert.equal(election.holds(), true));
   });
 
   it('takes over several leases of a dead leader together, in their order', async () => {
@@ -138,7 +162,48 @@ describe('LeaderElection in virtual time', () => {
     assert.equal(b.election.holds(), true);
   });
 
-  it('leads on when the answer to a renewal was lost, for the renewal was done', async () => {
+  it('looks again soon when it stands by and a look was not answered', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    world.replica('a');
+    await world.pass(100);
+    const looks: number[] = [];
+    let isDeaf = false;
+    world.replica('b', () => {
+      looks.push(world.now);
+      return isDeaf ? LOST : QUICK;
+    });
+    await world.pass(5_000);
+    isDeaf = true;
+    await world.pass(20_000);
+    isDeaf = false;
+    const gaps = looks.slice(1).map((at, index) => at - looks[index]!);
+    const { callMs, renewWithinMs, retryMs } = QUICK_LEASE_TIMINGS;
+    const late = gaps.filter((gap) => gap > callMs + 1.2 * retryMs + 100);
+    assert(Math.max(...gaps) <= renewWithinMs + 1.2 * retryMs + 100, `${Math.max(...gaps)} ms between two looks`);
+    assert(late.length > 0 && late.length <= 4, `${late.length} of ${gaps.length} looks were waited for`);
+  });
+
+  it('leads where nobody does on a server that is slow from the beginning', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    const { election } = world.replica('a', () => ({ thereMs: 1_500, backMs: 1_500 }));
+    let held = 0;
+    await world.pass(60_000, () => (held += election.holds() ? 1 : 0));
+    assert(held > 240, `${held} of 1,200 looks`);
+  });
+
+  it('takes the lease of one that died over on a server that has become slow', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate = QUICK;
+    world.replica('a', () => fate);
+    await world.pass(100);
+    fate = LOST;
+    world.replica('b', () => ({ thereMs: 1_500, backMs: 1_500 }));
+    await world.pass(60_000);
+    assert.deepEqual(world.told, ['a leads', 'b leads']);
+  });
+
+  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`leads on when the answer to a renewal of ${what} lease was lost, for the renewal was done`, async () => {
+    world.timings = timings;
     let calls = 0;
     const { election } = world.replica('a', () => ((calls += 1) % 5 === 0 ? { ...QUICK, lost: 'back' } : QUICK));
     await world.pass(100);

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejection, UnreachableError } from '../../../kubernetes/api-error.ts';
+import { CALLS_IN_FLIGHT } from '../../../kubernetes/call-gate.ts';
 import { TRANSPORT_TIMINGS } from '../../../kubernetes/cluster-access.ts';
 import { Transport, type Call } from '../../../kubernetes/transport.ts';
+import { WORDS_AT_ONCE } from '../../../scheduler/overdue-controller.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../support/scripted-api-server.ts';
 
 const GET: Call = { method: 'GET', path: '/api/v1/nodes' };
@@ -305,6 +307,16 @@ describe('Transport', () => {
     (await server.next()).answer(200, { ok: true });
     assert.deepEqual(await answer, { ok: true });
     stop.abort();
+  });
+
+  it('has a connection for the renewal of a lease while all places are taken and many pods are told why they wait', async () => {
+    const renewal: Call = { ...GET, path: '/renewal', urgent: true };
+    const calls = [...Array.from({ length: CALLS_IN_FLIGHT }, () => GET), ...Array.from({ length: WORDS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal];
+    const answers = calls.map((call) => server.transport.call(call));
+    const arrived = await Promise.all(calls.map(() => server.next()));
+    assert.ok(arrived.some(({ path }) => path === '/renewal'));
+    for (const exchange of arrived) exchange.answer(200, {});
+    await Promise.all(answers);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { keepDeadlines, type ConnectionDeadlines } from '../../../process/connection-deadlines.ts';
 
-const DEADLINES: ConnectionDeadlines = { headers: 30, request: 50, unused: 1_200, unusedInCrowd: 60, crowd: 2, checkEvery: 60_000 };
+const DEADLINES: ConnectionDeadlines = { headers: 30, request: 50, unused: 1_200, unusedInCrowd: 60, unusedAtEnd: 40, crowd: 2, checkEvery: 60_000 };
 
 /** A connection as the server sees it. */
 class FakeSocket extends EventEmitter {
@@ -71,6 +71,20 @@ describe('deadlines of connections', () => {
     const socket = scene.open();
     scene.look(1_300);
     assert.deepEqual([socket.destroyed, socket.written], [true, []]);
+  }));
+
+  it('end it soon once the server is to close, at once when it has been silent for long', scene((scene) => {
+    const old = scene.open();
+    scene.look(100);
+    const fresh = scene.open();
+    const asking = scene.open();
+    const { message } = scene.headersOf(asking, 10);
+    message.complete = true;
+    scene.keeper.end();
+    assert.deepEqual([old, fresh, asking].map(({ destroyed }) => destroyed), [true, false, false]);
+    scene.look(150);
+    assert.deepEqual([old, fresh, asking].map(({ destroyed }) => destroyed), [true, true, false]);
+    assert.deepEqual([...old.written, ...fresh.written], [], 'without a word');
   }));
 
   it('end it sooner in a crowd', scene((scene) => {

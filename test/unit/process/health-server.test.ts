@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { request } from 'undici';
 import { startHealthServer, type HealthServer, type ReadyChecks } from '../../../process/health-server.ts';
@@ -43,5 +45,14 @@ describe('the health server', () => {
       'isthmus_workqueue_work_duration_seconds_sum{name="test-queue"} 2',
       'isthmus_leading{lease="test-lease"} 1',
     ]) assert(text.split('\n').includes(line), `${line}\n${text}`);
+  });
+
+  it('waits for nobody who opened a connection and says nothing', { timeout: 10_000 }, async () => {
+    const closing = await startHealthServer({ host: '127.0.0.1', port: 0, checks: {} });
+    const silent = connect(closing.port, '127.0.0.1');
+    silent.resume();
+    await once(silent, 'connect');
+    await request(`http://127.0.0.1:${closing.port}/healthz`).then(({ body }) => body.dump());
+    await Promise.all([closing.close(), once(silent, 'close')]);
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
-import { aborted, beforeExit, interruptedExitCode, sameWishMs, Shutdown, untilStopped, type SignalSource } from '../../../process/lifecycle.ts';
+import { aborted, beforeExit, interruptedExitCode, runService, sameWishMs, Shutdown, untilStopped, type RunningService, type SignalSource } from '../../../process/lifecycle.ts';
 
 class FakeProcess extends EventEmitter implements SignalSource {
   readonly exits: number[] = [];
@@ -99,5 +99,65 @@ describe('Shutdown', () => {
     await Promise.all([shutdown.run(), shutdown.run()]);
     await shutdown.run();
     assert.deepEqual(order, ['server']);
+  });
+});
+
+describe('runService', () => {
+  const failure = new Error('the port is taken');
+
+  /** A service that follows something until its signal aborts, and is waited for at the end. */
+  const follower = (then: (service: RunningService) => Promise<void> | void, order: string[] = []) => async (service: RunningService) => {
+    const following = aborted(service.signal).then(() => void order.push('followed to the end'));
+    service.shutdown.add({ name: 'follower', stop: () => following });
+    await then(service);
+  };
+
+  it('goes on until it is asked to end, then stops what was started', async () => {
+    const asked = new AbortController();
+    const order: string[] = [];
+    const ended = runService(asked.signal, follower(() => void order.push('started'), order));
+    await new Promise(setImmediate);
+    assert.deepEqual(order, ['started']);
+    asked.abort('SIGTERM');
+    await ended;
+    assert.deepEqual(order, ['started', 'followed to the end']);
+  });
+
+  it('ends, and says why, when it fails to start half-way', async () => {
+    const order: string[] = [];
+    await assert.rejects(runService(new AbortController().signal, follower(() => Promise.reject(failure), order)), failure);
+    assert.deepEqual(order, ['followed to the end']);
+  });
+
+  it('ends, and says why, when it cannot go on', async () => {
+    await assert.rejects(runService(new AbortController().signal, follower(({ fail }) => {
+      setImmediate(() => fail(failure));
+    })), failure);
+  });
+
+  it('says why it failed also when stopping fails, and what stopping failed with otherwise', async () => {
+    const stuck = async ({ shutdown }: RunningService) => shutdown.add({ name: 'stuck', stop: () => Promise.reject(new Error('no')) });
+    await assert.rejects(runService(AbortSignal.abort('SIGTERM'), stuck), /Stopping failed: stuck: no/);
+    await assert.rejects(runService(new AbortController().signal, async (service) => {
+      await stuck(service);
+      throw failure;
+    }), failure);
+  });
+
+  it('says nothing of what fails because it was asked to end', async () => {
+    const asked = new AbortController();
+    await runService(asked.signal, follower(async ({ signal, fail }) => {
+      asked.abort('SIGTERM');
+      await aborted(signal);
+      fail(failure);
+      signal.throwIfAborted();
+    }));
+  });
+
+  it('is not even started further when it was asked to end before', async () => {
+    await runService(AbortSignal.abort('SIGINT'), follower(async ({ signal }) => {
+      await aborted(signal);
+      signal.throwIfAborted();
+    }));
   });
 });

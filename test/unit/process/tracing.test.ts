@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import type { Span } from '../../../model/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
@@ -47,5 +49,19 @@ describe('spans', () => {
     const away = startTracing({ endpoint: 'http://127.0.0.1:1/v1/traces', headers: {}, resource: {} }, SILENT);
     recordSpan(span('s'));
     await away.stop();
+  });
+
+  it('are given up soon after tracing stops where a collector takes connections and answers nothing', { timeout: 20_000 }, async () => {
+    let asked = 0;
+    const silent = createServer((socket) => void socket.on('error', () => undefined).once('data', () => (asked += 1)));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const tracing = startTracing({ endpoint: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1/traces`, headers: {}, resource: {} }, SILENT);
+    for (let index = 0; index < 2_000; index += 1) recordSpan(span('s'));
+    const startedAt = performance.now();
+    await tracing.stop();
+    assert(performance.now() - startedAt < 4_000, 'one batch alone may take five seconds');
+    assert.equal(asked, 1);
+    silent.close();
+    await once(silent, 'close');
   });
 });

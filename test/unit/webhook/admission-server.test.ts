@@ -1,6 +1,6 @@
 // The server as clients meet it that mean it well or ill. It runs in this process on a free port.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect as connectPlain } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
@@ -155,6 +155,36 @@ describe('the admission server', () => {
     await closing;
     await assert.rejects(post(to, GOOD));
     await to.destroy();
+  });
+
+  it('waits for nobody who opened a spare connection, as Go\'s client does, when it ends', { timeout: 20_000 }, async () => {
+    const ending = await start();
+    const spare = connect({ port: ending.port, host: '127.0.0.1', rejectUnauthorized: false });
+    await once(spare, 'secureConnect');
+    spare.resume();
+    const startedAt = performance.now();
+    await Promise.all([ending.close(), once(spare, 'close')]);
+    assert.ok(performance.now() - startedAt < 4_000, 'sooner than it would have cut all connections off');
+  });
+
+  it('ends a connection with the answer to a request that was under way when it began to end', { timeout: 20_000 }, async () => {
+    const steps = new EventEmitter();
+    const ending = await start({ elections: async () => {
+      setImmediate(() => steps.emit('looked for'));
+      await once(steps, 'found');
+      return { spec: { strategy: 'Local' }, selfTargets: [] };
+    } });
+    const to = poolTo(ending.port);
+    const answer = to.request({ method: 'POST', path: '/mutate--v1-pod--namespace', headers: { 'content-type': 'application/json' }, body: GOOD });
+    await once(steps, 'looked for');
+    const startedAt = performance.now();
+    const closed = ending.close();
+    steps.emit('found');
+    const { statusCode, headers, body } = await answer;
+    assert.deepEqual([statusCode, headers['connection']], [200, 'close']);
+    await Promise.all([body.dump(), closed]);
+    assert.ok(performance.now() - startedAt < 4_000);
+    await to.close();
   });
 
   it('C2-19: ends a connection that does not send what it announced', { timeout: 20_000 }, async () => {
