@@ -6,6 +6,7 @@ import type { ResourceType } from '../../api/resource-types.ts';
 import { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { Transport } from '../../kubernetes/transport.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';
+import { EventReplays } from './event-replays.ts';
 import { FaultProxy, type Fault } from './fault-proxy.ts';
 import { FollowedCollection } from './followed-collection.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -62,7 +63,7 @@ async function writeUntil(admin: ClusterClient, label: string, until: number, ra
 
 async function injectUntil(proxy: FaultProxy, until: number, random: () => number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  const old: string[] = [];
+  const replays = new EventReplays();
   const answered = (status: number, headers = {}): Fault => ({ kind: 'answer', status, headers });
   const faults: Record<string, () => void | Promise<void>> = {
     cut: () => proxy.cut(),
@@ -90,7 +91,7 @@ async function injectUntil(proxy: FaultProxy, until: number, random: () => numbe
     if (dice < 0.4) return { kind: 'cut-after', bytes: 1 + Math.floor(random() * 20_000) };
     // A list holds what exists: only a watch may bring again what it brought before.
     const isResumed = url.searchParams.has('resourceVersion');
-    return dice < 0.7 && isResumed ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...(old.push(line) > 20 ? old.splice(0, 10).filter(isEvent) : [])] } : undefined;
+    return dice < 0.7 && isResumed ? { kind: 'rewrite', line: (line) => [line, ...(random() < 0.3 ? [line] : []), ...replays.after(line)] } : undefined;
   };
   while (performance.now() < until) {
     const names = Object.keys(faults);
@@ -102,9 +103,4 @@ async function injectUntil(proxy: FaultProxy, until: number, random: () => numbe
   proxy.fate = () => undefined;
   proxy.cut();
   return counts;
-}
-
-/** Only changes are replayed: a bookmark that ends a list, or an error, is no event that a server could send again later. */
-function isEvent(line: string): boolean {
-  return line.startsWith('{"type":"ADDED"') || line.startsWith('{"type":"MODIFIED"') || line.startsWith('{"type":"DELETED"');
 }
