@@ -12,7 +12,8 @@ import { forwardAbort } from './abort.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
-import { CLOCKS, deadlineIn, freeIn, isBefore, LEASE_TIMINGS, mayTake, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import { CLOCKS, deadlineIn, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import { RenewalPace } from './renewal-pace.ts';
 
 /** Which lease, and who wants it. */
 export interface ElectionOptions {
@@ -40,6 +41,14 @@ export interface ElectionListener {
   readonly lostTo?: (holder: string) => void;
 }
 
+/** A right as it was asked for: when, for how long others are to respect it (in ms), and until when the holder acts and owns the lease. */
+interface AskedRight {
+  readonly begunAt: number;
+  readonly leaseMs: number;
+  readonly actUntil: Deadline;
+  readonly ownUntil: Deadline;
+}
+
 /** By how much sooner a holder tries again than others. */
 const HURRY = 8;
 /** So long after a lease has run out it is asked for, in ms: never before, never in a busy loop. */
@@ -51,8 +60,7 @@ export class LeaderElection implements Fence {
   readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #client: ClusterClient;
   readonly #patientClient: ClusterClient;
-  /** The last renewal took longer than the deadline of one that has time for another. */
-  #isSlow = false;
+  readonly #pace: RenewalPace;
   /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
   #wasHasty = false;
   readonly #listeners: ElectionListener[] = [];
@@ -67,6 +75,7 @@ export class LeaderElection implements Fence {
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
     const { callMs, renewWithinMs } = this.#options.timings;
+    this.#pace = new RenewalPace(this.#options.timings);
     this.#client = options.client.urgent(callMs);
     this.#patientClient = options.client.urgent(renewWithinMs);
     options.after?.listen({ leading: () => this.#nap.abort() });
@@ -79,14 +88,17 @@ export class LeaderElection implements Fence {
 
   /** Whether this process may act now. */
   holds(): boolean {
-    return this.#actUntil !== undefined && isBefore(this.#actUntil, this.#options.clocks);
+    return this.#msToAct() > 0;
   }
 
-  /** How long it is at least until another one may take the lease, in ms. */
+  /** How long it is at least until another one may take the lease, in ms: never more than what is left when the next renewal asks for a usual lease. */
   msLeft(): number {
     if (this.#ownUntil === undefined || !this.holds()) return 0;
-    const { clocks } = this.#options;
-    return Math.min(this.#ownUntil.monotonic - clocks.monotonic(), this.#ownUntil.wall - clocks.wall());
+    return Math.min(msUntil(this.#ownUntil, this.#options.clocks), this.#options.timings.leaseMs);
+  }
+
+  #msToAct(): number {
+    return this.#actUntil === undefined ? 0 : msUntil(this.#actUntil, this.#options.clocks);
   }
 
   /** Campaigns and renews until `signal` is aborted, then gives the lease back. Never throws. */
@@ -99,6 +111,7 @@ export class LeaderElection implements Fence {
         if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
         return 'failed' as const;
       });
+      if (outcome === 'failed') this.#pace.failed(this.#options.clocks.monotonic());
       this.#wasHasty = outcome === 'failed' && !this.#wasHasty;
       const forget = forwardAbort([signal], this.#nap);
       await delay(this.#waitAfter(outcome, begunAt), this.#nap.signal);
@@ -141,13 +154,14 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * Who stands by looks often, and who has the right gives a call up while there is time for another one. A holder that has lost its right,
-   * or knows the server to be slow, waits for as long as the answer is worth anything; so does every second try of who stands by: on a server that
-   * slow nobody else would ever lead.
+   * Who stands by looks often, and who has the right gives a call up while there is time for another one. A holder that has lost its right, has
+   * more of it than a patient call takes, or knows the server to be slow, waits for as long as the answer is worth anything; so does every second
+   * try of who stands by: on a server that slow nobody else would ever lead.
    */
   #caller(): ClusterClient {
     const isOurs = this.#observed?.holder === this.#options.identity;
-    const isPatient = isOurs ? this.#isSlow || !this.holds() : this.#wasHasty;
+    const hasTime = this.#msToAct() > this.#options.timings.renewWithinMs;
+    const isPatient = isOurs ? this.#pace.isSlow || !this.holds() || hasTime : this.#wasHasty;
     return isPatient ? this.#patientClient : this.#client;
   }
 
@@ -155,7 +169,7 @@ export class LeaderElection implements Fence {
   async #create(signal: AbortSignal): Promise<boolean> {
     const { namespace, name, labels } = this.#options;
     const since = this.#begin();
-    const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(0, true) };
+    const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(since.leaseMs, 0, true) };
     const lease = await this.#caller().create(LEASES, made, signal).catch(unless(isAlreadyExists));
     if (lease !== undefined) this.#hold(lease, since);
     return lease !== undefined;
@@ -179,7 +193,8 @@ export class LeaderElection implements Fence {
     if (observed === undefined) return 'followed';
     const since = this.#begin();
     const isRenewal = observed.holder === identity;
-    const spec = this.#spec(observed.transitions + (isRenewal ? 0 : 1), !isRenewal);
+    const spec = this.#spec(since.leaseMs, observed.transitions + (isRenewal ? 0 : 1), !isRenewal);
+    if (isRenewal) this.#shorten(since);
     const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec };
     const lease = await this.#caller().patch(LEASES, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
     if (lease !== undefined) {
@@ -191,29 +206,37 @@ export class LeaderElection implements Fence {
   }
 
   /** The right counts from before the request was sent, for others count from when they see its outcome. */
-  #begin(): { readonly actUntil: Deadline; readonly ownUntil: Deadline } {
+  #begin(): AskedRight {
     const { timings, clocks } = this.#options;
-    return { actUntil: deadlineIn(timings.renewWithinMs, clocks), ownUntil: deadlineIn(timings.leaseMs, clocks) };
+    const begunAt = clocks.monotonic();
+    const leaseMs = this.#pace.leaseMs(begunAt);
+    return { begunAt, leaseMs, actUntil: deadlineIn(leaseMs - timings.leaseMs + timings.renewWithinMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };
   }
 
-  #hold(lease: Lease, since: { readonly actUntil: Deadline; readonly ownUntil: Deadline }): void {
-    this.#observed = observeLease(lease, this.#observed, this.#options.clocks.monotonic());
+  /** A renewal for a shorter time may be done though nobody hears its answer: from when it is sent the right ends no later than it says. */
+  #shorten({ actUntil, ownUntil }: AskedRight): void {
+    if (this.#actUntil !== undefined) this.#actUntil = earlier(this.#actUntil, actUntil);
+    if (this.#ownUntil !== undefined) this.#ownUntil = earlier(this.#ownUntil, ownUntil);
+  }
+
+  #hold(lease: Lease, since: AskedRight): void {
+    const now = this.#options.clocks.monotonic();
+    this.#observed = observeLease(lease, this.#observed, now);
     this.#actUntil = since.actUntil;
     this.#ownUntil = since.ownUntil;
-    const { timings: { renewWithinMs, callMs }, clocks } = this.#options;
-    this.#isSlow = clocks.monotonic() - since.actUntil.monotonic + renewWithinMs > callMs;
+    this.#pace.answered(since.begunAt, now);
     if (this.#wasLeading) return;
     this.#wasLeading = true;
     this.#options.logger.info({ lease: this.name }, 'leading');
     for (const listener of this.#listeners) listener.leading?.();
   }
 
-  #spec(leaseTransitions: number, isNew: boolean): NonNullable<Lease['spec']> {
-    const { identity, timings, clocks } = this.#options;
+  #spec(leaseMs: number, leaseTransitions: number, isNew: boolean): NonNullable<Lease['spec']> {
+    const { identity, clocks } = this.#options;
     const now = new Date(clocks.wall()).toISOString().replace('Z', '000Z'); // MicroTime
     return {
       holderIdentity: identity,
-      leaseDurationSeconds: Math.max(1, Math.ceil(timings.leaseMs / 1_000)),
+      leaseDurationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
       leaseTransitions,
       renewTime: now,
       ...(isNew && { acquireTime: now }),

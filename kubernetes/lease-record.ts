@@ -5,6 +5,8 @@ import type { Lease } from '../api/core.ts';
 export interface LeaseTimings {
   /** Others take the lease this long after they last saw it renewed. */
   readonly leaseMs: number;
+  /** What a holder asks for instead of `leaseMs` while it finds the server to be slow, and acts for longer by as much; never when missing. Others go by what the Lease says. */
+  readonly slowLeaseMs?: number;
   /** The holder stops acting this long after it last asked for a renewal that succeeded. */
   readonly renewWithinMs: number;
   /** The holder renews this often. */
@@ -18,8 +20,8 @@ export interface LeaseTimings {
 /** client-go's durations, 15/10/2 s. Renewals are rarer than its, for each costs a write; one that fails is tried again in time. */
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
-/** Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. Each renewal may take 2 s, as on a server that is busy. */
-export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
+/** Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. Each renewal may take 2 s, as on a server that is busy; one that is busier still is asked for a longer lease (ADR 0044). */
+export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, slowLeaseMs: 15_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
 
 /** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */
 export interface ObservedLease {
@@ -73,7 +75,12 @@ export function deadlineIn(ms: number, clocks: Clocks): Deadline {
   return { monotonic: clocks.monotonic() + ms, wall: clocks.wall() + ms };
 }
 
-/** Whether neither clock has reached the deadline. */
-export function isBefore(deadline: Deadline, clocks: Clocks): boolean {
-  return clocks.monotonic() < deadline.monotonic && clocks.wall() < deadline.wall;
+/** How long it is until one of the clocks reaches the deadline, in ms; 0 or less when one has. */
+export function msUntil(deadline: Deadline, clocks: Clocks): number {
+  return Math.min(deadline.monotonic - clocks.monotonic(), deadline.wall - clocks.wall());
+}
+
+/** What comes first, by each clock. */
+export function earlier(one: Deadline, other: Deadline): Deadline {
+  return { monotonic: Math.min(one.monotonic, other.monotonic), wall: Math.min(one.wall, other.wall) };
 }

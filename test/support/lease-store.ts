@@ -19,13 +19,13 @@ export class LeaseStore {
   readonly watchers = new Set<(lease: Lease) => void>();
   #version = 0;
 
-  /** A client of this store under a name. Calls are given up after the deadline that the election asks for. */
-  client(writer: string, fate: () => CallFate): ClusterClient {
+  /** A client of this store under a name. Calls are given up after the deadline that the election asks for; `fate` is told what is written. */
+  client(writer: string, fate: (written?: Lease) => CallFate): ClusterClient {
     const of = (timeoutMs: number) => ({
       urgent: (ms: number) => of(ms),
       get: (_type: unknown, { name }: { readonly name: string }) => travel(fate(), timeoutMs, () => this.#read(name)),
-      create: (_type: unknown, lease: Lease) => travel(fate(), timeoutMs, () => this.#create(writer, lease)),
-      patch: (_type: unknown, { name }: { readonly name: string }, { patch }: { readonly patch: Lease }) => travel(fate(), timeoutMs, () => this.#patch(writer, name, patch)),
+      create: (_type: unknown, lease: Lease) => travel(fate(lease), timeoutMs, () => this.#create(writer, lease)),
+      patch: (_type: unknown, { name }: { readonly name: string }, { patch }: { readonly patch: Lease }) => travel(fate(patch), timeoutMs, () => this.#patch(writer, name, patch)),
     });
     return of(Infinity) as unknown as ClusterClient;
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import * as fc from 'fast-check';
+import type { Lease } from '../../../api/core.ts';
 import { LeaderElection } from '../../../kubernetes/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../kubernetes/lease-record.ts';
 import { LeaseStore, type CallFate } from '../../support/lease-store.ts';
@@ -25,7 +26,7 @@ class World {
   readonly #ends: (() => Promise<void>)[] = [];
 
   /** Starts a replica; `fate` is asked for each of its calls. */
-  replica(identity: string, fate: () => CallFate = () => QUICK, { clockOffset = 0, name = 'lease', after }: ReplicaShape = {}): { readonly election: LeaderElection; stop(): Promise<void> } {
+  replica(identity: string, fate: (written?: Lease) => CallFate = () => QUICK, { clockOffset = 0, name = 'lease', after }: ReplicaShape = {}): { readonly election: LeaderElection; stop(): Promise<void> } {
     const election = new LeaderElection({
       client: this.store.client(identity, fate), namespace: 'ns', name, identity, after, timings: this.timings, logger: SILENT, isHolderGone: () => false,
       clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
@@ -107,6 +108,52 @@ describe('LeaderElection in virtual time', () => {
     const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
     await world.pass(ms + 100);
     await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('keeps its lease while a server slows down, by asking for a longer one, and for a usual one when it is quick again', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let ms = 10;
+    const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
+    await world.pass(5_000);
+    const durations: (number | undefined)[] = [];
+    for (ms of [10, 600, 1_500, 2_500, 3_500, 4_000, 10]) {
+      await world.pass(30_000, () => assert.equal(election.holds(), true, `${ms} ms for each call`));
+      durations.push(world.store.leases.get('lease')?.spec?.leaseDurationSeconds);
+    }
+    assert.deepEqual(durations, [5, 15, 15, 15, 15, 15, 5]);
+  });
+
+  it('keeps its lease on a server whose answers take ten milliseconds and three seconds in turn', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let calls = 0;
+    const { election } = world.replica('a', () => ((calls += 1) % 2 === 0 ? { thereMs: 1_500, backMs: 1_500 } : QUICK));
+    await world.pass(15_000); // until it has found out
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('acts no longer than a usual lease that it asked for and that was written, though all it heard of is a longer one', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let ms = 800;
+    let askedAt = 0;
+    const a = world.replica('a', (written) => {
+      if (askedAt > 0) return LOST;
+      if (ms === 800 || written?.spec?.leaseDurationSeconds !== 5) return { thereMs: ms / 2, backMs: ms / 2 };
+      askedAt = world.now;
+      return { ...QUICK, lost: 'back' };
+    });
+    await world.pass(10_000);
+    const b = world.replica('b');
+    ms = 10;
+    let [ended, taken, reservedUntil] = [0, 0, 0];
+    await world.pass(30_000, () => {
+      assert(!(a.election.holds() && b.election.holds()), 'two hold it');
+      if (a.election.holds()) reservedUntil = Math.max(reservedUntil, world.now + a.election.msLeft());
+      if (!a.election.holds()) ended ||= world.now;
+      if (b.election.holds()) taken ||= world.now;
+    });
+    assert(askedAt > 10_000 && ended - askedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100, `ended ${ended - askedAt} ms after it was asked for`);
+    assert(taken >= reservedUntil, `taken at ${taken}, reserved until ${reservedUntil}`);
+    assert(taken > ended && taken - askedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 200, `taken after ${taken - askedAt} ms`);
   });
 
   it('gets its lease back from a server that was too slow, however slow it still is', async () => {
@@ -224,7 +271,7 @@ describe('LeaderElection in virtual time', () => {
     assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
   });
 
-  it('never has two that hold it, whatever is slow or lost, and whatever their clocks show', async () => {
+  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`never has two that hold ${what} lease, nor one before others have said, whatever is slow or lost, and whatever their clocks show`, async () => {
     const fate = fc.record(
       { thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }), lost: fc.constantFrom('there' as const, 'back' as const) },
       { requiredKeys: ['thereMs', 'backMs'] },
@@ -234,15 +281,25 @@ describe('LeaderElection in virtual time', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }), fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
         world = new World();
+        world.timings = timings;
         let fates: readonly CallFate[] = [QUICK, QUICK, QUICK];
         const replicas = offsets.map((clock, i) => world.replica(`r${i}`, () => fates[i] ?? QUICK, { clockOffset: clock }));
-        const look = () => assert(replicas.filter(({ election }) => election.holds()).length <= 1, `two hold it at ${world.now}`);
+        const reservedUntil = replicas.map(() => 0);
+        const look = () => {
+          const holders = replicas.flatMap(({ election }, i) => (election.holds() ? [i] : []));
+          assert(holders.length <= 1, `two hold it at ${world.now}`);
+          const [holder] = holders;
+          if (holder === undefined) return;
+          assert(reservedUntil.every((until, i) => i === holder || until <= world.now), `r${holder} holds it at ${world.now}, reserved until ${reservedUntil.join()}`);
+          reservedUntil[holder] = world.now + replicas[holder]!.election.msLeft();
+        };
         for (const { ms, fates: next } of phases) {
           fates = next;
           await world.pass(ms, look);
         }
         fates = [QUICK, QUICK, QUICK];
-        await world.pass(LEASE_TIMINGS.leaseMs + LEASE_TIMINGS.callMs + 3 * LEASE_TIMINGS.retryMs, look);
+        const { leaseMs, slowLeaseMs = leaseMs, renewWithinMs, retryMs } = timings;
+        await world.pass(slowLeaseMs + renewWithinMs + 3 * retryMs, look);
         assert.equal(replicas.filter(({ election }) => election.holds()).length, 1, 'and one in the end');
         await world.end();
       }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { deadlineIn, freeIn, isBefore, mayTake, observeLease, type ObservedLease } from '../../../kubernetes/lease-record.ts';
+import { deadlineIn, earlier, freeIn, mayTake, msUntil, observeLease, type ObservedLease } from '../../../kubernetes/lease-record.ts';
 
 const lease = (resourceVersion: string, holderIdentity?: string) => ({ metadata: { resourceVersion }, spec: { leaseDurationSeconds: 15, leaseTransitions: 2, ...(holderIdentity !== undefined && { holderIdentity }) } });
 
@@ -40,15 +40,19 @@ describe('freeIn', () => {
 describe('a deadline', () => {
   const at = (monotonic: number, wall: number) => ({ monotonic: () => monotonic, wall: () => wall });
   const deadline = deadlineIn(10, at(100, 5_000));
-  const rows: readonly (readonly [what: string, monotonic: number, wall: number, expected: boolean])[] = [
-    ['before it by both clocks', 109, 5_009, true],
-    ['the machine slept: the monotonic clock stood still', 101, 90_000, false],
-    ['the wall clock was set back', 110, 0, false],
-    ['after it by both', 200, 6_000, false],
+  const rows: readonly (readonly [what: string, monotonic: number, wall: number, left: number])[] = [
+    ['before it by both clocks', 109, 5_009, 1],
+    ['the machine slept: the monotonic clock stood still', 101, 90_000, -84_990],
+    ['the wall clock was set back', 110, 0, 0],
+    ['after it by both', 200, 6_000, -990],
   ];
-  for (const [what, monotonic, wall, expected] of rows) {
-    it(`${expected ? 'holds' : 'is over'}: ${what}`, () => assert.equal(isBefore(deadline, at(monotonic, wall)), expected));
+  for (const [what, monotonic, wall, left] of rows) {
+    it(`has ${left} ms left: ${what}`, () => assert.equal(msUntil(deadline, at(monotonic, wall)), left));
   }
+
+  it('of two counts the earlier one, by each clock', () => {
+    assert.deepEqual(earlier({ monotonic: 1, wall: 20 }, { monotonic: 2, wall: 10 }), { monotonic: 1, wall: 10 });
+  });
 });
 
 describe('two replicas, whatever their clocks and delays', () => {
