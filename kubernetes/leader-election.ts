@@ -3,16 +3,15 @@
 // What was sent before may still be on its way: such a write is given up before the lease can be taken, and carries preconditions.
 import type { Logger } from 'pino';
 import type { Lease } from '../api/core.ts';
-import { LEASES } from '../api/resource-types.ts';
 import { isGone } from '../process/incarnation.ts';
 import { messageOf } from '../process/errors.ts';
 import { leaseMetric } from '../process/metrics.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
 import { forwardAbort } from './abort.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
-import { CLOCKS, deadlineIn, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import { LeaseCalls, type Patience } from './lease-calls.ts';
+import { askFor, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type AskedRight, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
 import { RenewalPace } from './renewal-pace.ts';
 
 /** Which lease, and who wants it. */
@@ -41,14 +40,6 @@ export interface ElectionListener {
   readonly lostTo?: (holder: string) => void;
 }
 
-/** A right as it was asked for: when, for how long others are to respect it (in ms), and until when the holder acts and owns the lease. */
-interface AskedRight {
-  readonly begunAt: number;
-  readonly leaseMs: number;
-  readonly actUntil: Deadline;
-  readonly ownUntil: Deadline;
-}
-
 /** By how much sooner a holder tries again than others. */
 const HURRY = 8;
 /** So long after a lease has run out it is asked for, in ms: never before, never in a busy loop. */
@@ -58,8 +49,7 @@ const MARGIN_MS = 20;
 export class LeaderElection implements Fence {
   readonly name: string;
   readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after'>> & Pick<ElectionOptions, 'labels' | 'after'>;
-  readonly #client: ClusterClient;
-  readonly #patientClient: ClusterClient;
+  readonly #calls: LeaseCalls;
   readonly #pace: RenewalPace;
   /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
   #wasHasty = false;
@@ -74,10 +64,8 @@ export class LeaderElection implements Fence {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
-    const { callMs, renewWithinMs } = this.#options.timings;
     this.#pace = new RenewalPace(this.#options.timings);
-    this.#client = options.client.urgent(callMs);
-    this.#patientClient = options.client.urgent(renewWithinMs);
+    this.#calls = new LeaseCalls(this.#options);
     options.after?.listen({ leading: () => this.#nap.abort() });
   }
 
@@ -138,8 +126,7 @@ export class LeaderElection implements Fence {
     }
     if (!this.#mayTake()) await this.#read(signal);
     if (!this.#mayTake()) return 'followed';
-    const outcome = await this.#take(signal);
-    return outcome;
+    return this.#take(signal);
   }
 
   #isOurTurn(): boolean {
@@ -158,26 +145,24 @@ export class LeaderElection implements Fence {
    * more of it than a patient call takes, or knows the server to be slow, waits for as long as the answer is worth anything; so does every second
    * try of who stands by: on a server that slow nobody else would ever lead.
    */
-  #caller(): ClusterClient {
+  #patience(): Patience {
     const isOurs = this.#observed?.holder === this.#options.identity;
     const hasTime = this.#msToAct() > this.#options.timings.renewWithinMs;
     const isPatient = isOurs ? this.#pace.isSlow || !this.holds() || hasTime : this.#wasHasty;
-    return isPatient ? this.#patientClient : this.#client;
+    return isPatient ? 'patient' : 'hasty';
   }
 
   /** The usual first step: there is no lease, and one call is enough. */
   async #create(signal: AbortSignal): Promise<boolean> {
-    const { namespace, name, labels } = this.#options;
-    const since = this.#begin();
-    const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(since.leaseMs, 0, true) };
-    const lease = await this.#caller().create(LEASES, made, signal).catch(unless(isAlreadyExists));
-    if (lease !== undefined) this.#hold(lease, since);
+    const asked = this.#ask();
+    const lease = await this.#calls.create(asked, this.#patience(), signal);
+    if (lease !== undefined) this.#hold(lease, asked);
     return lease !== undefined;
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { namespace, name, identity, clocks } = this.#options;
-    const lease = await this.#caller().get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    const { identity, clocks } = this.#options;
+    const lease = await this.#calls.read(this.#patience(), signal);
     this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
     const holder = this.#observed?.holder ?? '';
     if (!this.#wasLeading || holder === identity || holder === '') return;
@@ -186,31 +171,25 @@ export class LeaderElection implements Fence {
     for (const listener of this.#listeners) listener.lostTo?.(holder);
   }
 
-  /** Takes or renews this very version of the lease; a renewal whose answer was lost has made another one, which is renewed in its turn. */
+  /** A renewal whose answer was lost has made another version of the lease, which is renewed in its turn. */
   async #take(signal: AbortSignal, isRepeated = false): Promise<'held' | 'followed'> {
-    const { namespace, name, identity } = this.#options;
+    const { identity } = this.#options;
     const observed = this.#observed;
     if (observed === undefined) return 'followed';
-    const since = this.#begin();
-    const isRenewal = observed.holder === identity;
-    const spec = this.#spec(since.leaseMs, observed.transitions + (isRenewal ? 0 : 1), !isRenewal);
-    if (isRenewal) this.#shorten(since);
-    const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec };
-    const lease = await this.#caller().patch(LEASES, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
+    const asked = this.#ask();
+    if (observed.holder === identity) this.#shorten(asked);
+    const lease = await this.#calls.take(observed, asked, this.#patience(), signal);
     if (lease !== undefined) {
-      this.#hold(lease, since);
+      this.#hold(lease, asked);
       return 'held';
     }
     await this.#read(signal);
     return this.#observed?.holder === identity && !isRepeated ? this.#take(signal, true) : 'followed';
   }
 
-  /** The right counts from before the request was sent, for others count from when they see its outcome. */
-  #begin(): AskedRight {
+  #ask(): AskedRight {
     const { timings, clocks } = this.#options;
-    const begunAt = clocks.monotonic();
-    const leaseMs = this.#pace.leaseMs(begunAt);
-    return { begunAt, leaseMs, actUntil: deadlineIn(leaseMs - timings.leaseMs + timings.renewWithinMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };
+    return askFor(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
   }
 
   /** A renewal for a shorter time may be done though nobody hears its answer: from when it is sent the right ends no later than it says. */
@@ -219,44 +198,21 @@ export class LeaderElection implements Fence {
     if (this.#ownUntil !== undefined) this.#ownUntil = earlier(this.#ownUntil, ownUntil);
   }
 
-  #hold(lease: Lease, since: AskedRight): void {
+  #hold(lease: Lease, { begunAt, actUntil, ownUntil }: AskedRight): void {
     const now = this.#options.clocks.monotonic();
     this.#observed = observeLease(lease, this.#observed, now);
-    this.#actUntil = since.actUntil;
-    this.#ownUntil = since.ownUntil;
-    this.#pace.answered(since.begunAt, now);
+    this.#actUntil = actUntil;
+    this.#ownUntil = ownUntil;
+    this.#pace.answered(begunAt, now);
     if (this.#wasLeading) return;
     this.#wasLeading = true;
     this.#options.logger.info({ lease: this.name }, 'leading');
     for (const listener of this.#listeners) listener.leading?.();
   }
 
-  #spec(leaseMs: number, leaseTransitions: number, isNew: boolean): NonNullable<Lease['spec']> {
-    const { identity, clocks } = this.#options;
-    const now = new Date(clocks.wall()).toISOString().replace('Z', '000Z'); // MicroTime
-    return {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.max(1, Math.ceil(leaseMs / 1_000)),
-      leaseTransitions,
-      renewTime: now,
-      ...(isNew && { acquireTime: now }),
-    };
-  }
-
-  /** The next one need not wait. Only this very version is given back: it may be another's by now. */
   async #release(): Promise<void> {
-    const { namespace, name, identity } = this.#options;
     const observed = this.#observed;
     this.#actUntil = undefined;
-    if (observed?.holder !== identity) return;
-    const patch = { metadata: { resourceVersion: observed.resourceVersion }, spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
-    await this.#client.patch(LEASES, { namespace, name }, { patchType: 'merge', patch }).catch(() => undefined); // then it runs out
+    if (observed?.holder === this.#options.identity) await this.#calls.giveBack(observed);
   }
-}
-
-function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
-  return (error) => {
-    if (expected(error)) return undefined;
-    throw error;
-  };
 }

@@ -84,3 +84,21 @@ export function msUntil(deadline: Deadline, clocks: Clocks): number {
 export function earlier(one: Deadline, other: Deadline): Deadline {
   return { monotonic: Math.min(one.monotonic, other.monotonic), wall: Math.min(one.wall, other.wall) };
 }
+
+/** A right as it was asked for. Times in ms. */
+export interface AskedRight {
+  /** By the monotonic clock. It counts from here, before the request was sent; for others it counts from when they see its outcome. */
+  readonly begunAt: number;
+  /** How long others are to respect it. */
+  readonly leaseMs: number;
+  /** Until when the holder acts. */
+  readonly actUntil: Deadline;
+  /** Until when at least nobody else may take it. */
+  readonly ownUntil: Deadline;
+}
+
+/** A right that is asked for now; the holder stops acting as long before its end as with a usual lease. */
+export function askFor(leaseMs: number, timings: LeaseTimings, clocks: Clocks): AskedRight {
+  const actMs = leaseMs - timings.leaseMs + timings.renewWithinMs;
+  return { begunAt: clocks.monotonic(), leaseMs, actUntil: deadlineIn(actMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };
+}
