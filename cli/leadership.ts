@@ -4,6 +4,7 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { allOf, type Fence } from '../kubernetes/fence.ts';
 import { LeaderElection } from '../kubernetes/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease-record.ts';
+import { RenewalPace } from '../kubernetes/renewal-pace.ts';
 import { AppError } from '../process/errors.ts';
 import { ownIncarnation } from '../process/incarnation.ts';
 
@@ -58,14 +59,16 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
 
 /**
  * Campaigns for the leases, to be won one after another and always in the same order: so two replicas with several components each cannot
- * both wait for what the other has. All are watched from the start: of a dead leader's leases none runs out later than the first.
+ * both wait for what the other has. All are watched from the start, and asked for with the same
+ * durations: of a dead leader's leases none runs out much later than the first.
  */
 export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
   const stopped = new AbortController();
   const identity = ownIncarnation();
+  const pace = new RenewalPace(timings);
   const elections: LeaderElection[] = [];
   for (const component of components.toSorted()) {
-    elections.push(new LeaderElection({ client, namespace, name: leaseName(component), identity, timings, after: elections.at(-1), logger }));
+    elections.push(new LeaderElection({ client, namespace, name: leaseName(component), identity, timings, pace, after: elections.at(-1), logger }));
   }
   const leading = elections.map((election) => new Promise<void>((resolve) => {
     election.listen({ leading: resolve, lostTo: (holder) => onLost(lost(election, holder)) });

@@ -7,10 +7,11 @@ import { isGone } from '../process/incarnation.ts';
 import { messageOf } from '../process/errors.ts';
 import { leaseMetric } from '../process/metrics.ts';
 import { forwardAbort } from './abort.ts';
+import { isForbidden } from './api-error.ts';
 import { delay } from './backoff.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
-import { LeaseCalls, type Patience } from './lease-calls.ts';
+import { LeaseCalls } from './lease-calls.ts';
 import { askFor, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type AskedRight, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
 import { RenewalPace } from './renewal-pace.ts';
 
@@ -27,6 +28,8 @@ export interface ElectionOptions {
   /** An election that is to be won first. This lease is watched meanwhile, so that it can be taken right after that one. */
   readonly after?: LeaderElection | undefined;
   readonly timings?: LeaseTimings;
+  /** Of all leases that are held together; its own when missing. */
+  readonly pace?: RenewalPace;
   readonly clocks?: Clocks;
   /** Whether a holder of this name certainly no longer runs, so that its lease is free. */
   readonly isHolderGone?: (identity: string) => boolean;
@@ -48,7 +51,7 @@ const MARGIN_MS = 20;
 /** One candidate for one lease. */
 export class LeaderElection implements Fence {
   readonly name: string;
-  readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after'>> & Pick<ElectionOptions, 'labels' | 'after'>;
+  readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after' | 'pace'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #calls: LeaseCalls;
   readonly #pace: RenewalPace;
   /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
@@ -64,7 +67,7 @@ export class LeaderElection implements Fence {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
-    this.#pace = new RenewalPace(this.#options.timings);
+    this.#pace = options.pace ?? new RenewalPace(this.#options.timings);
     this.#calls = new LeaseCalls(this.#options);
     options.after?.listen({ leading: () => this.#nap.abort() });
   }
@@ -99,7 +102,7 @@ export class LeaderElection implements Fence {
         if (!signal.aborted) logger.warn({ lease: this.name, error: messageOf(error) }, 'the lease could not be asked for');
         return 'failed' as const;
       });
-      if (outcome === 'failed') this.#pace.failed(this.#options.clocks.monotonic());
+      if (outcome === 'failed' && this.#isOurs()) this.#pace.failed(this.#options.clocks.monotonic());
       this.#wasHasty = outcome === 'failed' && !this.#wasHasty;
       const forget = forwardAbort([signal], this.#nap);
       await delay(this.#waitAfter(outcome, begunAt), this.#nap.signal);
@@ -109,14 +112,15 @@ export class LeaderElection implements Fence {
   }
 
   #waitAfter(outcome: 'held' | 'followed' | 'failed', begunAt: number): number {
-    const { timings: { renewEveryMs, retryMs }, clocks } = this.#options;
+    const { timings: { renewEveryMs, renewWithinMs, retryMs }, clocks } = this.#options;
     // The right counts from when it was asked for: on a slow server the time that the answer took is none of the pause.
     if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / HURRY);
     const observed = this.#observed;
     // Who waits for a holder that may be dead asks again as soon as its lease has run out, not a whole turn later.
     if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
-    // Of a right that still holds one renewal has failed: there is time for another one, if it is quick.
-    return (outcome === 'failed' && this.holds() ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
+    // Of a usual right that still holds one renewal has failed: there is time for another one, if it is quick.
+    const isUrgent = outcome === 'failed' && this.holds() && this.#msToAct() <= renewWithinMs;
+    return (isUrgent ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
   }
 
   async #step(signal: AbortSignal): Promise<'held' | 'followed'> {
@@ -140,59 +144,72 @@ export class LeaderElection implements Fence {
     return observed !== undefined && (mayTake(observed, identity, clocks.monotonic()) || isHolderGone(observed.holder));
   }
 
+  #isOurs(): boolean {
+    return this.#observed?.holder === this.#options.identity;
+  }
+
   /**
-   * Who stands by looks often, and who has the right gives a call up while there is time for another one. A holder that has lost its right, has
-   * more of it than a patient call takes, or knows the server to be slow, waits for as long as the answer is worth anything; so does every second
-   * try of who stands by: on a server that slow nobody else would ever lead.
+   * How long to wait for an answer, in ms. Who stands by looks often, and waits for as long as a usual right lasts every second time: on a server that
+   * slow nobody else would ever lead. Who has the right gives a call up while there is time for another one; when there is none any more, or the
+   * server is known to be slow, waits for as long as the answer is worth anything.
    */
-  #patience(): Patience {
-    const isOurs = this.#observed?.holder === this.#options.identity;
-    const hasTime = this.#msToAct() > this.#options.timings.renewWithinMs;
-    const isPatient = isOurs ? this.#pace.isSlow || !this.holds() || hasTime : this.#wasHasty;
-    return isPatient ? 'patient' : 'hasty';
+  #timeoutMs(): number {
+    const { callMs, renewWithinMs } = this.#options.timings;
+    if (!this.#isOurs()) return this.#wasHasty ? renewWithinMs : callMs;
+    const left = this.#msToAct();
+    return this.#pace.isSlow || left < callMs ? Math.max(left, renewWithinMs) : Math.max(callMs, left / 2);
   }
 
   /** The usual first step: there is no lease, and one call is enough. */
   async #create(signal: AbortSignal): Promise<boolean> {
     const asked = this.#ask();
-    const lease = await this.#calls.create(asked, this.#patience(), signal);
+    const lease = await this.#calls.create(asked, this.#timeoutMs(), signal);
     if (lease !== undefined) this.#hold(lease, asked);
     return lease !== undefined;
   }
 
   async #read(signal: AbortSignal): Promise<void> {
     const { identity, clocks } = this.#options;
-    const lease = await this.#calls.read(this.#patience(), signal);
+    const lease = await this.#calls.read(this.#timeoutMs(), signal);
     this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
     const holder = this.#observed?.holder ?? '';
+    if (holder !== identity) this.#actUntil = undefined; // also when somebody took the lease away by hand
     if (!this.#wasLeading || holder === identity || holder === '') return;
     this.#wasLeading = false;
-    this.#actUntil = undefined;
     for (const listener of this.#listeners) listener.lostTo?.(holder);
   }
 
   /** A renewal whose answer was lost has made another version of the lease, which is renewed in its turn. */
   async #take(signal: AbortSignal, isRepeated = false): Promise<'held' | 'followed'> {
-    const { identity } = this.#options;
     const observed = this.#observed;
     if (observed === undefined) return 'followed';
     const asked = this.#ask();
-    if (observed.holder === identity) this.#shorten(asked);
-    const lease = await this.#calls.take(observed, asked, this.#patience(), signal);
+    const lease = await this.#calls.take(observed, asked, this.#timeoutMs(), signal).catch((error: unknown) => {
+      if (isForbidden(error)) this.#shorten(this.#usual());
+      throw error;
+    });
     if (lease !== undefined) {
       this.#hold(lease, asked);
       return 'held';
     }
     await this.#read(signal);
-    return this.#observed?.holder === identity && !isRepeated ? this.#take(signal, true) : 'followed';
+    return this.#isOurs() && !isRepeated ? this.#take(signal, true) : 'followed';
   }
 
+  /** Asked for now. A write for a shorter time may be done though nobody hears its answer: from now on the right ends no later than it says. */
   #ask(): AskedRight {
     const { timings, clocks } = this.#options;
-    return askFor(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
+    const asked = askFor(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
+    this.#shorten(asked);
+    return asked;
   }
 
-  /** A renewal for a shorter time may be done though nobody hears its answer: from when it is sent the right ends no later than it says. */
+  /** What is left at most to a holder who may not renew its lease any more, however long a one it has. */
+  #usual(): AskedRight {
+    const { timings, clocks } = this.#options;
+    return askFor(timings.leaseMs, timings, clocks);
+  }
+
   #shorten({ actUntil, ownUntil }: AskedRight): void {
     if (this.#actUntil !== undefined) this.#actUntil = earlier(this.#actUntil, actUntil);
     if (this.#ownUntil !== undefined) this.#ownUntil = earlier(this.#ownUntil, ownUntil);
@@ -211,8 +228,7 @@ export class LeaderElection implements Fence {
   }
 
   async #release(): Promise<void> {
-    const observed = this.#observed;
     this.#actUntil = undefined;
-    if (observed?.holder === this.#options.identity) await this.#calls.giveBack(observed);
+    if (this.#observed !== undefined && this.#isOurs()) await this.#calls.giveBack(this.#observed, 2 * this.#options.timings.callMs);
   }
 }

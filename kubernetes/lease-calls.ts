@@ -2,9 +2,10 @@
 // candidates one is refused.
 import type { Lease } from '../api/core.ts';
 import { LEASES } from '../api/resource-types.ts';
-import { isAlreadyExists, isConflict, isNotFound } from './api-error.ts';
+import { within } from './abort.ts';
+import { isAlreadyExists, isConflict, isNotFound, unless } from './api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
-import type { AskedRight, Clocks, LeaseTimings, ObservedLease } from './lease-record.ts';
+import type { AskedRight, Clocks, ObservedLease } from './lease-record.ts';
 
 /** Which lease, for whom, and by which clock its times are written. */
 export interface LeaseCallsOptions {
@@ -13,54 +14,57 @@ export interface LeaseCallsOptions {
   readonly name: string;
   readonly identity: string;
   readonly labels?: Readonly<Record<string, string>>;
-  readonly timings: LeaseTimings;
   readonly clocks: Clocks;
 }
 
-/** How long a call is waited for: `callMs`, while there is time for another one, or `renewWithinMs`, for as long as the answer is worth anything. */
-export type Patience = 'hasty' | 'patient';
-
 type Spec = NonNullable<Lease['spec']>;
 
-/** Calls of one candidate. Each throws what the client throws, but for refusals that are an answer. */
+const FREE: Spec = { holderIdentity: '', leaseDurationSeconds: 1 };
+
+/** Calls of one candidate, each given up after `timeoutMs`. They throw what the client throws, but for refusals that are an answer. */
 export class LeaseCalls {
   readonly #options: LeaseCallsOptions;
-  readonly #clients: Readonly<Record<Patience, ClusterClient>>;
 
   constructor(options: LeaseCallsOptions) {
     this.#options = options;
-    const { client, timings: { callMs, renewWithinMs } } = options;
-    this.#clients = { hasty: client.urgent(callMs), patient: client.urgent(renewWithinMs) };
   }
 
   /** Makes the lease. Undefined when there is one. */
-  create(asked: AskedRight, patience: Patience, signal: AbortSignal): Promise<Lease | undefined> {
-    const { namespace, name, labels } = this.#options;
+  create(asked: AskedRight, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name, labels } = this.#options;
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(asked, 0, true) };
-    return this.#clients[patience].create(LEASES, made, signal).catch(unless(isAlreadyExists));
+    return client.urgent(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
   }
 
   /** Undefined when there is none. */
-  read(patience: Patience, signal: AbortSignal): Promise<Lease | undefined> {
-    const { namespace, name } = this.#options;
-    return this.#clients[patience].get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+  read(timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options;
+    return client.urgent(timeoutMs).get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
   }
 
   /** Takes or renews this very version of the lease. Undefined when there is another version by now, or none. */
-  take(observed: ObservedLease, asked: AskedRight, patience: Patience, signal: AbortSignal): Promise<Lease | undefined> {
+  take(observed: ObservedLease, asked: AskedRight, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const isNew = observed.holder !== this.#options.identity;
-    const spec = this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew);
-    return this.#patch(observed, spec, patience, signal).catch(unless((error) => isConflict(error) || isNotFound(error)));
+    return this.#change(observed.resourceVersion, this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew), timeoutMs, signal);
   }
 
-  /** The next one need not wait. Only this very version is given back: it may be another's by now. Never throws. */
-  async giveBack(observed: ObservedLease): Promise<void> {
-    await this.#patch(observed, { holderIdentity: '', leaseDurationSeconds: 1 }, 'hasty').catch(() => undefined); // then it runs out
+  /**
+   * The next one need not wait. Only this very version is given back: it may be another's by now. If it is another one of ours, made by a renewal that
+   * was given up, that one is. All of it takes no longer than `timeoutMs`. Never throws: then the lease runs out.
+   */
+  async giveBack(observed: ObservedLease, timeoutMs: number): Promise<void> {
+    await within(timeoutMs, new AbortController().signal, async (signal) => {
+      if ((await this.#change(observed.resourceVersion, FREE, timeoutMs, signal)) !== undefined) return;
+      const lease = await this.read(timeoutMs, signal);
+      if (lease?.spec?.holderIdentity === this.#options.identity) await this.#change(lease.metadata.resourceVersion ?? '', FREE, timeoutMs, signal);
+    }).catch(() => undefined);
   }
 
-  #patch({ resourceVersion }: ObservedLease, spec: Spec, patience: Patience, signal?: AbortSignal): Promise<Lease> {
-    const { namespace, name } = this.#options;
-    return this.#clients[patience].patch(LEASES, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, spec } }, signal);
+  #change(resourceVersion: string, spec: Spec, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options;
+    return client.urgent(timeoutMs)
+      .patch(LEASES, { namespace, name }, { patchType: 'merge', patch: { metadata: { resourceVersion }, spec } }, signal)
+      .catch(unless((error) => isConflict(error) || isNotFound(error)));
   }
 
   #spec({ leaseMs }: AskedRight, leaseTransitions: number, isNew: boolean): Spec {
@@ -69,11 +73,4 @@ export class LeaseCalls {
     const leaseDurationSeconds = Math.max(1, Math.ceil(leaseMs / 1_000));
     return { holderIdentity: identity, leaseDurationSeconds, leaseTransitions, renewTime: now, ...(isNew && { acquireTime: now }) };
   }
-}
-
-function unless(expected: (error: unknown) => boolean): (error: unknown) => undefined {
-  return (error) => {
-    if (expected(error)) return undefined;
-    throw error;
-  };
 }

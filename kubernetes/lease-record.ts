@@ -1,26 +1,29 @@
 // What replicas read out of a Lease (coordination.k8s.io/v1), and who may take it. Pure; times are in ms. Rules of client-go `tools/leaderelection`.
 import type { Lease } from '../api/core.ts';
 
-/** Durations of an election in ms. `renewEveryMs` < `renewWithinMs` < `leaseMs`. */
+/** Durations of an election in ms. `renewEveryMs` < `renewWithinMs` < `leaseMs` <= `slowLeaseMs`. */
 export interface LeaseTimings {
-  /** Others take the lease this long after they last saw it renewed. */
+  /** How long a lease the holder asks for: others take it this long after they last saw it renewed. */
   readonly leaseMs: number;
-  /** What a holder asks for instead of `leaseMs` while it finds the server to be slow, and acts for longer by as much; never when missing. Others go by what the Lease says. */
+  /** The same while the holder finds the server to be slow, `leaseMs` when missing. Others go by what the Lease says. */
   readonly slowLeaseMs?: number;
-  /** The holder stops acting this long after it last asked for a renewal that succeeded. */
+  /** The holder stops acting this long after it last asked for a renewal of `leaseMs` that succeeded, later by as much as it asked for more. */
   readonly renewWithinMs: number;
   /** The holder renews this often. */
   readonly renewEveryMs: number;
   /** Who failed, or does not hold it, tries again after this, a little longer by chance. */
   readonly retryMs: number;
-  /** Deadline of one request; `renewWithinMs` for a holder that has lost its right, or knows the server to be slow. */
+  /** Deadline of a request that leaves time for another one. */
   readonly callMs: number;
 }
 
 /** client-go's durations, 15/10/2 s. Renewals are rarer than its, for each costs a write; one that fails is tried again in time. */
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
-/** Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. Each renewal may take 2 s, as on a server that is busy; one that is busier still is asked for a longer lease (ADR 0044). */
+/**
+ * Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. While the server is
+ * slow, leases are longer (ADR 0044), and so is that time.
+ */
 export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, slowLeaseMs: 15_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
 
 /** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */

@@ -8,6 +8,8 @@ export interface CallFate {
   readonly thereMs: number;
   readonly backMs: number;
   readonly lost?: 'there' | 'back';
+  /** What the server answers instead of doing it. */
+  readonly refusal?: Error;
 }
 
 /** One Lease by name, with the API server's rules on versions. */
@@ -58,13 +60,14 @@ export class LeaseStore {
   }
 }
 
-function travel({ thereMs, backMs, lost }: CallFate, timeoutMs: number, act: () => Lease): Promise<Lease> {
+function travel({ thereMs, backMs, lost, refusal }: CallFate, timeoutMs: number, act: () => Lease): Promise<Lease> {
   return new Promise((resolve, reject) => {
     if (Number.isFinite(timeoutMs)) setTimeout(() => reject(new UnreachableError('no answer')), timeoutMs);
     if (lost === 'there') return;
     setTimeout(() => {
       let answer: () => void;
       try {
+        if (refusal !== undefined) throw refusal;
         const lease = act();
         answer = () => resolve(lease);
       } catch (error) {

@@ -29,6 +29,19 @@ describe('RenewalPace', () => {
     assert.equal(pace.leaseMs(10_600), leaseMs);
   });
 
+  it('takes nothing for slow that was quick the last time', () => {
+    const pace = new RenewalPace(QUICK_LEASE_TIMINGS);
+    pace.answered(0, 3_000);
+    pace.answered(4_000, 4_010);
+    assert.equal(pace.isSlow, false);
+  });
+
+  it('asks for usual leases again ten seconds after the last failure', () => {
+    const pace = new RenewalPace(QUICK_LEASE_TIMINGS);
+    pace.failed(1_000);
+    assert.deepEqual([pace.leaseMs(10_999), pace.leaseMs(11_000)], [slowLeaseMs, leaseMs]);
+  });
+
   it('asks for the same lease always where there is no longer one', () => {
     const pace = new RenewalPace(LEASE_TIMINGS);
     pace.failed(0);
