@@ -62,7 +62,7 @@ const SETTLE_MS = 2_500;
 const WARM_UP_PODS = 50;
 const PATIENCE = { forMs: 30_000, everyMs: 100 };
 
-/** Starts everything, warms it up, lets `measure` use it, and clears it away, whatever happens. */
+/** Starts everything, warms it up, lets `measure` use it until the signal that it is given aborts, and clears it away, whatever happens. */
 export async function withIsthmusUnderLoad<T>(
   shape: LoadShape, context: BenchmarkContext, measure: (under: IsthmusUnderLoad, signal: AbortSignal) => Promise<T>, signal: AbortSignal,
 ): Promise<T> {
@@ -79,12 +79,13 @@ export async function withIsthmusUnderLoad<T>(
     const processes = await processIds(sandbox, isthmus);
     if (context.profileFolder !== undefined) await restartProfiled(isthmus, { folder: context.profileFolder, processes, shutdown });
     const ended = new AbortController();
-    const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, AbortSignal.any([either, ended.signal]));
-    shutdown.add({ name: 'watches', stop: async () => ended.abort() });
+    const using = AbortSignal.any([either, ended.signal]);
+    const loads = await openLoads({ sandbox, shutdown, mode: shape.mode }, using);
+    shutdown.add({ name: 'watches', stop: async () => ended.abort() }); // also those that are opened to measure: else they are tried again for ever
     const under: IsthmusUnderLoad = { sandbox, ...loads, processes, settle: () => delay(SETTLE_MS, either) };
     onProgress('Warming up.');
     await warmUp(under, either);
-    return await measure(under, either);
+    return await measure(under, using);
   } finally {
     await shutdown.run();
   }
