@@ -7,11 +7,13 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const SHARES = 4;
+/** A share that does not end has left something open: it fails then, and what it printed shows where. In ms. */
+const PATIENCE = 300_000;
 const suites = fileURLToPath(new URL('unit-suites.js', import.meta.url));
 
 /** Runs one share; gives its exit code and what it printed. */
 async function runShare(share: number): Promise<{ readonly code: number; readonly printed: string }> {
-  const child = spawn(process.execPath, ['--test-timeout=60000', '--test-reporter=spec', suites, `${share}/${SHARES}`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--test-timeout=60000', '--test-reporter=spec', suites, `${share}/${SHARES}`], { stdio: ['ignore', 'pipe', 'inherit'], timeout: PATIENCE });
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close') as Promise<[number | null]>]);
   return { code: code ?? 1, printed }; // a process that was killed has no code
 }

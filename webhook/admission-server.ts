@@ -13,6 +13,7 @@ import type { SigningKeys } from '../model/manifest-signature.ts';
 import { podAttributes, traceOf } from '../model/trace.ts';
 import { keepDeadlines, type ConnectionDeadlines, type DeadlineKeeper } from '../process/connection-deadlines.ts';
 import { AppError, messageOf } from '../process/errors.ts';
+import { Handshakes } from '../process/handshakes.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
 import type { Admission } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
@@ -117,6 +118,7 @@ class Admissions implements AdmissionServer {
   readonly #budget: RequestBudget;
   readonly #connections = new Set<Socket>();
   readonly #deadlines: DeadlineKeeper;
+  readonly #handshakes: Handshakes;
   /** Connections that began with a certificate that is not in use any more. */
   #outdated = new WeakSet<Socket>();
   #closing: Promise<void> | undefined;
@@ -133,6 +135,7 @@ class Admissions implements AdmissionServer {
       logger: false,
     });
     this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
+    this.#handshakes = new Handshakes(this.#app.server);
     this.#app.removeAllContentTypeParsers();
     // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
     // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.
@@ -198,8 +201,10 @@ class Admissions implements AdmissionServer {
     const { drainMs = 0 } = this.#options;
     if (drainMs > 0) await delay(drainMs, new AbortController().signal); // readiness says no meanwhile, so that nobody new comes
     const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    const handshakes = setTimeout(() => this.#handshakes.end(), DEADLINES.unusedAtEnd);
     this.#deadlines.end();
     await this.#app.close();
+    clearTimeout(handshakes);
     clearTimeout(patience);
   }
 

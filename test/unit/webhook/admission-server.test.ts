@@ -167,6 +167,16 @@ describe('the admission server', () => {
     assert.ok(performance.now() - startedAt < 4_000, 'sooner than it would have cut all connections off');
   });
 
+  it('waits for no handshake that does not come to its end, when it ends', { timeout: 20_000 }, async () => {
+    const ending = await start();
+    const silent = connectPlain(ending.port, '127.0.0.1').on('error', () => undefined);
+    await once(silent, 'connect');
+    silent.resume();
+    const startedAt = performance.now();
+    await Promise.all([ending.close(), once(silent, 'close')]);
+    assert.ok(performance.now() - startedAt < 3_500, 'sooner than a handshake may take');
+  });
+
   it('ends a connection with the answer to a request that was under way when it began to end', { timeout: 20_000 }, async () => {
     const steps = new EventEmitter();
     const ending = await start({ elections: async () => {
