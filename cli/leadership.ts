@@ -59,8 +59,8 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
 
 /**
  * Campaigns for the leases, to be won one after another and always in the same order: so two replicas with several components each cannot
- * both wait for what the other has. All are watched from the start, and asked for with the same
- * durations: of a dead leader's leases none runs out much later than the first.
+ * both wait for what the other has. All are watched from the start, and asked for alike: of a
+ * dead leader's leases none runs out much later than the first.
  */
 export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
   const stopped = new AbortController();

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { describe, it } from 'node:test';
 import { createAuthority } from '../../../process/certificate-authority.ts';
 import { Handshakes } from '../../../process/handshakes.ts';
+import { closedSocket } from '../../support/closed-socket.ts';
 
 describe('the handshakes of a server that ends', () => {
   it('are ended, whether they have begun or not, and no connection that is through', { timeout: 10_000 }, async (t) => {
@@ -28,7 +29,7 @@ describe('the handshakes of a server that ends', () => {
     await Promise.all([allAccepted, once(begun, 'connect'), isThrough]);
     begun.write(Buffer.from([0x16, 0x03, 0x01, 0x01, 0x00])); // the head of a ClientHello that does not come
     handshakes.end();
-    await Promise.all([closed(silent), closed(begun)]);
+    await Promise.all([silent, begun].map(closedSocket));
     through.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     const [, reply] = (await once(server, 'request')) as [unknown, { end(text: string): void }];
     reply.end('here');
@@ -37,11 +38,3 @@ describe('the handshakes of a server that ends', () => {
     through.destroy();
   });
 });
-
-/** A reset is an end like any other. */
-function closed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    if (socket.closed) resolve();
-    else socket.once('close', () => resolve());
-  });
-}

@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { describe, it } from 'node:test';
 import { createAuthority } from '../../../process/certificate-authority.ts';
 import { OpenConnections } from '../../../process/open-connections.ts';
+import { closedSocket } from '../../support/closed-socket.ts';
 
 describe('the connections of a server that ends', () => {
   it('end at once: those that say nothing, that still shake hands, and that wait for an answer', { timeout: 10_000 }, async () => {
@@ -24,7 +25,7 @@ describe('the connections of a server that ends', () => {
     const closed = once(server, 'close');
     server.close();
     connections.end();
-    await Promise.all([closed, ...opened.map((socket) => socket.closed || once(socket, 'close'))]);
+    await Promise.all([closed, ...opened.map(closedSocket)]);
   });
 
   it('are none any more from then on', { timeout: 10_000 }, async () => {
@@ -33,7 +34,7 @@ describe('the connections of a server that ends', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     connections.end();
     const late = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined).resume();
-    await once(late, 'close');
+    await closedSocket(late);
     server.close();
     await once(server, 'close');
     assert.equal(late.bytesRead, 0);
