@@ -7,3 +7,19 @@ export const ELECTED_POD_RULES = [{ operations: ['CREATE'], apiGroups: [''], api
 export const REACHED_PATH = '/mutate--reached';
 /** Name of the webhook of {@link REACHED_PATH}; it alone has its rules in the manifest. */
 export const REACHED_WEBHOOK = 'reached.isthmus.multicluster.admiralty.io';
+
+const OF_WEBHOOKS = '.isthmus.multicluster.admiralty.io';
+/** Path of pods of namespaces that elect all of theirs. */
+const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
+
+/** Paths of our webhooks, by their names in the webhook configurations. */
+export const WEBHOOK_PATHS: Readonly<Record<string, string>> = {
+  [`pods${OF_WEBHOOKS}`]: '/mutate--v1-pod',
+  [`namespaces${OF_WEBHOOKS}`]: NAMESPACE_PATH,
+  [`liqo-enabled${OF_WEBHOOKS}`]: NAMESPACE_PATH,
+  [`liqo-scheduling-enabled${OF_WEBHOOKS}`]: NAMESPACE_PATH,
+  [`daemonsets${OF_WEBHOOKS}`]: '/mutate--daemonsets',
+  [REACHED_WEBHOOK]: REACHED_PATH,
+  [`targets${OF_WEBHOOKS}`]: '/validate--targets',
+  [`resourceshares${OF_WEBHOOKS}`]: '/validate--resourceshares',
+};

@@ -220,7 +220,7 @@ export interface ResourceQuota extends KubernetesObject {
 
 /** `core/v1` Node. */
 export interface Node extends KubernetesObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string };
+  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[]; readonly podCIDR?: string; readonly podCIDRs?: readonly string[] };
   readonly status?: {
     readonly capacity?: ResourceList;
     readonly allocatable?: ResourceList;

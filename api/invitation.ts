@@ -1,5 +1,6 @@
 // Invitation and JoinRequest: how a cluster becomes a source of this one without an administrator's kubeconfig leaving its cluster.
 // The target's administrator makes an Invitation, whoever has its token makes a JoinRequest, the target's controller answers in its status.
+import { NAMESPACE_SELECTOR, NAMESPACES, POD_SECURITY, type SourceGrants } from './cluster-source.ts';
 import type { Condition, KubernetesObject } from './core.ts';
 import { CONDITIONS, type KindDefinition } from './schema.ts';
 
@@ -10,6 +11,10 @@ export interface Invitation extends KubernetesObject {
     readonly expiresAt: string;
     /** The one namespace that the source may use; all when missing. */
     readonly namespace?: string;
+    /** Life of the source's first token, in s. */
+    readonly tokenSeconds?: number;
+    /** What the source will be granted; what is missing is as the commands have it, and not as in Admiralty. */
+    readonly grants?: SourceGrants;
     readonly approval: 'Automatic' | 'Manual';
     /** The source that an administrator has approved, where approval is manual. */
     readonly approvedClusterID?: string;
@@ -21,6 +26,19 @@ export interface Invitation extends KubernetesObject {
     readonly clusterID?: string;
     readonly conditions?: readonly Condition[];
   };
+}
+
+/** How many JoinRequests may be made with one invitation. */
+export const MAX_JOIN_REQUESTS = 10;
+
+/** Names of the JoinRequests of an invitation: whoever has its token may make these and no others. */
+export function joinRequestNames(invitation: string): readonly string[] {
+  return Array.from({ length: MAX_JOIN_REQUESTS }, (_, index) => `${invitation}-${index}`);
+}
+
+/** Name of the ServiceAccount that an invitation's bearer token is of, in the install namespace. */
+export function invitationAccount(invitation: string): string {
+  return `isthmus-${invitation}`;
 }
 
 /** What a source says to be let in. */
@@ -78,6 +96,12 @@ export const INVITATION_KIND: KindDefinition = {
       properties: {
         expiresAt: { type: 'string', format: 'date-time', description: 'Not accepted afterwards.' },
         namespace: { type: 'string', description: 'The one namespace that the source may use; all when missing.', maxLength: 63, pattern: LABEL_PATTERN },
+        grants: {
+          type: 'object',
+          description: 'What the source will be granted; OptedIn and baseline when missing.',
+          properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
+        },
+        tokenSeconds: { type: 'integer', description: "Life of the source's first token, in seconds; a day when missing.", minimum: 600 },
         approval: { type: 'string', description: 'Whether an administrator has to approve the source ("isthmus approve").', enum: ['Automatic', 'Manual'] },
         approvedClusterID: { type: 'string', description: 'The source that an administrator has approved.', maxLength: 63, pattern: CLUSTER_ID_PATTERN },
       },

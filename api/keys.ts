@@ -21,8 +21,6 @@ export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}use-constraints-fro
 export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-regexp`;
 /** Annotation on a proxy pod, set by the webhook, read by the scheduler: the pod as the user made it, as JSON (which is YAML 1.2) or compressed. */
 export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
-/** Annotation on a proxy pod, set by the webhook, checked by webhook and scheduler: JWS over {@link SOURCE_MANIFEST_ANNOTATION} and the pod that carries it. */
-export const SOURCE_SIGNATURE_ANNOTATION = `${OWN_PREFIX}sourcepod-signature`;
 /** Label on proxy pods, set by the webhook: finds what an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
 /** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
@@ -62,6 +60,12 @@ export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
 export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
 /** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) there is to be no delegate, for the source was lost. */
 export const FENCED_AT_ANNOTATION = `${OWN_PREFIX}fenced-at`;
+/** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless the source has confirmed it before this time of the target's API server (RFC 3339). */
+export const CONFIRM_BEFORE_ANNOTATION = `${OWN_PREFIX}confirm-before`;
+/** Annotation on PodChaperons, set by the chaperon controller, taken off by the feedback controller of the source: since when (RFC 3339) there is to be no delegate, for nobody has confirmed it in time. */
+export const EXPIRED_AT_ANNOTATION = `${OWN_PREFIX}expired-at`;
+/** Annotation on a target's ClusterSummary, set by its delegate controller, read by the scheduler of sources: it stops candidates that are not confirmed in time. Value {@link TRUE}. */
+export const STOPS_UNCONFIRMED_ANNOTATION = `${OWN_PREFIX}stops-unconfirmed`;
 /** Annotation on PodChaperons, set by the chaperon controller for tools that show it: the delegate has its node. Value {@link TRUE}. */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
 /** Annotation on PodChaperons, set by the scheduler for tools that show it: the target's scheduler may bind. Value {@link TRUE}. */
@@ -82,10 +86,24 @@ export const MADE_THROUGH_ANNOTATION = `${OWN_PREFIX}made-through`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';
+/** Annotation on proxy pods, set by the webhook, read by the scheduler and by commands: the fields of the pod that admission replaced, as JSON. It is not trusted: it can only say how the delegate is scheduled within its target. */
+export const ADMISSION_RECORD_ANNOTATION = `${ISTHMUS_PREFIX}admission-record`;
 /** Label on a Namespace, set by its owner (`isthmus offload namespace`), read by the webhook configuration: all its pods are elected, as its NamespaceElection says. */
 export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
 /** The value of {@link NAMESPACE_ELECT_LABEL} that elects. */
 export const NAMESPACE_ELECT_VALUE = 'all';
+/**
+ * Label on a Namespace of a target, set by its owner, read by the component peering: which sources may run pods in it: {@link ALL_SOURCES}, or names of
+ * ClusterSources with `_` between them.
+ */
+export const SOURCES_LABEL = `${ISTHMUS_PREFIX}sources`;
+/** The value of {@link SOURCES_LABEL} that lets all sources in. */
+export const ALL_SOURCES = 'all';
+/**
+ * Annotation on PodChaperons, set by the source, read by the delegate controller of the target: when (RFC 3339) the source last wanted to open logs, exec,
+ * attach or port-forward of the delegate. It is given the right for that pod alone.
+ */
+export const STREAMS_ASKED_ANNOTATION = `${ISTHMUS_PREFIX}streams-asked`;
 /** Annotation on what is made in a target for a source's identity, set by peering, read by its controller: `namespace/name` of the Source, `name` of the ClusterSource. */
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
 /** Annotation on (Cluster)Sources, set and read by the join controller: digest of the key that joined, by which a source that was interrupted is known again. */
@@ -94,6 +112,8 @@ export const JOIN_KEY_ANNOTATION = `${ISTHMUS_PREFIX}join-key`;
 export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
+/** Annotation on what peering makes in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus unpeer`: key of the target that it was made for. */
+export const PEERED_TARGET_ANNOTATION = `${ISTHMUS_PREFIX}peered-target`;
 /** Condition of a bound proxy pod, set by the feedback controller, read by users: its target cannot be heard, so its status may be old. Gone with the next word of the target. */
 export const TARGET_UNREACHABLE_CONDITION = `${ISTHMUS_PREFIX}TargetUnreachable`;
 /** Annotation on a CustomResourceDefinition that is being deleted, set by `isthmus uninstall --purge`: when the API server was last reminded of it (RFC 3339). */
@@ -152,6 +172,9 @@ export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
 /** Label on the virtual node of a Target: the target's name. */
 export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
 
+/** Annotation on virtual nodes, set by the virtual node controller, read by the scheduler: keys of the labels that the target says of itself, as JSON. */
+export const TARGET_LABELS_ANNOTATION = 'isthmus.dev/target-labels';
+
 /** Annotation on virtual nodes, set by the virtual node controller, read by metrics-server ≥ 0.7: path of the node's own figures on a port that all virtual nodes share. */
 export const RESOURCE_METRICS_PATH_ANNOTATION = 'metrics.k8s.io/resource-metrics-path';
 
@@ -164,8 +187,6 @@ export const TRUE = 'true';
 
 /** Namespace that Isthmus is installed in unless told otherwise; where ClusterTargets find their Secrets by default. */
 export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
-/** Secret of the install namespace with the keys that sign source manifests; written by the webhook, read by webhook and scheduler. */
-export const SIGNING_KEYS_SECRET = 'isthmus-signing-keys';
 /** Secret of the install namespace with the webhook's own CAs and serving certificate; written and read by its replicas. */
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /** Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by peering. */
@@ -187,3 +208,11 @@ export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;
 export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
 /** Annotation on a bound proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of its PodChaperon and delegate pod, which does not follow from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
+/** ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: how far a migration is. */
+export const MIGRATION_CONFIG_MAP = 'isthmus-migration';
+/** Key in it: why components write nothing; they act where it is missing. */
+export const MIGRATION_STANDBY_KEY = 'standby';
+/** Key in it: why no elected pods are sent to our webhook. */
+export const MIGRATION_WEBHOOK_KEY = 'webhook';
+/** Annotation on what Admiralty has in a cluster, set and read by `isthmus migrate`: what it was before, as JSON, so that it can be taken back. */
+export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

@@ -191,7 +191,19 @@ const SPREAD: Schema = {
   },
 };
 
-const OVERRIDES: Schema = {
+/** Which paths a patch may name: a CEL condition, and what to say where it does not hold. */
+type PatchablePaths = NonNullable<Schema['x-kubernetes-validations']>[number];
+/** Whoever may write policies of a namespace must not have delegates ask for what the policies of the source have not seen. */
+const SCHEDULING_PATHS: PatchablePaths = {
+  rule: "self.path.matches('^/spec/(nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(/|$)')",
+  message: 'a PlacementPolicy may patch nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/; anything else takes a ClusterPlacementPolicy',
+};
+const ALL_PATHS: PatchablePaths = {
+  rule: "self.path.startsWith('/spec/') || self.path.startsWith('/metadata/labels/') || self.path.startsWith('/metadata/annotations/')",
+  message: 'path must begin with /spec/, /metadata/labels/ or /metadata/annotations/',
+};
+
+const overridesOf = (paths: PatchablePaths): Schema => ({
   type: 'array',
   description: 'How the delegate pod differs in some targets.',
   maxItems: MAX_LIST,
@@ -203,7 +215,7 @@ const OVERRIDES: Schema = {
       targets: labelSelector('Targets in which the delegate is changed.'),
       patch: {
         type: 'array',
-        description: 'JSON patch (RFC 6902) on the delegate pod: its labels, annotations and spec.',
+        description: 'JSON patch (RFC 6902) on the delegate pod. A PlacementPolicy may change how it is scheduled within its target, a ClusterPlacementPolicy its labels, annotations and spec.',
         minItems: 1,
         maxItems: 64,
         'x-kubernetes-list-type': 'atomic',
@@ -212,20 +224,15 @@ const OVERRIDES: Schema = {
           required: ['op', 'path'],
           properties: {
             op: { type: 'string', description: 'add, replace, remove or test.', enum: ['add', 'replace', 'remove', 'test'] },
-            path: { type: 'string', description: 'JSON pointer, /spec/containers/0/image say.', maxLength: 512 },
+            path: { type: 'string', description: 'JSON pointer, /spec/nodeSelector/disk say.', maxLength: 512 },
             value: { description: 'Value for add, replace and test.', 'x-kubernetes-preserve-unknown-fields': true },
           },
-          'x-kubernetes-validations': [
-            {
-              rule: "self.path.startsWith('/spec/') || self.path.startsWith('/metadata/labels/') || self.path.startsWith('/metadata/annotations/')",
-              message: 'path must begin with /spec/, /metadata/labels/ or /metadata/annotations/',
-            },
-          ],
+          'x-kubernetes-validations': [paths],
         },
       },
     },
   },
-};
+});
 
 const WEIGHTS: Schema = {
   type: 'object',
@@ -233,7 +240,7 @@ const WEIGHTS: Schema = {
   properties: Object.fromEntries(SCORE_NAMES.map((name) => [name, { type: 'integer', format: 'int32', description: `Weight of the score ${name}.`, minimum: 0, maximum: MAX_WEIGHT } satisfies Schema])),
 };
 
-function specSchema(selectors: Readonly<Record<string, Schema>>): Schema {
+function specSchema(selectors: Readonly<Record<string, Schema>>, paths: PatchablePaths): Schema {
   return {
     type: 'object',
     description: 'Which pods, and where they may and should run.',
@@ -246,7 +253,7 @@ function specSchema(selectors: Readonly<Record<string, Schema>>): Schema {
       replicas: REPLICAS,
       spread: SPREAD,
       weights: WEIGHTS,
-      overrides: OVERRIDES,
+      overrides: overridesOf(paths),
       failover: { type: 'string', description: 'Fenced lets pods leave a target that is lost once it has stopped them; Never, the default, waits for it.', enum: ['Never', 'Fenced'] },
       failback: { type: 'string', description: 'Whether pods that were placed while a target was lost go back to it: Manual, the default, by isthmus failback; WhenStable by themselves once it has been ready for five minutes; Never not at all.', enum: ['Never', 'Manual', 'WhenStable'] },
     },
@@ -276,7 +283,7 @@ export const PLACEMENT_POLICY_KIND: KindDefinition = {
   description: 'Where elected pods of this namespace may and should run.',
   columns: COLUMNS,
   required: ['spec'],
-  properties: { spec: specSchema({}), status: STATUS },
+  properties: { spec: specSchema({}, SCHEDULING_PATHS), status: STATUS },
 };
 
 /** CRD of ClusterPlacementPolicy. */
@@ -289,5 +296,5 @@ export const CLUSTER_PLACEMENT_POLICY_KIND: KindDefinition = {
   description: 'Where elected pods may and should run: binding for require and forbid, a default for the rest.',
   columns: COLUMNS,
   required: ['spec'],
-  properties: { spec: specSchema({ namespaceSelector: labelSelector('Namespaces by their labels; all when missing.') }), status: STATUS },
+  properties: { spec: specSchema({ namespaceSelector: labelSelector('Namespaces by their labels; all when missing.') }, ALL_PATHS), status: STATUS },
 };

@@ -81,6 +81,9 @@ export const POD_METRICS: ResourceType<PodMetrics> = { group: 'metrics.k8s.io', 
 
 export const INGRESSES: ResourceType = { group: 'networking.k8s.io', version: 'v1', plural: 'ingresses', kind: 'Ingress', namespaced: true };
 
+/** `networking.k8s.io/v1` ServiceCIDR, Kubernetes ≥ 1.33. */
+export const SERVICE_CIDRS: ResourceType<ServiceCidr> = { group: 'networking.k8s.io', version: 'v1', plural: 'servicecidrs', kind: 'ServiceCIDR', namespaced: false };
+
 export const ROLES = rbac('roles', 'Role', true);
 export const ROLE_BINDINGS = rbac('rolebindings', 'RoleBinding', true);
 export const CLUSTER_ROLES = rbac('clusterroles', 'ClusterRole', false);
@@ -120,6 +123,11 @@ export const GATEWAYS = isthmus<Gateway>('gateways', 'Gateway', true);
 export const NAMESPACE_ELECTIONS = isthmus<NamespaceElection>('namespaceelections', 'NamespaceElection', true);
 export const PLACEMENT_POLICIES = isthmus<PlacementPolicy>('placementpolicies', 'PlacementPolicy', true);
 export const CLUSTER_PLACEMENT_POLICIES = isthmus<ClusterPlacementPolicy>('clusterplacementpolicies', 'ClusterPlacementPolicy', false);
+
+/** `networking.k8s.io/v1` ServiceCIDR: ranges that ClusterIPs are taken from. */
+export interface ServiceCidr extends KubernetesObject {
+  readonly spec?: { readonly cidrs?: readonly string[] };
+}
 
 /** `admissionregistration.k8s.io/v1` MutatingWebhookConfiguration, as far as address, CA and failure policy are concerned. */
 export interface MutatingWebhookConfiguration extends KubernetesObject {

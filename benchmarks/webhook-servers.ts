@@ -1,11 +1,9 @@
 // The process that P3 measures: our webhook, and two on the same stack, each on a port of its own. One lets everything pass. The other is
-// the floor: it does only what no webhook can leave out that puts a signed copy of the pod into its patch (docs/adr/0010).
+// the floor: it parses the review and answers with a patch of the same size, and decides nothing (docs/adr/0010).
 // All are in one process, so that they share whatever the machine gives it. Started by webhook.ts; ends with its parent.
-import { createHmac, hash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { pino } from 'pino';
-import { toSigningKeys } from '../model/manifest-signature.ts';
 import { createAuthority } from '../process/certificate-authority.ts';
 import { AdmissionMetrics } from '../webhook/admission-metrics-server.ts';
 import { startAdmissionServer } from '../webhook/admission-server.ts';
@@ -18,10 +16,9 @@ export interface WebhookPorts {
 }
 
 const PATH = '/mutate--v1-pod';
-const KEY = Buffer.alloc(32, 1);
-const ANNOTATIONS = '/metadata/annotations/multicluster.admiralty.io~1sourcepod-';
+const RECORD = '/metadata/annotations/isthmus.dev~1admission-record';
 
-type Review = { readonly apiVersion: string; readonly request: { readonly uid: string } };
+type Review = { readonly apiVersion: string; readonly request: { readonly uid: string; readonly object?: { readonly spec?: object } } };
 
 /** Lets everything pass. */
 function addNoop(app: FastifyInstance): void {
@@ -31,17 +28,18 @@ function addNoop(app: FastifyInstance): void {
   });
 }
 
-/** Reads the review, cuts the pod out of it, and answers with that and a signature over it, each step by one call of the platform. */
+/** Reads the review, and answers with a patch that replaces the scheduling fields and keeps what they were, each step by one call of the platform. */
 function addFloor(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^/, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.post(PATH, (request, reply) => {
-    const body = request.body as string;
-    const { apiVersion, request: { uid } } = JSON.parse(body) as Review;
-    const manifest = body.slice(body.indexOf('"object":') + '"object":'.length, body.lastIndexOf(',"oldObject":'));
-    const claims = Buffer.from(JSON.stringify({ manifest: hash('sha256', manifest, 'base64url') })).toString('base64url');
-    const signature = `${claims}.${createHmac('sha256', KEY).update(claims).digest('base64url')}`;
-    const patch = [{ op: 'add', path: `${ANNOTATIONS}manifest`, value: manifest }, { op: 'add', path: `${ANNOTATIONS}signature`, value: signature }];
+    const { apiVersion, request: { uid, object } } = JSON.parse(request.body as string) as Review;
+    const { schedulerName, tolerations } = (object?.spec ?? {}) as Readonly<Record<string, unknown>>;
+    const patch = [
+      { op: 'add', path: RECORD, value: JSON.stringify({ spec: { schedulerName, tolerations } }) },
+      { op: 'replace', path: '/spec/schedulerName', value: 'admiralty-proxy' },
+      { op: 'replace', path: '/spec/tolerations', value: tolerations },
+    ];
     const response = { uid, allowed: true, patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(patch)).toString('base64') };
     return reply.type('application/json').send(JSON.stringify({ apiVersion, kind: 'AdmissionReview', response }));
   });
@@ -50,9 +48,8 @@ function addFloor(app: FastifyInstance): void {
 async function startServers(): Promise<WebhookPorts> {
   const authority = await createAuthority('benchmark', 1, new Date());
   const certificate = await authority.issue({ commonName: 'benchmark', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  const keys = toSigningKeys({ key: KEY.toString('base64') });
   const ours = await startAdmissionServer({
-    host: '127.0.0.1', port: 0, certificate, keys: () => keys, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }),
+    host: '127.0.0.1', port: 0, certificate, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }),
   });
   const options = { https: { cert: certificate.certificate, key: certificate.key }, bodyLimit: 8 * 1024 * 1024, logger: false } as FastifyServerOptions;
   const others = await Promise.all([addNoop, addFloor].map(async (add) => {

@@ -12,6 +12,7 @@ import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { planAdoption, type Adoption, type AdoptionPlan } from './adoption-plan.ts';
 import type { Progress } from './apply-objects.ts';
 import { parseTarget, withCluster, withClusterFlags, type ClusterFlags } from './cluster-flags.ts';
+import { requireTarget } from './known-target.ts';
 
 interface AdoptFlags extends ClusterFlags {
   readonly targetKubeconfig: string;
@@ -32,6 +33,7 @@ export function adoptCommand(): Command {
 
 async function adopt(target: TargetRef, flags: AdoptFlags): Promise<void> {
   await withCluster(flags, 'cli', async ({ client }, signal) => {
+    await requireTarget(client, target, signal);
     const { client: inTarget } = await openCluster({ kubeconfigPath: flags.targetKubeconfig, context: flags.targetContext, userAgent: userAgent('cli') });
     try {
       const progress = { tell: (line: string) => console.log(line), signal };

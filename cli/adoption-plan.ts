@@ -2,7 +2,7 @@
 // Of proxies that have no target yet nothing runs; they are left to their users. Pure.
 import {
   ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
-  PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
+  PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
 } from '../api/keys.ts';
 import type { ObjectMeta, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
@@ -20,6 +20,8 @@ export interface AdoptionState {
   readonly target: { readonly key: string; readonly nodeName: string };
   /** Identity of the source: UID of its kube-system Namespace. */
   readonly sourceId: string;
+  /** An Admiralty still works in the target: nobody there would take our finalizer off a chaperon. */
+  readonly isAdmiraltyThere?: boolean;
 }
 
 /** The writes for one proxy, first those in the target: nothing is held to be gone in between. */
@@ -44,12 +46,12 @@ export function planAdoption(state: AdoptionState): AdoptionPlan {
   return { adoptions: answers.flatMap((answer) => ('inSource' in answer ? [answer] : [])), left: answers.flatMap((answer) => ('why' in answer ? [answer] : [])) };
 }
 
+/** Ours have our finalizer from admission on, until their delegate is gone; also one that was ours before a migration was taken back has it not. */
 function isAdmiraltys(pod: Pod): boolean {
-  const { annotations = {} } = pod.metadata;
-  return isProxyPod(pod) && annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && annotations[SOURCE_SIGNATURE_ANNOTATION] === undefined && annotations[ADOPTED_DELEGATE_ANNOTATION] === undefined;
+  return isProxyPod(pod) && pod.metadata.finalizers?.includes(DELEGATE_FINALIZER) !== true;
 }
 
-function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId }: AdoptionState): Adoption | { readonly pod: string; readonly why: string } {
+function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId, isAdmiraltyThere = false }: AdoptionState): Adoption | { readonly pod: string; readonly why: string } {
   const pod = objectKey(proxy.metadata);
   if ((proxy.spec.nodeName ?? '') === '') return { pod, why: 'it has no target yet; delete it, and have it made again' };
   if (proxy.metadata.deletionTimestamp !== undefined) return { pod, why: "it is being deleted; take Admiralty's finalizers off once its delegate is gone" };
@@ -57,7 +59,7 @@ function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId }: Adop
   const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
   if (chaperon === undefined) return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
   const delegate = delegateOf(chaperon.metadata, delegates);
-  return { pod, inTarget: [marked(chaperon, sourceId), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
+  return { pod, inTarget: [marked(chaperon, sourceId, !isAdmiraltyThere), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
 }
 
 function delegateOf({ namespace, name }: ObjectMeta, delegates: readonly Pod[]): Pod | undefined {
@@ -69,8 +71,8 @@ function isPlaced(delegate: Pod | undefined): boolean {
 }
 
 /** A delegate that is made again must find a scheduler: Admiralty's is gone. */
-function marked({ metadata, spec }: PodChaperon, sourceId: string): Command {
-  const finalizers = [...new Set([...(metadata.finalizers ?? []), CHAPERON_FINALIZER])];
+function marked({ metadata, spec }: PodChaperon, sourceId: string, isHeld: boolean): Command {
+  const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
   const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE }, finalizers };
   return labelled(POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {});
 }

@@ -12,6 +12,7 @@ import { customResourceDefinitions } from '../manifests/crds.ts';
 import { toYaml } from '../manifests/files.ts';
 import { BROKER_SECRET, brokerManifests, DEFAULT_BROKER_NAMESPACE, TUNNEL_PORT } from '../manifests/gateway.ts';
 import { DEFAULT_IMAGE } from '../manifests/workloads.ts';
+import { PART_OF } from '../model/rbac-objects.ts';
 import { isClusterId } from '../model/gateway-names.ts';
 import { createAuthority, loadAuthority, type CertificateRequest, type KeyPair } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
@@ -21,6 +22,8 @@ import { runService } from '../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../process/logger.ts';
 import { applyObjects } from './apply-objects.ts';
 import { withCluster, withClusterOptions } from './gateway-membership.ts';
+import { withoutForeignNamespace } from './install-namespace.ts';
+import { isOfIsthmus, requireOwn } from './own-objects.ts';
 
 interface BrokerFlags {
   readonly kubeconfig?: string;
@@ -51,7 +54,7 @@ interface BrokerState {
 function toBrokerSecret(namespace: string, { url, authority, tokenKey }: BrokerState): Secret {
   const texts = { url, 'ca.crt': authority.certificate, 'ca.key': authority.key, 'token.key': tokenKey };
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: BROKER_SECRET }, type: 'Opaque', data };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: BROKER_SECRET, labels: PART_OF }, type: 'Opaque', data };
 }
 
 async function readBrokerState(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<BrokerState | undefined> {
@@ -61,6 +64,7 @@ async function readBrokerState(client: ClusterClient, namespace: string, signal:
   });
   if (secret === undefined) return undefined;
   const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+  if (['url', 'ca.crt', 'ca.key', 'token.key'].some((key) => text(key) === '')) throw new AppError('BadInput', `Secret ${namespace}/${BROKER_SECRET} is none of a broker: it lacks url, ca.crt, ca.key or token.key. Rename it, or name another namespace with --namespace.`);
   return { url: text('url'), authority: { certificate: text('ca.crt'), key: text('ca.key') }, tokenKey: text('token.key') };
 }
 
@@ -95,8 +99,9 @@ async function deploy(flags: DeployFlags): Promise<void> {
   const objects = [...customResourceDefinitions().filter(({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind)), ...manifests];
   if (flags.dryRun === true) return console.log(toYaml(objects));
   await withCluster(flags, async (client, signal) => {
-    await applyObjects(client, objects, 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
     const before = await readBrokerState(client, flags.namespace, signal);
+    await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, { remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal });
+    await applyObjects(client, await withoutForeignNamespace(client, objects, signal), 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
     const state = before ?? { authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair, tokenKey: createTokenKey() };
     await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
     console.log(`The broker is to be reached at ${url}. Let a cluster join: isthmus broker token`);

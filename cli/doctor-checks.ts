@@ -1,4 +1,5 @@
 // The checks of `isthmus doctor`, in the order in which things depend on one another. Each is a pure function over the facts.
+import { checkAdmiralty } from './doctor-admiralty-check.ts';
 import { checkDefinitions, checkRights, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
@@ -8,6 +9,7 @@ import { checkCertificates, checkComponents, checkWebhook } from './doctor-proce
 const CHECKS: readonly ((facts: DoctorFacts) => readonly Finding[])[] = [
   checkUnread, // what was not read is found well by none of the others
   checkVersions,
+  checkAdmiralty,
   checkDefinitions,
   checkRights,
   checkComponents,

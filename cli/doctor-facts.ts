@@ -7,6 +7,7 @@ import type { Cluster } from '../api/gateway.ts';
 import type { PlacementPolicy } from '../api/placement-policy.ts';
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import type { SecretCopy } from '../api/secret-copy.ts';
+import type { AdmiraltySigns } from '../model/live-admiralty.ts';
 
 /** From when to when something holds, in ms since the epoch. */
 export interface Validity {
@@ -83,6 +84,8 @@ export interface DoctorFacts {
   readonly leftBehind: readonly KubernetesObject[];
   /** Names of targets whose joining was not finished. */
   readonly joining: readonly string[];
+  /** Signs of an Admiralty that works in this cluster. */
+  readonly admiralty: AdmiraltySigns;
   /** Policies of moves. */
   readonly moves: readonly PlacementPolicy[];
 }

@@ -6,6 +6,7 @@ import {
 } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../api/keys.ts';
 import type { KubernetesObject, Pod } from '../api/core.ts';
+import { readAdmiraltySigns } from '../kubernetes/admiralty-signs.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { Selection } from '../kubernetes/cluster-client.ts';
 import type { OpenCluster } from '../kubernetes/open-cluster.ts';
@@ -33,14 +34,15 @@ export async function gatherFacts({ client, connection }: OpenCluster, installNa
     reader.try('mutatingwebhookconfigurations', client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound))),
     probeWebhook(reader), reader.list(LEASES, inOwn), reader.list(DEPLOYMENTS, { ...inOwn, labelSelector: OURS }), gatherTargets(reader, installNamespace),
   ]);
-  const [clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves] = await Promise.all([
+  const [clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves, admiralty] = await Promise.all([
     reader.list(CLUSTER_SOURCES), reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
     reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }), reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERS, inOwn),
     reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }), reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', leftMoves(client, signal)),
+    reader.try('leases', readAdmiraltySigns(client, signal)),
   ]);
   return {
     installNamespace, nowMs: Date.now(), version: version(), kubernetes, server, stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,
-    unread: reader.unread, sources: [...clusterSources, ...sources], moves: moves ?? [],
+    unread: reader.unread, sources: [...clusterSources, ...sources], moves: moves ?? [], admiralty: admiralty ?? { webhooks: [], leases: [] },
     leftBehind: configMaps.filter(({ metadata }) => metadata.name?.startsWith(LEFT_BEHIND) === true),
     joining: secrets.flatMap(({ metadata: { name = '' } }) => (name.startsWith(JOINING) ? [name.slice(JOINING.length)] : [])),
   };

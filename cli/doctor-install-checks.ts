@@ -3,7 +3,8 @@ import type { KubernetesObject } from '../api/core.ts';
 import { contentDigest } from '../model/content-digest.ts';
 import { isRecord } from '../model/field-path.ts';
 import { customResourceDefinitions } from '../manifests/crds.ts';
-import { rbacManifests } from '../manifests/rbac.ts';
+import type { InstallRole } from '../manifests/component-rights.ts';
+import { accessParts, rbacManifests } from '../manifests/rbac.ts';
 import { storedKey, type DoctorFacts, type Finding } from './doctor-facts.ts';
 
 const INSTALL = 'Run "isthmus install" again with this version (or upgrade the chart); it changes only what differs.';
@@ -25,12 +26,21 @@ export function checkDefinitions({ stored }: DoctorFacts): readonly Finding[] {
 }
 
 /** Roles and bindings of the components and of sources are there and say what this version says. */
-export function checkRights({ installNamespace, stored }: DoctorFacts): readonly Finding[] {
-  const rights = rbacManifests(installNamespace).filter(({ kind }) => kind?.includes('Role') === true);
+export function checkRights(facts: DoctorFacts): readonly Finding[] {
+  const { installNamespace, stored } = facts;
+  const rights = rbacManifests(installNamespace, roleOf(facts)).filter(({ kind }) => kind?.includes('Role') === true);
   return judged('Rights', rights, stored, (object) => {
     const { rules, roleRef, subjects } = object as KubernetesObject & Readonly<Record<string, unknown>>;
     return { rules, roleRef, subjects };
   });
+}
+
+/** What the cluster was installed as: one without any object of a side does without that side. */
+function roleOf({ stored, installNamespace }: DoctorFacts): InstallRole {
+  const parts = accessParts(installNamespace);
+  const [isSource, isTarget] = (['source', 'target'] as const).map((role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))));
+  if (isSource === isTarget) return 'both';
+  return isSource === true ? 'source' : 'target';
 }
 
 function judged(check: string, expected: readonly KubernetesObject[], stored: ReadonlyMap<string, KubernetesObject>, contentOf: (object: KubernetesObject) => unknown): readonly Finding[] {

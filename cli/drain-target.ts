@@ -10,6 +10,8 @@ import type { TargetRef } from '../model/target-ref.ts';
 import { AppError } from '../process/errors.ts';
 import { lookFor, type Progress } from './apply-objects.ts';
 import { targetText } from './cluster-flags.ts';
+import { requireTarget } from './known-target.ts';
+import { isVirtualNode } from './own-objects.ts';
 
 /** How to drain. */
 export interface DrainOptions {
@@ -24,15 +26,18 @@ const LOOK_EVERY_MS = 250;
 const BUDGET_RETRY_MS = 5_000;
 
 /**
- * Lets no more pods onto a target's virtual node, or lets them again.
+ * Lets no more pods onto a target's virtual node, or lets them again. A node of that name which stands for no target is left alone.
  * @throws AppError `NotFound` when the target has no virtual node.
  */
 export async function cordonTarget(client: ClusterClient, target: TargetRef, isCordoned: boolean, signal: AbortSignal): Promise<void> {
   const name = virtualNodeName(target);
-  const patch = { spec: { unschedulable: isCordoned || null } };
-  await client.patch(NODES, { name }, { patchType: 'merge', patch }, signal).catch((error: unknown) => {
-    throw isNotFound(error) ? new AppError('NotFound', `Target ${targetText(target)} has no virtual node ${name}: it does not exist, or has never been Ready.`, { cause: error }) : error;
-  });
+  const node = await client.get(NODES, { name }, signal).catch(unless(isNotFound));
+  if (node === undefined || !isVirtualNode(node)) {
+    await requireTarget(client, target, signal);
+    throw new AppError('NotFound', `Target ${targetText(target)} has no virtual node ${name}: it has never been Ready.`);
+  }
+  const patch = { metadata: { uid: node.metadata.uid }, spec: { unschedulable: isCordoned || null } };
+  await client.patch(NODES, { name }, { patchType: 'merge', patch }, signal);
 }
 
 /**

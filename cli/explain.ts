@@ -1,13 +1,13 @@
 // `isthmus explain pod/NAME`: why a pod is where it is, or nowhere, by the functions that decide.
 import { Command, Option } from 'commander';
 import type { Pod } from '../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
+import { restoreSourcePod } from '../model/admission-record.ts';
 import { findCondition } from '../model/conditions.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { toProxyPodRecord } from '../model/proxy-pod.ts';
-import { restoreSourcePod } from '../model/source-manifest.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import { explainPod } from '../scheduler/explain.ts';
@@ -67,7 +67,7 @@ async function readPod({ cluster }: LiveWorld, at: { readonly namespace: string;
 function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSchedule {
   const { nodeName: _bound, ...spec } = pod.spec;
   const proxy = toProxyPodRecord({ ...pod, spec });
-  const restored = restoreSourcePod(pod.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
+  const restored = restoreSourcePod(pod);
   if (proxy === undefined || restored.kind === 'invalid') {
     throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is no elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
   }

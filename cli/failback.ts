@@ -10,6 +10,7 @@ import { isAway } from '../scheduler/failback.ts';
 import { rulesFor } from '../scheduler/placement-rules.ts';
 import { parseTarget } from './cluster-flags.ts';
 import { evict } from './drain-target.ts';
+import { requireTarget } from './known-target.ts';
 import { withLiveWorld, type LiveWorldFlags } from './live-world.ts';
 
 /** The command for commander. */
@@ -27,6 +28,7 @@ async function failBack(argument: string, flags: LiveWorldFlags, signal: AbortSi
   const ref = parseTarget(argument);
   const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
   await withLiveWorld(flags, async ({ cluster: { client }, world }) => {
+    await requireTarget(client, ref, signal);
     const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
     const away = pods.filter((pod) => {
       const proxy = toProxyPodRecord(pod);

@@ -1,11 +1,12 @@
 // `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
 import { Command } from 'commander';
+import type { Secret } from '../api/core.ts';
 import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../api/keys.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../api/service-discovery.ts';
 import { askBroker } from '../gateway/broker-request-client.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../gateway/gateway-secret.ts';
-import { isNotFound } from '../kubernetes/api-error.ts';
+import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { isClusterId } from '../model/gateway-names.ts';
@@ -13,6 +14,7 @@ import { createSigningRequest } from '../process/certificate-authority.ts';
 import { AppError } from '../process/errors.ts';
 import { readJoinToken } from '../process/signed-token.ts';
 import { untilStopped } from '../process/lifecycle.ts';
+import { isOfIsthmus, removeOwn } from './own-objects.ts';
 import { collect } from './run-flags.ts';
 
 /** Which cluster, and where Isthmus is in it. */
@@ -66,10 +68,21 @@ export async function join(client: ClusterClient, { token, clusterId, namespace,
   if (claims === undefined) throw new AppError('BadInput', 'This is no join token; make one with "isthmus broker token".');
   const { request, key } = await createSigningRequest(clusterId);
   const body = { token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr };
+  await requireGatewaySecretIsOurs(client, namespace, signal);
   const answer = await askBroker<{ readonly certificate: string }>({ brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal);
   const secret = toGatewaySecret(namespace, { clusterId, certificate: answer.certificate, key, authority: claims.authority, brokerUrl: claims.brokerUrl, addresses: address });
   await client.apply(SECRETS, secret, 'isthmus-gateway-join', signal);
   return `"${clusterId}" has joined. Run its gateway: isthmus gateway run${address.length === 0 ? ' --listen none' : ''}`;
+}
+
+async function requireGatewaySecretIsOurs(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const found = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
+  if (found !== undefined && !isMembership(found)) throw new AppError('BadInput', `Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus: rename it, or join with another --namespace. Nothing was changed.`);
+}
+
+/** Whether a Secret is one of a member, made by `gateway join` or by hand where there is no broker. */
+function isMembership(secret: Secret): boolean {
+  return isOfIsthmus(secret) || readGatewaySecret(secret.data ?? {}).kind === 'credentials';
 }
 
 /** The command `gateway leave`. */
@@ -80,12 +93,13 @@ export function gatewayLeaveCommand(): Command {
     .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(flags, async (client, signal) => console.log(await leave(client, flags, signal))));
 }
 
-/** Leaves. Throws AppError `NotFound` for a cluster that is no member. */
+/** Leaves. Throws AppError `NotFound` for a cluster that is no member, `BadInput` where the Secret of that name is somebody else's. */
 export async function leave(client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal): Promise<string> {
   const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch((error: unknown) => {
     if (isNotFound(error)) throw new AppError('NotFound', `This cluster is no member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`);
     throw error;
   });
+  if (!isMembership(secret)) throw new AppError('BadInput', `This cluster is no member: Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus, and stays as it is.`);
   const parsed = readGatewaySecret(secret.data ?? {});
   if (parsed.kind === 'credentials' && parsed.credentials.brokerUrl !== undefined) {
     const { credentials } = parsed;
@@ -94,10 +108,10 @@ export async function leave(client: ClusterClient, { namespace, force }: Cluster
       if (force !== true) throw error;
     });
   }
-  await client.delete(SECRETS, { namespace, name: GATEWAY_SECRET }, {}, signal);
+  await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
   const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
   for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
-    for (const { metadata } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name: metadata.name ?? '' }, {}, signal);
+    for (const { metadata: { name = '', uid = '' } } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
   }
   return 'This cluster is no member any more.';
 }

@@ -1,9 +1,10 @@
 // `isthmus get targets|pods|nodes`: what an administrator of a source looks at first. Read once; targets that do not answer are shown as unknown.
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
+import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../api/keys.ts';
-import { apiVersionOf, CLUSTER_TARGETS, NODES, PODS, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import { apiVersionOf, CLUSTER_SOURCES, CLUSTER_TARGETS, NODES, PODS, SOURCES, TARGETS, type ResourceType } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import { AppError } from '../process/errors.ts';
@@ -11,6 +12,7 @@ import { untilStopped } from '../process/lifecycle.ts';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from './cluster-flags.ts';
 import { delegateKey, nodeTable, podTable, statusOf, targetTable, type DelegateView, type Table } from './elected-pods.ts';
 import { withLiveWorld, type LiveWorld } from './live-world.ts';
+import { sourceTable } from './source-table.ts';
 import { textTable } from './text-table.ts';
 
 interface GetFlags extends ClusterFlags {
@@ -19,13 +21,13 @@ interface GetFlags extends ClusterFlags {
   readonly output?: 'wide' | 'json' | 'yaml' | 'name';
 }
 
-const KINDS = ['targets', 'pods', 'nodes'] as const;
+const KINDS = ['targets', 'pods', 'nodes', 'sources'] as const;
 type Kind = (typeof KINDS)[number];
-const SHORT_NAMES: ReadonlyMap<string, Kind> = new Map([['po', 'pods'], ['no', 'nodes'], ['ctg', 'targets'], ['tg', 'targets']]);
+const SHORT_NAMES: ReadonlyMap<string, Kind> = new Map([['po', 'pods'], ['no', 'nodes'], ['ctg', 'targets'], ['tg', 'targets'], ['csrc', 'sources'], ['src', 'sources']]);
 
 /** The command for commander. */
 export function getCommand(): Command {
-  const command = new Command('get').description('Show targets, elected pods with their delegates, or virtual nodes. Run it in the source.').argument('<kind>', KINDS.join(', '), parseKind);
+  const command = new Command('get').description('Show targets, elected pods with their delegates, or virtual nodes, in the source; in a target its sources, and what they may do.').argument('<kind>', KINDS.join(', '), parseKind);
   return withInstallNamespace(withClusterFlags(command))
     .option('-n, --namespace <name>', 'of pods and Targets; all when left out')
     .addOption(new Option('-o, --output <format>', 'wide: more columns; json, yaml: the objects; name: their names').choices(['wide', 'json', 'yaml', 'name']))
@@ -56,6 +58,10 @@ async function read(client: ClusterClient, kind: Kind, { namespace }: GetFlags, 
       return withType(PODS, await client.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal));
     case 'nodes':
       return withType(NODES, await client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, signal));
+    case 'sources': {
+      const clusterSources = namespace === undefined ? await client.list(CLUSTER_SOURCES, {}, signal) : [];
+      return [...withType(CLUSTER_SOURCES, clusterSources), ...withType(SOURCES, await client.list(SOURCES, { namespace }, signal))];
+    }
     case 'targets': {
       const clusterTargets = namespace === undefined ? await client.list(CLUSTER_TARGETS, {}, signal) : [];
       return [...withType(CLUSTER_TARGETS, clusterTargets), ...withType(TARGETS, await client.list(TARGETS, { namespace }, signal))];
@@ -70,6 +76,7 @@ function withType<T extends KubernetesObject>(type: ResourceType<T>, items: read
 
 async function tableOf(client: ClusterClient, kind: Kind, found: readonly KubernetesObject[], { flags, signal }: { readonly flags: GetFlags; readonly signal: AbortSignal }): Promise<Table> {
   const options = { now: Date.now(), wide: flags.output === 'wide' };
+  if (kind === 'sources') return sourceTable(found as readonly (Source | ClusterSource)[], options);
   if (kind === 'targets') return targetTable(found as Parameters<typeof targetTable>[0], options);
   return nodeTable(found, await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal), options);
 }

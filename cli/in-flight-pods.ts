@@ -1,12 +1,11 @@
 // Pods on their way hold their places in a command's view of the targets, as they do in the scheduler's.
-import { SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import { restoreSourcePod } from '../model/admission-record.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { toProxyPodRecord } from '../model/proxy-pod.ts';
-import { restoreSourcePod } from '../model/source-manifest.ts';
 import { requirementsIn } from '../scheduler/filters.ts';
 import { inFlight, type InFlightPod } from '../scheduler/in-flight.ts';
 import type { ObservedState } from '../scheduler/observed-state-client.ts';
@@ -46,8 +45,8 @@ export async function holdPlaces(gathered: Gathered, signal: AbortSignal): Promi
 async function requirementsOf({ client, sourceId, state }: Gathered, target: string, { key, uid }: InFlightPod, signal: AbortSignal): Promise<NodeRequirements | undefined> {
   const [namespace = '', name = ''] = key.split('/');
   const pod = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
-  const proxy = pod?.metadata.uid === uid ? toProxyPodRecord(pod) : undefined;
-  const restored = restoreSourcePod(pod?.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
+  if (pod?.metadata.uid !== uid) return undefined;
+  const [proxy, restored] = [toProxyPodRecord(pod), restoreSourcePod(pod)];
   if (proxy === undefined || restored.kind === 'invalid') return undefined;
   const targets = state.views.snapshots();
   const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels: proxy.labels });

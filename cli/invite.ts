@@ -1,8 +1,9 @@
 // `isthmus invite`: the target's administrator offers it to one source, by one token that holds all that the source needs.
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
+import type { SourceGrants } from '../api/cluster-source.ts';
 import type { Secret } from '../api/core.ts';
-import type { Invitation } from '../api/invitation.ts';
+import { invitationAccount, joinRequestNames, type Invitation } from '../api/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE, INVITATION_KEY_SECRET } from '../api/keys.ts';
 import { INVITATIONS, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, apiVersionOf } from '../api/resource-types.ts';
 import { isAlreadyExists, isNotFound, unless } from '../kubernetes/api-error.ts';
@@ -10,13 +11,15 @@ import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
 import { requestToken } from '../kubernetes/service-account-token.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
-import { PART_OF, role, roleBinding, rule, serviceAccount } from '../model/rbac-objects.ts';
+import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount } from '../model/rbac-objects.ts';
 import { INVITATION_AUDIENCE, type InvitationData } from '../peering/join-verdict.ts';
+import { DEFAULT_TOKEN_SECONDS } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import { signToken, TOKEN_KEY_BYTES } from '../process/signed-token.ts';
+import { grantsOf, withGrantFlags, type GrantFlags } from './grant-flags.ts';
 import { requireLabel } from './object-names.ts';
-import { DEFAULT_TOKEN_SECONDS, MIN_TOKEN_SECONDS } from './peer-clusters.ts';
+import { MIN_TOKEN_SECONDS } from './peer-clusters.ts';
 import { parseTokenSeconds, requireServer } from './peer.ts';
 
 /** Longest and default life of an invitation, in minutes. */
@@ -24,7 +27,7 @@ export const MAX_INVITATION_MINUTES = 15;
 /** The bearer token outlives its invitation by this, in s: who comes late is told so by us, with a reason and an Event. */
 const BEARER_GRACE_SECONDS = 10 * 60;
 
-interface InviteFlags {
+interface InviteFlags extends GrantFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly name: string;
@@ -49,11 +52,13 @@ export interface InvitationOffer {
   readonly needsApproval: boolean;
   /** Life of the source's tokens, in s. */
   readonly tokenSeconds: number;
+  /** What the source will be let do; as by default when missing. */
+  readonly grants?: SourceGrants | undefined;
 }
 
 /** The command for commander. */
 export function inviteCommand(): Command {
-  return new Command('invite')
+  return withGrantFlags(new Command('invite'))
     .description('Invite a source to run pods in this cluster: prints a token for "isthmus join", for one source, once. Run it in the target.')
     .requiredOption('--name <name>', 'name for this cluster as the source will know it')
     .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
@@ -80,7 +85,7 @@ export function invitationOffer(flags: Omit<InviteFlags, 'kubeconfig' | 'context
   requireLabel('--install-namespace', installNamespace);
   if (namespace !== undefined) requireLabel('--namespace', namespace);
   if (server !== undefined) requireServer('--server', server);
-  return { targetName: name, namespace, installNamespace, server, minutes, needsApproval: approval, tokenSeconds };
+  return { targetName: name, namespace, installNamespace, server, minutes, needsApproval: approval, tokenSeconds, grants: grantsOf(flags, namespace) };
 }
 
 async function runInvite(flags: InviteFlags): Promise<void> {
@@ -90,6 +95,7 @@ async function runInvite(flags: InviteFlags): Promise<void> {
     const { token, name } = await inviteSource(cluster, offer, untilStopped());
     console.error(`Invitation ${name} holds for ${offer.minutes} minutes. Give this token to the administrator of the source, and to nobody else; there:`);
     console.error('  isthmus join TOKEN');
+    if (offer.namespace === undefined && offer.grants?.namespaces === 'OptedIn') console.error('Its pods run where a label of the namespace lets them in; here:\n  isthmus allow namespace NAME');
     if (offer.needsApproval) console.error(`Then, here:\n  isthmus approve ${name}`);
     console.log(token);
   } finally {
@@ -113,7 +119,7 @@ export async function inviteSource(cluster: OpenCluster, offer: InvitationOffer,
   const expiresAt = new Date(Date.now() + offer.minutes * 60_000);
   const name = await storeInvitation(client, offer, expiresAt, signal);
   const seconds = Math.max(MIN_TOKEN_SECONDS, Math.ceil(offer.minutes * 60) + BEARER_GRACE_SECONDS);
-  const { token: bearer } = await requestToken(client, { namespace: installNamespace, name: accountName(name), seconds }, signal);
+  const { token: bearer } = await requestToken(client, { namespace: installNamespace, name: invitationAccount(name), seconds }, signal);
   const server = offer.server ?? connection.server.href.replace(/\/$/, '');
   const data: InvitationData = { server, certificateAuthority, bearer, installNamespace, targetName, ...(namespace !== undefined && { namespace }), tokenSeconds };
   const times = { notBefore: Math.floor(Date.now() / 1_000), expiresAt: Math.floor(expiresAt.getTime() / 1_000) };
@@ -144,23 +150,19 @@ async function invitationKey(client: ClusterClient, namespace: string, signal: A
 
 /** The Invitation, and an account that may do nothing but ask to be let in; it goes with the Invitation. */
 async function storeInvitation(client: ClusterClient, offer: InvitationOffer, expiresAt: Date, signal: AbortSignal): Promise<string> {
-  const { installNamespace: namespace, namespace: offered, needsApproval } = offer;
+  const { installNamespace: namespace, namespace: offered, needsApproval, tokenSeconds, grants } = offer;
   const name = `invitation-${randomBytes(5).toString('hex')}`;
-  const spec: Invitation['spec'] = { expiresAt: expiresAt.toISOString(), approval: needsApproval ? 'Manual' : 'Automatic', ...(offered !== undefined && { namespace: offered }) };
+  const spec: Invitation['spec'] = { expiresAt: expiresAt.toISOString(), approval: needsApproval ? 'Manual' : 'Automatic', tokenSeconds, ...(grants !== undefined && { grants }), ...(offered !== undefined && { namespace: offered }) };
   const invitation: Invitation = { metadata: { namespace, name, labels: PART_OF }, spec };
   const { metadata } = await client.create(INVITATIONS, invitation, signal).catch((error: unknown) => {
     throw isNotFound(error) ? new AppError('NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" first.', { cause: error }) : error;
   });
   const ownerReferences = [{ apiVersion: apiVersionOf(INVITATIONS), kind: INVITATIONS.kind, name, uid: metadata.uid ?? '' }];
   const owned = <T extends { readonly metadata: object }>(object: T): T => ({ ...object, metadata: { ...object.metadata, ownerReferences } });
-  const account = { namespace, name: accountName(name) };
+  const account = { namespace, name: invitationAccount(name) };
   await client.create(SERVICE_ACCOUNTS, owned(serviceAccount(account)), signal);
-  await client.create(ROLES, owned(role(namespace, account.name, [rule('isthmus.dev', ['joinrequests'], ['create', 'get'])])), signal);
+  const rules = [rule('isthmus.dev', ['joinrequests'], ['create']), onlyNamed(rule('isthmus.dev', ['joinrequests'], ['get']), joinRequestNames(name))];
+  await client.create(ROLES, owned(role(namespace, account.name, rules)), signal);
   await client.create(ROLE_BINDINGS, owned(roleBinding({ ...account, roleKind: 'Role', roleName: account.name }, [account])), signal);
   return name;
-}
-
-/** The account that the invitation's bearer token is of. */
-function accountName(invitation: string): string {
-  return `isthmus-${invitation}`;
 }

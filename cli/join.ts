@@ -1,7 +1,7 @@
 // `isthmus join`: the source's administrator uses up an invitation. Only the target's token and certificate authority come from it; what is
 // granted is read with a key that never leaves this process.
 import { Command } from 'commander';
-import type { JoinRequest, JoinRequestStatus } from '../api/invitation.ts';
+import { joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus } from '../api/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../kubernetes/api-error.ts';
@@ -11,17 +11,18 @@ import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { Transport } from '../kubernetes/transport.ts';
-import { installNamespaceManifest } from '../manifests/install.ts';
 import { joinKeyOf, toInvitationData, type InvitationData } from '../peering/join-verdict.ts';
-import { sourceSideManifests, targetKubeconfig, type GrantedAccess, type Peering } from '../peering/target-access.ts';
+import { sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import type { Receiver } from '../process/sealed-message.ts';
 import { unverifiedData } from '../process/signed-token.ts';
 import { applyObjects, lookFor, type Progress } from './apply-objects.ts';
 import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
+import { ensureInstallNamespace } from './install-namespace.ts';
 import { forgetReceiver, keptReceiver } from './kept-receiver.ts';
 import { requireLabel } from './object-names.ts';
+import { isOfTarget, requireOwn } from './own-objects.ts';
 import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
 import { outcome } from './peer.ts';
 import { untilTargetReady } from './target-readiness.ts';
@@ -94,8 +95,9 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   const name = joiner.name ?? data.targetName;
   const member = { gatewayCluster: joiner.route?.clusterId, podPlaneCluster: joiner.podPlaneCluster };
   const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, ...member };
-  const ownNamespace = data.namespace === undefined ? [installNamespaceManifest(installNamespace)] : [];
-  await applyObjects(client, ownNamespace, PEER_FIELD_MANAGER, progress);
+  const remedy = 'Choose another --name, or rename or delete what is there.';
+  await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy, signal });
+  if (data.namespace === undefined) await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
   const receiver = await keptReceiver(client, peering, signal);
   const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
   const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
@@ -140,16 +142,20 @@ async function askTarget(peering: Peering, { token, data, receiver, route }: Ope
 
 /** One request for a token and a key: when it was made before, its answer counts, unless that was a refusal. */
 async function request(target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal): Promise<JoinRequest> {
-  const name = `${spec.invitation}-${(joinKeyOf(spec.publicKey) ?? '').slice(0, 10)}`;
-  const made: JoinRequest = { metadata: { namespace, name }, spec };
-  try {
-    return await target.create(JOIN_REQUESTS, made, signal);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
+  let refused: JoinRequest | undefined;
+  for (const name of joinRequestNames(spec.invitation)) {
+    try {
+      return await target.create(JOIN_REQUESTS, { metadata: { namespace, name }, spec } as JoinRequest, signal);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
     const before = await target.get<JoinRequest>(JOIN_REQUESTS, { namespace, name }, signal);
+    if (joinKeyOf(before.spec.publicKey) !== joinKeyOf(spec.publicKey)) continue;
     if (before.status?.phase !== 'Refused') return before;
-    return target.create(JOIN_REQUESTS, { metadata: { namespace, generateName: `${name}-` }, spec } as JoinRequest, signal);
+    refused = before;
   }
+  if (refused !== undefined) return refused;
+  throw new AppError('InvitationRefused', `The invitation was used ${MAX_JOIN_REQUESTS} times, and not by this cluster. Ask for another token.`);
 }
 
 async function untilAnswered(target: ClusterClient, at: { readonly namespace: string; readonly name: string }, { tell, signal }: Progress): Promise<JoinRequestStatus> {

@@ -8,12 +8,14 @@ import { PART_OF } from '../model/rbac-objects.ts';
 import { joiningSecretName, type Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { createReceiver, restoreReceiver, type Receiver } from '../process/sealed-message.ts';
+import { isOfIsthmus, removeOwn } from './own-objects.ts';
 
 /** The receiver of this peering, from the Secret of the source that keeps it; a new one is written there first. Throws AppError `BadInput` when it holds no key. */
 export async function keptReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
   const at = joiningSecret(peering);
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   if (found === undefined) return newReceiver(client, peering, signal);
+  if (!isOfIsthmus(found)) throw new AppError('BadInput', `Secret ${at.namespace}/${at.name} is not of Isthmus, which keeps a key under this name while a source joins. Choose another --name, or rename it.`);
   const receiver = await restoreReceiver(Buffer.from(found.data?.['key'] ?? '', 'base64').toString('utf8'));
   if (receiver !== undefined) return receiver;
   throw new AppError('BadInput', `Secret ${at.namespace}/${at.name} holds no key to go on joining with; delete it and try again.`);
@@ -35,7 +37,7 @@ async function newReceiver(client: ClusterClient, peering: Peering, signal: Abor
 
 /** For when all is done: nobody can go on with it any more. */
 export async function forgetReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<void> {
-  await client.delete(SECRETS, joiningSecret(peering), {}, signal).catch(unless(isNotFound));
+  await removeOwn(client, { type: SECRETS, at: joiningSecret(peering) }, isOfIsthmus, signal);
 }
 
 function joiningSecret(peering: Peering): { readonly namespace: string; readonly name: string } {

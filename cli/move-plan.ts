@@ -1,12 +1,12 @@
 // How `isthmus move` has a pod go to another target, decided from what was read: for as long as the move lasts, a PlacementPolicy requires that target
 // of pods like this one, and the pod is evicted; its controller makes the next one, which can only go there.
 import type { Node, Pod, StringMap } from '../api/core.ts';
-import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, TRUE } from '../api/keys.ts';
+import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE } from '../api/keys.ts';
 import type { PlacementPolicy } from '../api/placement-policy.ts';
+import { restoreSourcePod, type RestoredPod } from '../model/admission-record.ts';
 import { findCondition } from '../model/conditions.ts';
 import { virtualNodeName } from '../model/names.ts';
 import { isTerminal, isTerminating } from '../model/pod.ts';
-import { restoreSourcePod, type RestoredPod } from '../model/source-manifest.ts';
 import type { TargetRef } from '../model/target-ref.ts';
 import { targetText } from './cluster-flags.ts';
 
@@ -43,7 +43,7 @@ export function planMove(move: Move, suffix: string): MovePlan {
   const refusal = refusalOf(move);
   if (refusal !== undefined) return { kind: 'refuse', message: refusal };
   if (pod.spec.nodeName === virtualNodeName(target)) return { kind: 'nothing' };
-  const restored = restoreSourcePod(pod.metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] ?? '');
+  const restored = restoreSourcePod(pod);
   const policy = movePolicy(move, restored, suffix);
   const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
   if (controller !== undefined) return { kind: 'evict', controller, policy };

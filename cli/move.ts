@@ -77,7 +77,7 @@ export async function movePod(client: ClusterClient, { at, target, recreates, fo
     await replace(client, { pod, plan, forMs }, progress);
     return await untilThere(client, { before, plan, at, target, forMs }, signal);
   } finally {
-    await client.delete(PLACEMENT_POLICIES, policyAt).catch(unless(isNotFound)); // also when the user has asked for the end
+    await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } }).catch(unless(isNotFound)); // also when the user has asked for the end
   }
 }
 

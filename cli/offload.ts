@@ -49,10 +49,21 @@ async function offload(kind: string, name: string, flags: OffloadFlags): Promise
 async function unoffload(kind: string, name: string, flags: ClusterFlags): Promise<void> {
   requireNamespace(kind, name);
   await withCluster(flags, 'offload', async ({ client }, signal) => {
+    await requireOffloaded(client, name, signal);
     await label(client, name, null, signal);
     await client.delete(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, {}, signal).catch(unless(isNotFound));
   });
   console.log(`Pods of namespace ${name} are elected by their annotation alone again.`);
+}
+
+/** Throws AppError `NotFound` for a namespace that is not there or is not offloaded. */
+async function requireOffloaded(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
+  const namespace = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
+  if (namespace === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}.`);
+  const election = await client.get(NAMESPACE_ELECTIONS, { namespace: name, name: NAMESPACE_ELECTION_NAME }, signal).catch(unless(isNotFound));
+  if (election !== undefined || namespace.metadata.labels?.[NAMESPACE_ELECT_LABEL] === NAMESPACE_ELECT_VALUE) return;
+  const offloaded = (await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_ELECT_LABEL}=${NAMESPACE_ELECT_VALUE}` }, signal)).map(({ metadata }) => metadata.name);
+  throw new AppError('NotFound', `Namespace ${name} is not offloaded. ${offloaded.length === 0 ? 'None is.' : `Offloaded: ${offloaded.join(', ')}.`}`);
 }
 
 /** Checks the arguments; gives the object. Throws AppError `BadInput`. */
@@ -71,10 +82,10 @@ function requireNamespace(kind: string, name: string): void {
 const REQUIREMENT = /^(!)?([\w./-]+)(?:(=|==|!=)([\w.-]*))?$/;
 
 /** A label selector of equalities as kubectl takes it. Throws AppError `BadInput`. */
-export function parseSelector(text: string): TargetSelector {
+export function parseSelector(text: string, flag = '--selector'): TargetSelector {
   const matchExpressions = text.split(',').map((part) => {
     const [, not, key = '', comparison, value = ''] = REQUIREMENT.exec(part.trim()) ?? [];
-    if (key === '' || (not !== undefined && comparison !== undefined)) throw new AppError('BadInput', `--selector takes key=value, key!=value, key or !key, comma separated, not ${JSON.stringify(text)}.`);
+    if (key === '' || (not !== undefined && comparison !== undefined)) throw new AppError('BadInput', `${flag} takes key=value, key!=value, key or !key, comma separated, not ${JSON.stringify(text)}.`);
     if (comparison === undefined) return { key, operator: not === undefined ? 'Exists' : 'DoesNotExist' };
     return { key, operator: comparison === '!=' ? 'NotIn' : 'In', values: [value] };
   });

@@ -7,21 +7,23 @@ import { readKubeconfig } from '../kubernetes/kubeconfig.ts';
 import type { OpenCluster } from '../kubernetes/open-cluster.ts';
 import { requestToken } from '../kubernetes/service-account-token.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
-import { installNamespaceManifest } from '../manifests/install.ts';
 import { SOURCE_ROLE, TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
-import { establishIdentity } from '../peering/identity-client.ts';
+import { AccountTakenError, establishIdentity } from '../peering/identity-client.ts';
 import { bareTargetManifests } from '../peering/bare-target.ts';
-import { peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, type Peering, type TargetAccess } from '../peering/target-access.ts';
+import { DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, sourceSideManifests, targetKubeconfig, targetOf, type Peering, type TargetAccess } from '../peering/target-access.ts';
+import { namespacesText } from '../model/source-grants.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { applyObjects, objectName, type Progress } from './apply-objects.ts';
+import { ensureInstallNamespace } from './install-namespace.ts';
+import { isOfIsthmus, isOfTarget, requireOwn } from './own-objects.ts';
 import { lookForPlaneMember } from './plane-member.ts';
 
 /** Field manager of what `isthmus peer` applies. */
 export const PEER_FIELD_MANAGER = 'isthmus-peer';
-/** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */
-export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
 /** What API servers ask for at least, in s (`authentication.k8s.io/v1` TokenRequest). */
 export const MIN_TOKEN_SECONDS = 600;
+
+const REMEDY = 'Choose another --name, or rename or delete what is there.';
 
 /** A cluster to be peered; `label` is how it is called in messages. */
 export interface PeerCluster extends OpenCluster {
@@ -44,7 +46,7 @@ export interface PeeringRequest extends Omit<Peering, 'sourceId'> {
  * something must be installed or created first; what API calls throw.
  */
 export async function peerClusters(request: PeeringRequest, progress: Progress): Promise<Peering> {
-  const { source, target, name, namespace, installNamespace, gatewayCluster, delegation } = request;
+  const { source, target, name, namespace, installNamespace, gatewayCluster, delegation, grants } = request;
   const [sourceId, targetId] = await Promise.all([clusterId(source, progress.signal), clusterId(target, progress.signal)]);
   if (sourceId === targetId) {
     throw new AppError(
@@ -52,17 +54,19 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
       'The source and the target are the same cluster. For a target that is the source itself create a ClusterTarget or Target with spec: {self: true}; it needs no peering.',
     );
   }
-  const identified: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation };
+  const identified: Peering = { name, namespace, installNamespace, sourceId, gatewayCluster, delegation, grants };
   const access = await targetAccess(request, identified);
   await requireReadyForPeering(request, progress.signal);
+  await requireFreeNames(request, identified, progress.signal);
   const peering: Peering = { ...identified, podPlaneCluster: request.podPlaneCluster ?? (await lookForPlaneMember(request, progress)) };
   await makeIdentity(target, peering, progress);
   const account = { ...sourceAccount(peering), seconds: request.tokenSeconds ?? DEFAULT_TOKEN_SECONDS };
   const { token, expirationTimestamp } = await requestToken(target.client, account, progress.signal);
   progress.tell(`target: the token of the source holds until ${expirationTimestamp}; the source renews it while Isthmus runs there`);
   const kubeconfig = targetKubeconfig(peering, { ...access, token });
-  const sourceSide = [...(namespace === undefined ? [installNamespaceManifest(installNamespace)] : []), ...sourceSideManifests(peering, kubeconfig)];
-  await applyObjects(source.client, sourceSide, PEER_FIELD_MANAGER, toldWith(progress, 'source'));
+  const inSource = toldWith(progress, 'source');
+  if (namespace === undefined) await ensureInstallNamespace(source.client, installNamespace, PEER_FIELD_MANAGER, inSource);
+  await applyObjects(source.client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, inSource);
   return peering;
 }
 
@@ -70,12 +74,25 @@ export async function peerClusters(request: PeeringRequest, progress: Progress):
 async function makeIdentity({ client }: PeerCluster, peering: Peering, progress: Progress): Promise<void> {
   const { installNamespace, delegation } = peering;
   if (delegation === 'Pod') {
-    const objects = [installNamespaceManifest(installNamespace), ...bareTargetManifests(peering)];
-    await applyObjects(client, objects, PEER_FIELD_MANAGER, toldWith(progress, 'target'));
+    const inTarget = toldWith(progress, 'target');
+    await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, inTarget);
+    await applyObjects(client, bareTargetManifests(peering), PEER_FIELD_MANAGER, inTarget);
     return;
   }
   const applied = (object: KubernetesObject) => progress.tell(`target: applied ${objectName(object)}`);
-  await establishIdentity({ client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied }, peeringIdentity(peering), progress.signal);
+  const identity = peeringIdentity(peering);
+  const allowed = await establishIdentity({ client, installNamespace, fieldManager: PEER_FIELD_MANAGER, applied }, identity, progress.signal).catch((error: unknown) => {
+    throw error instanceof AccountTakenError ? new AppError('BadInput', `In the target: ${error.message}.`, { cause: error }) : error;
+  });
+  const { namespace, grants = {} } = identity;
+  if (namespace !== undefined) return;
+  progress.tell(`target: pods of the source may run in these namespaces: ${namespacesText({ grants, installNamespace }, allowed)}; let them into another one there with "isthmus allow namespace NAME"`);
+}
+
+/** What somebody else has under the names that are about to be written stays theirs. */
+async function requireFreeNames({ source, target }: PeeringRequest, peering: Peering, signal: AbortSignal): Promise<void> {
+  await requireOwn(source.client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy: REMEDY, signal });
+  if (peering.delegation === 'Pod') await requireOwn(target.client, bareTargetManifests(peering), isOfIsthmus, { remedy: REMEDY, signal });
 }
 
 function toldWith(progress: Progress, role: string): Progress {

@@ -4,16 +4,17 @@ import type { DelegationMode } from '../api/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
 import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
-import type { Peering } from '../peering/target-access.ts';
+import { DEFAULT_TOKEN_SECONDS, type Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { untilStopped } from '../process/lifecycle.ts';
 import type { Progress } from './apply-objects.ts';
 import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from './gateway-route.ts';
+import { grantsOf, withGrantFlags, type GrantFlags } from './grant-flags.ts';
 import { requireLabel } from './object-names.ts';
-import { DEFAULT_TOKEN_SECONDS, MIN_TOKEN_SECONDS, peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
+import { MIN_TOKEN_SECONDS, peerClusters, type PeerCluster, type PeeringRequest } from './peer-clusters.ts';
 import { untilTargetReady, type Readiness } from './target-readiness.ts';
 
-interface PeerFlags extends GatewayFlags {
+interface PeerFlags extends GatewayFlags, GrantFlags {
   readonly sourceKubeconfig: string;
   readonly sourceContext?: string;
   readonly targetKubeconfig: string;
@@ -28,7 +29,7 @@ interface PeerFlags extends GatewayFlags {
 
 /** The command for commander. */
 export function peerCommand(): Command {
-  return withGatewayRoute(new Command('peer'))
+  return withGrantFlags(withGatewayRoute(new Command('peer')))
     .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first, the target not with --delegation Pod. Can be repeated.')
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
@@ -44,7 +45,7 @@ export function peerCommand(): Command {
 }
 
 /** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
-export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds' | 'delegation'>): Omit<PeeringRequest, 'source' | 'target'> {
+export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'installNamespace' | 'targetServer' | 'tokenSeconds' | 'delegation' | keyof GrantFlags>): Omit<PeeringRequest, 'source' | 'target'> {
   requireLabel('--name', flags.name);
   requireLabel('--install-namespace', flags.installNamespace);
   if (flags.namespace !== undefined) requireLabel('--namespace', flags.namespace);
@@ -53,7 +54,7 @@ export function peerOptions(flags: Pick<PeerFlags, 'name' | 'namespace' | 'insta
   if (namespace !== undefined && delegation === 'Pod') {
     throw new AppError('BadInput', '--delegation Pod is for whole clusters: the source must see the nodes of the target. Leave out --namespace, or install Isthmus in the target.');
   }
-  return { name, namespace, installNamespace, targetServer, tokenSeconds, delegation };
+  return { name, namespace, installNamespace, targetServer, tokenSeconds, delegation, grants: grantsOf(flags, namespace) };
 }
 
 /** A life that API servers grant. Throws AppError `BadInput`. */

@@ -1,5 +1,6 @@
 // Places the pods of a manifest one after the other, as the scheduler would, on a world that nothing else changes.
 import type { Pod } from '../api/core.ts';
+import { writeAdmissionRecord } from '../model/admission-record.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
 import { toProxyPodRecord, type ProxyPod } from '../model/proxy-pod.ts';
 import { explainPod, type Explanation } from '../scheduler/explain.ts';
@@ -11,7 +12,7 @@ import { toPodToSchedule, type PlacementWorld } from '../scheduler/placement-wis
 import { restoreTarget, type RecordedTarget } from '../scheduler/recorded-world.ts';
 import { schedulePod } from '../scheduler/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../scheduler/snapshot.ts';
-import { toProxyPod } from '../webhook/proxy-pod.ts';
+import { proxyFieldsOf, toProxyPod } from '../webhook/proxy-pod.ts';
 import type { PodsInFlight } from './in-flight-pods.ts';
 import { constraintsOf } from '../webhook/scheduling-constraints.ts';
 
@@ -58,7 +59,8 @@ class Simulation {
     const constraints = constraintsOf(pod);
     if (constraints.kind !== 'constraints') return { kind: 'denied', pod: name, message: constraints.message };
     const metadata = { ...pod.metadata, uid, creationTimestamp: new Date(0).toISOString() };
-    const proxy = toProxyPodRecord(toProxyPod({ ...pod, metadata }, { manifest: '', signature: '' }, constraints));
+    const stored = { ...pod, metadata };
+    const proxy = toProxyPodRecord(toProxyPod(stored, proxyFieldsOf(stored, { record: writeAdmissionRecord(stored), constraints })));
     return proxy === undefined ? { kind: 'denied', pod: name, message: 'it is not elected' } : this.#placeProxy(pod, proxy);
   }
 

@@ -18,7 +18,9 @@ import { getCommand } from './get.ts';
 import { installCommand } from './install.ts';
 import { inviteCommand } from './invite.ts';
 import { joinCommand } from './join.ts';
+import { migrateCommand } from './migrate.ts';
 import { moveCommand } from './move.ts';
+import { allowCommand, disallowCommand } from './allow.ts';
 import { offloadCommand, unoffloadCommand } from './offload.ts';
 import { peerCommand } from './peer.ts';
 import { planCommand } from './plan.ts';
@@ -45,10 +47,13 @@ export function program(): Command {
     .addCommand(joinCommand())
     .addCommand(approveCommand())
     .addCommand(adoptCommand())
+    .addCommand(migrateCommand())
     .addCommand(unpeerCommand())
     .addCommand(cordonCommand())
     .addCommand(drainCommand())
     .addCommand(uncordonCommand())
+    .addCommand(allowCommand())
+    .addCommand(disallowCommand())
     .addCommand(offloadCommand())
     .addCommand(unoffloadCommand())
     .addCommand(moveCommand())

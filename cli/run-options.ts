@@ -7,6 +7,7 @@ import type { SchedulerOptions } from '../scheduler/main.ts';
 import type { ScoreWeights } from '../scheduler/score-weights.ts';
 import type { WebhookOptions } from '../webhook/main.ts';
 import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
+import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import { parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds } from './run-flags.ts';
 
 const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
@@ -22,9 +23,10 @@ interface CertificateFlags {
 }
 
 /** The options, as they were given. */
-export interface RunOptions extends CertificateFlags, KubeletFlags {
+export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags {
   readonly webhookClientCaFile?: string;
   readonly webhookDrainSeconds: number;
+  readonly writeSourceManifest?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace: string;
@@ -32,6 +34,7 @@ export interface RunOptions extends CertificateFlags, KubeletFlags {
   readonly webhookHost: string;
   readonly webhookPort: number;
   readonly target: boolean;
+  readonly source: boolean;
   readonly leaderElect: boolean;
   readonly healthHost: string;
   readonly healthPort?: number;
@@ -49,7 +52,7 @@ export interface RunOptions extends CertificateFlags, KubeletFlags {
 
 /** Adds the options to a command. */
 export function withRunOptions(command: Command): Command {
-  return withKubeletOptions(command)
+  return withTenantOptions(withKubeletOptions(command))
     .description('run the components of Isthmus for one cluster, as its source and as a target of others')
     .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
     .option('--context <name>', 'context within the kubeconfig')
@@ -65,8 +68,10 @@ export function withRunOptions(command: Command): Command {
     .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
     .option('--webhook-key-file <file>', 'its private key (PEM)')
     .option('--webhook-client-ca-file <file>', 'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port')
+    .option('--write-source-manifest', "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read Admiralty's; Isthmus never reads it")
     .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
     .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
+    .option('--no-source', 'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target')
     .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
@@ -88,9 +93,12 @@ function parseComponents(text: string): readonly Component[] {
 }
 
 /** What the webhook is started with. Throws AppError `BadInput` when two sources of its certificate are named, or half of one. */
-export function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'signingKeys' | 'logger'> {
-  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds } = options;
-  return { installNamespace: namespace, host: webhookHost, port: webhookPort, clientAuthorityFile: webhookClientCaFile, drainMs: webhookDrainSeconds * 1_000, certificates: certificateSource(options) };
+export function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'logger'> {
+  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds, writeSourceManifest } = options;
+  return {
+    installNamespace: namespace, host: webhookHost, port: webhookPort, clientAuthorityFile: webhookClientCaFile,
+    drainMs: webhookDrainSeconds * 1_000, writesManifest: writeSourceManifest === true, certificates: certificateSource(options),
+  };
 }
 
 function certificateSource(options: CertificateFlags): WebhookOptions['certificates'] {

@@ -9,10 +9,12 @@ import { EventRecorder } from '../kubernetes/event-recorder.ts';
 import type { Informer } from '../kubernetes/informer.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import type { OwnRanges } from '../kubernetes/own-ranges.ts';
 import { proxyPods } from '../kubernetes/proxy-pods.ts';
-import { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
+import { Standby } from '../kubernetes/standby.ts';
 import { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
+import { TenantRules } from '../kubernetes/tenant-rules.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { environment } from '../process/config.ts';
 import { messageOf, type AppError } from '../process/errors.ts';
@@ -28,6 +30,7 @@ import { DecisionLogFile } from './decision-log-file.ts';
 import { announcedKubelet, serveKubeletApi } from './kubelet-api.ts';
 import { installFirst, joinTargets } from './run-first.ts';
 import { placementOf, webhookOptions, withRunOptions, type Component, type RunOptions } from './run-options.ts';
+import { ownRangesOf, tenantSettings } from './tenant-limits.ts';
 import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../virtual-node/main.ts';
 import { startWebhook } from '../webhook/main.ts';
@@ -67,17 +70,17 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   const { cluster, logger, shutdown } = running;
   const { client: unfenced, connection } = cluster;
   const runs = (component: Component) => options.components.includes(component);
-  const signingKeys = new SigningKeyStore({ client: unfenced, installNamespace: options.namespace, logger });
-  const following = followKeys(options.components, signingKeys, signal);
+  const following: Promise<void>[] = [];
   shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
   if (runs('webhook')) {
-    const server = await startWebhook({ source: unfenced, signingKeys, logger, ...webhookOptions(options) }, signal);
+    const server = await startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
     shutdown.add({ name: 'webhook', stop: () => server.close() });
   }
-  const checks = checksAtStart(options.components, signingKeys);
+  const checks = checksAtStart(options);
   await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
   const acting = options.components.filter((component) => component !== 'webhook');
   if (acting.length === 0) return;
+  await untilMayAct(options, { ...running, checks }, signal);
 
   const led = leasedComponents(acting);
   const timings = leaseTimings(led, options.target);
@@ -85,64 +88,73 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
   const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
   const sourceId = await untilIdentified(cluster, logger, signal);
+  const ownRanges = ownRangesOf(options, cluster, acting.some((component) => component !== 'peering'), logger);
   const targets = new TargetClusters({
     source: client,
     sourceConnection: connection,
     sourceId,
     installNamespace: options.namespace,
     gateways: options.gateway,
+    tenants: new TenantRules(tenantSettings(options), ownRanges),
     userAgent: userAgentOf(options.components),
     fence: leadership?.fence,
     logger,
   });
   const proxies = proxyPods({ client, logger });
   const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
-  following.push(targets.run(signal), proxies.run(signal), events.run(signal));
-  Object.assign(checks, { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced });
+  following.push(events.run(signal));
+  Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
   const kubelet = runs('kubelet-api') ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal) : undefined;
   if (kubelet !== undefined) shutdown.add(kubelet);
   await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
   signal.throwIfAborted();
-  Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, proxies, signingKeys, events }, signal));
+  Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, ownRanges, proxies, events }, signal));
   logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+/** A cluster that is no source follows neither targets nor pods that were sent there. */
+function followAsSource({ source }: RunOptions, { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'> & { readonly following: Promise<unknown>[] }, signal: AbortSignal): ReadyChecks {
+  if (!source) return {};
+  following.push(ownRanges.run(signal), targets.run(signal), proxies.run(signal));
+  return { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced };
+}
+
+/** While an Admiralty works in this source, or a migration says so, this process is ready and does nothing; until that is known, it is as it was. */
+async function untilMayAct({ components, namespace, source }: RunOptions, { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> }, signal: AbortSignal): Promise<void> {
+  const actsInSource = source && components.some((component) => component !== 'webhook' && component !== 'peering');
+  const standby = new Standby({ client: cluster.client, installNamespace: namespace, actsInSource, logger });
+  const before = { ...checks };
+  for (const [name, holds] of Object.entries(before)) checks[name] = () => standby.isStandingBy || holds();
+  standby.run(signal);
+  await standby.over(signal);
+  Object.assign(checks, before);
+  standby.watch(onLost, signal);
 }
 
 interface Acting extends Running {
   readonly client: ClusterClient;
   readonly sourceId: string;
   readonly targets: TargetClusters;
+  readonly ownRanges: OwnRanges;
   readonly proxies: Informer<Pod, ProxyPod>;
-  readonly signingKeys: SigningKeyStore;
   readonly events: EventRecorder;
 }
 
 /** What a process of these components waits for before it is ready: of what it does not follow yet, nothing is known. */
-export function checksAtStart(components: readonly Component[], signingKeys: { readonly hasSynced: boolean }): Record<string, () => boolean> {
+export function checksAtStart({ components, source }: Pick<RunOptions, 'components' | 'source'>): Record<string, () => boolean> {
   const unknown = () => false;
-  return {
-    ...(usesKeys(components) && { 'signing-keys': () => signingKeys.hasSynced }),
-    ...(components.some((component) => component !== 'webhook') && { targets: unknown, proxies: unknown }),
-  };
-}
-
-/** Components that use no signing keys may not read them either. */
-function followKeys(components: readonly Component[], signingKeys: SigningKeyStore, signal: AbortSignal): Promise<void>[] {
-  return usesKeys(components) ? [signingKeys.run(signal)] : [];
-}
-
-function usesKeys(components: readonly Component[]): boolean {
-  return components.includes('webhook') || components.includes('scheduler');
+  return source && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
 }
 
 /** Starts the components that only the leader runs; gives which of their caches are complete. */
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
-  const { client, sourceId, targets, proxies, signingKeys, events, logger } = acting;
+  const { client, sourceId, targets, ownRanges, proxies, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
-  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, leaseSeconds: options.failoverLeaseSeconds };
+  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source, leaseSeconds: options.failoverLeaseSeconds };
   const inputs = new PlacementInputs(client, logger);
-  if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, signingKeys, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
-  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal) : {};
-  if (runs('scheduler') || runs('delegate-controller')) void inputs.run(signal);
+  if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
+  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal) : {};
+  if (options.source && (runs('scheduler') || runs('delegate-controller'))) void inputs.run(signal);
   if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
   if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
   return checks;

@@ -1,20 +1,23 @@
-// Taking Isthmus out of a cluster. Nothing that somebody still uses goes unasked: what holds it up is named, with the command that ends it. It can be
-// broken off and begun again at any point.
+// Taking Isthmus out of a cluster. Nothing that somebody still uses goes unasked: what holds it up is named, with the command that ends it. What others
+// have made stays: definitions of kinds, and a namespace with what they keep in it. It can be broken off and begun again at any point.
 import type { KubernetesObject } from '../api/core.ts';
 import { CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE } from '../api/keys.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NAMESPACES, NODES, POD_CHAPERONS, PODS,
-  MUTATING_WEBHOOK_CONFIGURATIONS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
+  MUTATING_WEBHOOK_CONFIGURATIONS, PERSISTENT_VOLUME_CLAIMS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
   VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS, type ResourceType,
 } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { customResourceDefinitions } from '../manifests/crds.ts';
+import { COMPONENT_ACCOUNTS } from '../manifests/component-rights.ts';
+import { proxyPolicyManifests } from '../manifests/proxy-policy.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import { objectKey } from '../model/pod.ts';
 import { AppError } from '../process/errors.ts';
-import { objectName, type Progress } from './apply-objects.ts';
+import { objectName, typeOf, type Progress } from './apply-objects.ts';
 import { findUses, reasonsToStay } from './check-uninstall.ts';
+import { isOfIsthmus, isVirtualNode, removeOwn, type OwnedBy, type Removal } from './own-objects.ts';
 import { untilGone } from './until-gone.ts';
 
 /** What to take out, and how. */
@@ -44,6 +47,12 @@ const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERO
 const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
   [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
+const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
+/** For these a namespace is kept where they are somebody else's. */
+const KEPT_FOR: readonly ResourceType[] = [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
+/** ConfigMaps that Kubernetes and OpenShift put into every namespace. */
+const CERTIFICATE_AUTHORITIES: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt']);
+
 /** What would be left in other clusters, each with what to do about it. */
 export function leftBehind({ targets, sources }: Joined): readonly string[] {
   return [
@@ -54,22 +63,53 @@ export function leftBehind({ targets, sources }: Joined): readonly string[] {
 
 /**
  * Uninstalls.
- * @throws AppError `StillInUse` that names every obstacle, unless it is forced; `Timeout` for what does not go.
+ * @throws AppError `NotFound` for an install namespace that is not the right one, `StillInUse` that names every obstacle, unless it is forced;
+ * `Timeout` for what does not go.
  */
 export async function uninstallFrom(uninstallation: Uninstallation, progress: Progress): Promise<void> {
   const { client, purges, isForced, installNamespace } = uninstallation;
+  await requireInstalledThere(client, installNamespace, progress.signal);
   const obstacles = [...reasonsToStay(await findUses(client, progress.signal)), ...leftBehind(await findJoined(client, progress.signal))];
   if (obstacles.length > 0 && !isForced) throw new AppError('StillInUse', ['Isthmus is still in use here:', ...obstacles.map((obstacle) => `  ${obstacle}`), 'Or give --force, which lets go of all of it.'].join('\n'));
   await removeLabelled(client, ALWAYS.slice(0, 2), progress);
+  for (const policy of proxyPolicyManifests(installNamespace).toReversed()) await remove({ client, isOwn: isOfIsthmus }, typeOf(policy), policy, progress);
   if (isForced) await letGo(client, progress);
   await removeLabelled(client, ALWAYS.slice(2), progress);
-  for (const { metadata } of await client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal)) await remove(client, NODES, { metadata }, progress);
+  for (const { metadata } of await client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal)) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
   if (!purges) return removeLabelled(client, [SERVICE_ACCOUNTS], progress, installNamespace);
-  for (const definition of customResourceDefinitions()) await remove(client, CUSTOM_RESOURCE_DEFINITIONS, definition, progress);
+  const definitions: string[] = [];
+  for (const definition of customResourceDefinitions()) {
+    if ((await remove({ client, isOwn: isOfIsthmus }, CUSTOM_RESOURCE_DEFINITIONS, definition, progress)) !== 'foreign') definitions.push(definition.metadata.name);
+  }
   await removeLabelled(client, PURGED, progress);
-  await remove(client, NAMESPACES, { metadata: { name: installNamespace } }, progress);
-  for (const { metadata } of customResourceDefinitions()) await untilGone(client, { type: CUSTOM_RESOURCE_DEFINITIONS, name: metadata.name }, progress.signal);
-  await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
+  const hasGone = await removeNamespace(client, installNamespace, progress);
+  for (const name of definitions) await untilGone(client, { type: CUSTOM_RESOURCE_DEFINITIONS, name }, progress.signal);
+  if (hasGone) await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
+}
+
+/** A name that was mistyped must not leave half of an installation behind. Where nothing is installed any more, an uninstall may be finishing. */
+async function requireInstalledThere(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<void> {
+  const accounts = await client.list(SERVICE_ACCOUNTS, { labelSelector: LABEL_SELECTOR }, signal);
+  const places = [...new Set(accounts.filter(({ metadata: { name } }) => COMPONENT_NAMES.has(name)).map(({ metadata }) => metadata.namespace))];
+  if (places.length === 0 || places.includes(installNamespace)) return;
+  throw new AppError('NotFound', `Isthmus is not installed in namespace ${installNamespace}, but in ${places.join(', ')}: name that one with --install-namespace. Nothing was changed.`);
+}
+
+/** Removes the install namespace unless somebody else made it, or keeps something in it; gives whether it goes. */
+async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
+  const kept = await Promise.all(KEPT_FOR.map(async (type) => (await client.list(type, { namespace: name }, progress.signal)).filter((object) => !isOfInstallation(object)).map(({ metadata }) => `${type.kind} ${metadata.name}`)));
+  const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
+  if (some !== '') {
+    progress.tell(`kept Namespace ${name}: Isthmus has not made ${some}${more} in it`);
+    return false;
+  }
+  return (await remove({ client, isOwn: isOfIsthmus }, NAMESPACES, { metadata: { name } }, progress)) !== 'foreign';
+}
+
+/** Beside what carries our label: what components and cert-manager write for us, and what every namespace has. */
+function isOfInstallation(object: KubernetesObject): boolean {
+  const { name = '' } = object.metadata;
+  return isOfIsthmus(object) || name.startsWith('isthmus-') || CERTIFICATE_AUTHORITIES.has(name);
 }
 
 async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {
@@ -101,12 +141,19 @@ async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise
 async function removeLabelled(client: ClusterClient, types: readonly ResourceType[], progress: Progress, namespace?: string): Promise<void> {
   for (const type of types) {
     const labelled = await client.list(type, { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined }, progress.signal).catch(unless(isNotFound));
-    for (const object of labelled ?? []) await remove(client, type, object, progress);
+    for (const object of labelled ?? []) await remove({ client, isOwn: isOfIsthmus }, type, object, progress);
   }
 }
 
-async function remove(client: ClusterClient, type: ResourceType, { metadata }: KubernetesObject, { tell, signal }: Progress): Promise<void> {
-  const { namespace, name = '' } = metadata;
-  const isGone = await client.delete(type, { namespace, name }, {}, signal).then(() => false, (error: unknown) => unless(isNotFound)(error) === undefined);
-  if (!isGone) tell(`removed ${objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } })}`);
+interface Remover {
+  readonly client: ClusterClient;
+  readonly isOwn: OwnedBy;
+}
+
+async function remove({ client, isOwn }: Remover, type: ResourceType, { metadata: { namespace, name = '' } }: KubernetesObject, { tell, signal }: Progress): Promise<Removal> {
+  const removal = await removeOwn(client, { type, at: { namespace, name } }, isOwn, signal);
+  const what = objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } });
+  if (removal === 'removed') tell(`removed ${what}`);
+  if (removal === 'foreign') tell(`kept ${what}: Isthmus has not made it`);
+  return removal;
 }

@@ -8,10 +8,21 @@ import { bareTargetManifests } from '../peering/bare-target.ts';
 import type { Peering } from '../peering/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import { lookFor, objectName, typeOf, type Patience, type Progress } from './apply-objects.ts';
+import { isOfIsthmus, removeOwn } from './own-objects.ts';
 
 /** What is left in such a target when nobody removes it, for people. */
 export function bareRemains(peering: Peering): string {
   return `${bareTargetManifests(peering).map(objectName).join(', ')}, Pods with label ${PARENT_CLUSTER_LABEL}=${peering.sourceId}`;
+}
+
+/** Whether anything is there that peering made in such a target. */
+export async function findBareTarget(administrator: ClusterClient, peering: Peering, signal: AbortSignal): Promise<boolean> {
+  for (const object of bareTargetManifests(peering)) {
+    const { namespace, name = '' } = object.metadata;
+    const found = await administrator.get(typeOf(object), { namespace, name }, signal).catch(unless(isNotFound));
+    if (found !== undefined && found.kind !== 'ServiceAccount' && isOfIsthmus(found)) return true; // peering with Isthmus there makes an account of that name, too
+  }
+  return false;
 }
 
 /**
@@ -22,8 +33,9 @@ export async function leaveBareTarget(administrator: ClusterClient, peering: Pee
   if (patience !== undefined) await untilNoPodIsLeft(administrator, peering, patience, signal);
   for (const object of bareTargetManifests(peering).toReversed()) {
     const { namespace, name = '' } = object.metadata;
-    await administrator.delete(typeOf(object), { namespace, name }, {}, signal).catch(unless(isNotFound));
-    tell(`target: removed ${objectName(object)}`);
+    const removal = await removeOwn(administrator, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal);
+    if (removal === 'removed') tell(`target: removed ${objectName(object)}`);
+    if (removal === 'foreign') tell(`target: kept ${objectName(object)}: Isthmus has not made it`);
   }
 }
 

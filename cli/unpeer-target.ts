@@ -1,11 +1,10 @@
 // Leaving a target: what peering made goes, on both sides, in an order that can be broken off and begun again at any point.
 // The target's side goes by the source's own identity, which may remove itself; an administrator's kubeconfig of the target does as well.
-import type { ClusterTarget, TargetSpec } from '../api/cluster-target.ts';
+// What bears a name of ours but is somebody else's stays as it is.
+import type { TargetSpec } from '../api/cluster-target.ts';
 import type { KubernetesObject, Secret } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
-import {
-  CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, NODES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS, SOURCES, TARGETS, type ResourceType,
-} from '../api/resource-types.ts';
+import { CLUSTER_SOURCES, CONFIG_MAPS, NODES, POD_CHAPERONS, ROLE_BINDINGS, SOURCES, TARGETS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { GatewayRoute } from '../kubernetes/gateway-dialer.ts';
@@ -14,15 +13,18 @@ import { userAgent } from '../kubernetes/open-cluster.ts';
 import { readClusterId } from '../kubernetes/target-session.ts';
 import { Transport } from '../kubernetes/transport.ts';
 import { TARGET_SECRET_READER_ROLE } from '../model/component-accounts.ts';
-import { joinName, MAX_NAME_LENGTH, virtualNodeName } from '../model/names.ts';
+import { virtualNodeName } from '../model/names.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import type { TargetRef } from '../model/target-ref.ts';
-import { joiningSecretName, kubeconfigSecretName, sourceName, type Peering } from '../peering/target-access.ts';
+import { sourceName, type Peering } from '../peering/target-access.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { lookFor, type Progress } from './apply-objects.ts';
+import { lookFor, objectName, type Progress } from './apply-objects.ts';
 import { targetText } from './cluster-flags.ts';
 import { drainTarget } from './drain-target.ts';
-import { bareRemains, leaveBareTarget } from './unpeer-bare-target.ts';
+import { noSuchTarget, targetPlace } from './known-target.ts';
+import { isOfIsthmus, isOfTarget, isVirtualNode, removeOwn, type OwnedBy, type Place } from './own-objects.ts';
+import { bareRemains, findBareTarget, leaveBareTarget } from './unpeer-bare-target.ts';
+import { findTraces, isAnyThere, isLeftBehind, leftBehindPlace, type TargetTraces } from './unpeer-traces.ts';
 
 /** What to leave, and how. */
 export interface Leave {
@@ -53,7 +55,8 @@ const NODE_GONE = { forMs: 2_000, everyMs: 100 };
  * @throws AppError `BadInput` where there is such a way and no gateway is named.
  */
 export async function routeToTarget(client: ClusterClient, target: TargetRef, gateways: readonly URL[] | undefined, signal: AbortSignal): Promise<GatewayRoute | undefined> {
-  const found: (KubernetesObject & { readonly spec?: TargetSpec }) | undefined = await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound));
+  const { type, at } = targetPlace(target);
+  const found: (KubernetesObject & { readonly spec?: TargetSpec }) | undefined = await client.get(type, at, signal).catch(unless(isNotFound));
   const cluster = found?.spec?.gateway?.cluster;
   if (cluster === undefined) return undefined;
   if (gateways === undefined) throw new AppError('BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT, or leave it with --force.`);
@@ -62,22 +65,41 @@ export async function routeToTarget(client: ClusterClient, target: TargetRef, ga
 
 /**
  * Leaves a target.
- * @throws AppError `BadInput` for pods that would be lost, `Timeout` for what does not go, `NotFound` when the target's side cannot be removed by anybody at hand.
+ * @throws AppError `BadInput` for a target that peering has not made and for pods that would be lost, `Timeout` for what does not go, `NotFound` where
+ * there is no such target, and when the target's side cannot be removed by anybody at hand.
  */
 export async function leaveTarget(leave: Leave, progress: Progress): Promise<void> {
   const { client, target, isForced } = leave;
   const { signal, tell } = progress;
   const sourceId = await readClusterId(client, signal);
-  const secret = await client.get(SECRETS, secretAt(leave), signal).catch(unless(isNotFound));
-  const object = (await client.get(typeOf(target), objectAt(target), signal).catch(unless(isNotFound))) as ClusterTarget | undefined;
-  const isThere = object !== undefined;
-  if (isThere && !isForced) await drain(leave, progress);
-  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId }), sourceId, secret, isBare: object?.spec.delegation === 'Pod' && target.kind === 'ClusterTarget' };
+  const traces = await findTraces(leave, signal);
+  const { object, secret } = traces;
+  const identity = { ...leave, name: accountIn(secret) ?? sourceName({ name: target.name, sourceId }), sourceId, secret, isThere: object !== undefined, isBare: await isBareTarget(leave, { traces, sourceId }, signal) };
+  if (object === undefined && !(await isAnythingLeft(identity, traces, signal))) throw await noSuchTarget(client, target, signal);
+  if (object !== undefined && !isForced) await drain(leave, progress);
   const remains = await removeIdentity(identity, progress);
   if (remains !== undefined) await recordRemains(identity, remains, progress);
-  if (isThere) await removeTarget(leave, progress);
-  await removeAccess(leave, progress);
+  if (object !== undefined) await removeTarget(leave, object.metadata.uid, progress);
+  await removeAccess(leave, traces, progress);
+  if (remains === undefined && (await removeOwn(client, leftBehindPlace(leave), isOfIsthmus, signal)) === 'removed') tell(`removed ${nameOf(leftBehindPlace(leave))}: nothing is left behind any more`);
   tell(`left target ${targetText(target)}`);
+}
+
+/** Where the target has gone from the source, its administrator's kubeconfig shows what it was. */
+async function isBareTarget(leave: Leave, { traces: { object }, sourceId }: { readonly traces: TargetTraces; readonly sourceId: string }, signal: AbortSignal): Promise<boolean> {
+  const { target, targetAdministrator } = leave;
+  if (target.kind === 'Target') return false;
+  if (object !== undefined || targetAdministrator === undefined) return object?.spec.delegation === 'Pod';
+  return findBareTarget(targetAdministrator, peeringOf({ ...leave, sourceId }), signal);
+}
+
+async function isAnythingLeft(identity: Identity, { access }: TargetTraces, signal: AbortSignal): Promise<boolean> {
+  if (identity.isBare || (await isAnyThere(identity, access, signal))) return true;
+  const { targetAdministrator } = identity;
+  if (targetAdministrator === undefined) return false;
+  const { type, at } = sourcePlace(identity);
+  const found = await targetAdministrator.get(type, at, signal).catch(unless(isNotFound));
+  return (found !== undefined && isSourceOf(identity)(found)) || isLeftBehind(identity, signal);
 }
 
 async function drain({ client, target, evictUnmanaged }: Leave, progress: Progress): Promise<void> {
@@ -90,27 +112,26 @@ interface Identity extends Leave {
   readonly name: string;
   readonly sourceId: string;
   readonly secret: Secret | undefined;
+  /** The (Cluster)Target is there still. */
+  readonly isThere: boolean;
   /** The target was peered as one with nothing of ours in it. */
   readonly isBare: boolean;
 }
 
-function peeringOf({ target, installNamespace, sourceId }: Identity): Peering {
+function peeringOf({ target, installNamespace, sourceId }: Leave & { readonly sourceId: string }): Peering {
   return { name: target.name, namespace: target.kind === 'Target' ? target.namespace : undefined, installNamespace, sourceId, delegation: 'Pod' };
 }
 
 /** Removes the (Cluster)Source once nothing of the source is left in the target; gives why it is still there, where that is accepted. */
 async function removeIdentity(identity: Identity, progress: Progress): Promise<string | undefined> {
-  const { targetAdministrator, secret, isForced, target } = identity;
+  const { targetAdministrator, secret, isForced, isThere } = identity;
   const own = secret === undefined ? undefined : await clientOf(secret, identity.route);
   const inTarget = targetAdministrator ?? own;
   try {
     if (identity.isBare) return await removeBareIdentity(identity, progress);
-    if (inTarget === undefined) return undefined; // it never came so far, or was done before
-    const quick = isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget;
-    if (!isForced) await untilNothingIsLeft(identity, quick, progress);
-    await quick.delete(target.kind === 'ClusterTarget' ? CLUSTER_SOURCES : SOURCES, sourceAt(identity), {}, progress.signal).catch(unless(isNotFound));
-    progress.tell(`target: removed ${sourceKind(target)} ${identity.name} with its rights`);
-    return undefined;
+    if (inTarget !== undefined) await removeSource(identity, isForced ? inTarget.urgent(FORCED_CALL_MS) : inTarget, progress);
+    else if (isThere) throw new Error('there is no kubeconfig here that peering has written');
+    return undefined; // or it was done before
   } catch (error) {
     progress.signal.throwIfAborted();
     if (isForced) return messageOf(error);
@@ -118,6 +139,25 @@ async function removeIdentity(identity: Identity, progress: Progress): Promise<s
   } finally {
     await own?.transport.close();
   }
+}
+
+/** Waits for the source's pods first, unless by force. The source's own identity may delete its source, reads none, and may do that to no other. */
+async function removeSource(identity: Identity, inTarget: ClusterClient, progress: Progress): Promise<void> {
+  const { targetAdministrator, target, name } = identity;
+  const { tell, signal } = progress;
+  if (!identity.isForced) await untilNothingIsLeft(identity, inTarget, progress);
+  const place = sourcePlace(identity);
+  const what = `${place.type.kind} ${target.kind === 'Target' ? `${target.namespace}/` : ''}${name}`;
+  if (targetAdministrator === undefined) {
+    await inTarget.delete(place.type, place.at, {}, signal).catch(unless(isNotFound));
+  } else if ((await removeOwn(inTarget, place, isSourceOf(identity), signal)) === 'foreign') {
+    throw new AppError('BadInput', `${what} in the target is not this source's: its clusterID is another. It is left as it is; look whether --target-kubeconfig is that of the right cluster.`);
+  }
+  tell(`target: removed ${what} with its rights`);
+}
+
+function isSourceOf({ sourceId }: Identity): OwnedBy {
+  return (object) => (object as { readonly spec?: { readonly clusterID?: string } }).spec?.clusterID === sourceId;
 }
 
 async function removeBareIdentity(identity: Identity, progress: Progress): Promise<undefined> {
@@ -140,31 +180,25 @@ async function untilNothingIsLeft({ sourceId, target }: Identity, inTarget: Clus
 
 /** For whoever has the target again: what to delete there. */
 async function recordRemains(identity: Identity, why: string, { signal, tell }: Progress): Promise<void> {
-  const { client, target, installNamespace, name, sourceId, isBare } = identity;
-  const remains = isBare ? bareRemains(peeringOf(identity)) : `${sourceKind(target)} ${name}${target.kind === 'Target' ? ` in namespace ${target.namespace}` : ''}, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
-  const object = {
-    apiVersion: 'v1', kind: 'ConfigMap',
-    metadata: { namespace: installNamespace, name: joinName([{ constant: 'isthmus-left-behind' }, target.kind === 'Target' ? target.namespace : '', target.name], MAX_NAME_LENGTH), labels: PART_OF },
-    data: { target: targetText(target), remains, why, at: new Date().toISOString() },
-  };
+  const { client, target, name, sourceId, isBare } = identity;
+  const place = leftBehindPlace(identity);
+  const remains = isBare ? bareRemains(peeringOf(identity)) : `${sourcePlace(identity).type.kind} ${name}${target.kind === 'Target' ? ` in namespace ${target.namespace}` : ''}, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
+  const found = await client.get(place.type, place.at, signal).catch(unless(isNotFound));
+  if (found !== undefined && !isOfIsthmus(found)) return tell(`the target keeps ${remains} (${why}); not written down, for ${nameOf(place)} is not of Isthmus`);
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...place.at, labels: PART_OF }, data: { target: targetText(target), remains, why, at: new Date().toISOString() } };
   await client.apply(CONFIG_MAPS, object, 'isthmus-unpeer', signal);
-  tell(`the target keeps ${remains} (${why}); written down in ConfigMap ${installNamespace}/${object.metadata.name}`);
+  tell(`the target keeps ${remains} (${why}); written down in ${nameOf(place)}`);
 }
 
 /** Its finalizers are waited for, unless the user does not want to wait; its virtual node goes with it. */
-async function removeTarget({ client, target, isForced }: Leave, { signal, tell }: Progress): Promise<void> {
-  const at = objectAt(target);
-  await client.delete(typeOf(target), at, {}, signal).catch(unless(isNotFound));
-  if (isForced) await client.patch(typeOf(target), at, { patchType: 'merge', patch: { metadata: { finalizers: null } } }, signal).catch(unless(isNotFound));
-  await untilGone(client, { type: typeOf(target), at }, GONE, signal);
+async function removeTarget({ client, target, isForced }: Leave, uid: string | undefined, { signal, tell }: Progress): Promise<void> {
+  const place = targetPlace(target);
+  await removeOwn(client, place, isOfTarget(target), signal);
+  if (isForced) await client.patch(place.type, place.at, { patchType: 'merge', patch: { metadata: { uid, finalizers: null } } }, signal).catch(unless(isNotFound));
+  await untilGone(client, place, GONE, signal);
   const node = { type: NODES, at: { name: virtualNodeName(target) } };
-  await untilGone(client, node, NODE_GONE, signal).catch(async () => client.delete(NODES, node.at, {}, signal).catch(unless(isNotFound)));
+  await untilGone(client, node, NODE_GONE, signal).catch(async () => removeOwn(client, node, isVirtualNode, signal));
   tell(`removed ${target.kind} ${targetText(target)} and its virtual node`);
-}
-
-interface Place {
-  readonly type: ResourceType;
-  readonly at: { readonly namespace?: string | undefined; readonly name: string };
 }
 
 async function untilGone(client: ClusterClient, { type, at }: Place, patience: typeof GONE, signal: AbortSignal): Promise<void> {
@@ -173,17 +207,21 @@ async function untilGone(client: ClusterClient, { type, at }: Place, patience: t
   throw new AppError('Timeout', `${type.kind} ${at.name} has not gone: look at its finalizers, or leave it with --force.`);
 }
 
-/** The Secret last: while it is there, this can be begun again. */
-async function removeAccess(leave: Leave, { signal, tell }: Progress): Promise<void> {
-  const { client, target } = leave;
-  const { namespace, name } = secretAt(leave);
-  const renewal = { namespace, name: joinName([{ constant: 'isthmus-renewal' }, name], MAX_NAME_LENGTH) };
-  for (const type of [ROLE_BINDINGS, ROLES]) await client.delete(type, renewal, {}, signal).catch(unless(isNotFound));
-  if (target.kind === 'Target' && (await client.list(TARGETS, { namespace }, signal)).length === 0) {
-    await client.delete(ROLE_BINDINGS, { namespace, name: TARGET_SECRET_READER_ROLE }, {}, signal).catch(unless(isNotFound));
+/** The Secret last: while it is there, this can be begun again. Former versions let the components read all Secrets of a Target's namespace. */
+async function removeAccess(leave: Leave, { access }: TargetTraces, { signal, tell }: Progress): Promise<void> {
+  const { client, target, installNamespace } = leave;
+  if (target.kind === 'Target' && target.namespace !== installNamespace && (await client.list(TARGETS, { namespace: target.namespace }, signal)).length === 0) {
+    await removeOwn(client, { type: ROLE_BINDINGS, at: { namespace: target.namespace, name: TARGET_SECRET_READER_ROLE } }, isOfIsthmus, signal);
   }
-  for (const secret of [joiningSecretName(target), name]) await client.delete(SECRETS, { namespace, name: secret }, {}, signal).catch(unless(isNotFound));
-  tell(`removed Secret ${namespace}/${name} and the right to renew it`);
+  for (const place of access) {
+    const removal = await removeOwn(client, place, isOfTarget(target), signal);
+    if (removal === 'removed') tell(`removed ${nameOf(place)}`);
+    if (removal === 'foreign') tell(`kept ${nameOf(place)}: Isthmus has not made it for this target`);
+  }
+}
+
+function nameOf({ type, at }: Place): string {
+  return objectName({ kind: type.kind, metadata: { ...(at.namespace !== undefined && { namespace: at.namespace }), name: at.name } });
 }
 
 async function clientOf(secret: Secret, gateway: GatewayRoute | undefined): Promise<ClusterClient | undefined> {
@@ -197,22 +235,6 @@ function accountIn(secret: Secret | undefined): string | undefined {
   return secret?.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION]?.split('/')[1];
 }
 
-function secretAt({ target, installNamespace }: Leave): { readonly namespace: string; readonly name: string } {
-  return { namespace: target.kind === 'Target' ? target.namespace : installNamespace, name: kubeconfigSecretName(target) };
-}
-
-function sourceAt({ target, name }: Identity): Place['at'] {
-  return target.kind === 'Target' ? { namespace: target.namespace, name } : { name };
-}
-
-function objectAt(target: TargetRef): Place['at'] {
-  return target.kind === 'Target' ? { namespace: target.namespace, name: target.name } : { name: target.name };
-}
-
-function typeOf(target: TargetRef): ResourceType {
-  return target.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
-}
-
-function sourceKind(target: TargetRef): string {
-  return target.kind === 'Target' ? 'Source' : 'ClusterSource';
+function sourcePlace({ target, name }: Identity): Place {
+  return target.kind === 'Target' ? { type: SOURCES, at: { namespace: target.namespace, name } } : { type: CLUSTER_SOURCES, at: { name } };
 }

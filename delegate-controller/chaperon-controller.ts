@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { CARRIED_CHANGES_ANNOTATION } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { ignoreStale, isAlreadyExists, isNotFound, isRejection } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -10,14 +10,18 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { confirmBefore } from '../model/confirmation.ts';
 import { regardingPod, type EventRecord } from '../model/event-record.ts';
 import { planLiveChanges } from '../model/live-changes.ts';
+import type { Plan } from '../model/plan.ts';
 import { controllerOf, objectKey } from '../model/pod.ts';
 import { messageOf } from '../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { SourceLeases } from './fence-controller.ts';
 import { SeenAbsences } from './seen-absences.ts';
 import type { Shares } from './share-controller.ts';
+import type { SourceRules } from './source-rules-client.ts';
+import type { StreamGrants } from './stream-grants-controller.ts';
 import type { TargetPod } from './target-pod.ts';
 import { UnheardMakes } from './unheard-makes.ts';
 
@@ -28,6 +32,10 @@ export interface ChaperonOptions {
   readonly pods: Informer<Pod, TargetPod>;
   /** What sources may use of this cluster. */
   readonly shares: Shares;
+  /** What sources may run here. */
+  readonly sources: SourceRules;
+  /** Who may open streams of delegates. */
+  readonly streams: StreamGrants;
   /** Where the source reads what is refused here: it shows warnings about delegates on their proxies. */
   readonly events: EventSink;
   /** Which sources have lost their lease here. */
@@ -38,20 +46,24 @@ export interface ChaperonOptions {
 const CONCURRENCY = 64;
 /** A delegate that was rejected is tried again this often, in ms, until its source takes the chaperon back. */
 const REJECTION_RETRY_MS = 30_000;
-/** How soon it is looked again whether the shares of this cluster are known, in ms. */
+/** How soon it is looked again whether the shares and sources of this cluster are known, in ms. */
 const SHARES_RETRY_MS = 200;
+
+/** How soon it is looked again whether rights to a pod that is about to be deleted are withdrawn, in ms. */
+const WITHDRAWAL_LOOK_MS = 200;
 
 /** Starts the controller. It writes nothing before all chaperons and pods are known. Gives whether the chaperons are. */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
-  const { client, pods, shares, leases, logger } = options;
+  const { client, pods, shares, streams, leases, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
   const control = new ChaperonControl(options, chaperons);
   const reconcile = (key: string) => control.reconcile(key, signal);
   const ready = Promise.all([chaperons.synced, pods.synced]);
   const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   chaperons.onChange((key, before, after) => {
-    if (before !== undefined && before.metadata.uid !== after?.metadata.uid) control.forget(before);
+    if (before !== undefined && (before.metadata.uid !== after?.metadata.uid || isRevived(before, after))) control.forget(before);
     shares.observe(key, after, pods.get(key));
+    streams.observe(key, after);
     controller.enqueue(key);
   });
   pods.onChange((key, before, after) => {
@@ -64,6 +76,7 @@ export function startChaperons(options: ChaperonOptions, signal: AbortSignal): (
   leases.run((namespace) => {
     for (const { metadata } of chaperons.records()) if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
   }, signal);
+  streams.run(chaperons.synced, signal);
   void chaperons.run(signal);
   return () => chaperons.hasSynced;
 }
@@ -72,6 +85,8 @@ class ChaperonControl {
   readonly #client: ClusterClient;
   readonly #pods: Informer<Pod, TargetPod>;
   readonly #shares: Shares;
+  readonly #sources: SourceRules;
+  readonly #streams: StreamGrants;
   readonly #events: EventSink;
   readonly #leases: SourceLeases;
   readonly #logger: Logger;
@@ -82,10 +97,12 @@ class ChaperonControl {
   readonly #absences = new SeenAbsences<'delegate'>();
   readonly #unheard = new UnheardMakes();
 
-  constructor({ client, pods, shares, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+  constructor({ client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
     this.#pods = pods;
     this.#shares = shares;
+    this.#sources = sources;
+    this.#streams = streams;
     this.#events = events;
     this.#leases = leases;
     this.#logger = logger;
@@ -121,8 +138,16 @@ class ChaperonControl {
     const chaperon = this.#chaperons.get(key);
     if (chaperon === undefined) return this.#collectOrphan(key, signal);
     const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
-    const state = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0, sourceLost: this.#leases.isLost(chaperon.metadata) };
-    return this.#act(chaperon, planChaperon(state, Date.now()), signal);
+    const known = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    const overdueInMs = this.#overdueInMs(chaperon);
+    const state = { ...known, sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0 };
+    return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
+  }
+
+  /** How long until the source must have confirmed it, by the clock of the API server; infinite where it need not, or has. */
+  #overdueInMs({ metadata }: PodChaperon): number {
+    const before = this.#leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
+    return before === undefined ? Infinity : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
   }
 
   async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
@@ -132,8 +157,9 @@ class ChaperonControl {
       case 'wait':
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
-        await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
-        return DONE;
+        return this.#write(chaperon, step.plan, signal);
+      case 'expire':
+        return this.#expire(chaperon, step.plan, signal);
       case 'confirm-gone':
         if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the cache will hear of it
         await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
@@ -143,6 +169,25 @@ class ChaperonControl {
       case 'carry':
         return this.#carry(chaperon, step.text, signal);
     }
+  }
+
+  async #write(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async #expire(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) return DONE;
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    this.#logger.info({ chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is stopped');
+    return DONE;
+  }
+
+  /** Whether a pod is about to be deleted that somebody has a right to by its name. */
+  #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
+    return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams.release(objectKey(metadata));
   }
 
   /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
@@ -166,7 +211,7 @@ class ChaperonControl {
 
   async #create(chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
     const key = objectKey(chaperon.metadata);
-    const share = this.#shares.admit(key, chaperon);
+    const share = this.#admit(key, chaperon);
     if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
     if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
     const making = this.#unheard.begin(chaperon.metadata.uid ?? '');
@@ -182,6 +227,13 @@ class ChaperonControl {
       if (!isRejection(error)) throw error;
       return this.#refuse(chaperon, messageOf(error), signal);
     }
+  }
+
+  /** First what its source may run here, then how much. */
+  #admit(key: string, chaperon: PodChaperon): ReturnType<Shares['admit']> {
+    const verdict = this.#sources.judge(chaperon);
+    if (verdict.kind === 'refused') return verdict;
+    return verdict.kind === 'unknown' ? verdict.kind : this.#shares.admit(key, chaperon);
   }
 
   async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -217,6 +269,18 @@ class ChaperonControl {
       throw error;
     }
   }
+}
+
+/** A candidate that was stopped was bound after all: its source wants it made anew. */
+function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean {
+  const isExpired = ({ metadata }: PodChaperon) => metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
+  return after !== undefined && isExpired(before) && !isExpired(after);
+}
+
+/** A candidate is looked at when its time has come, too. */
+function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
+  if (ms === Infinity || ms <= 0 || (result.kind === 'requeue-after' && result.ms <= ms)) return result;
+  return { kind: 'requeue-after', ms };
 }
 
 function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {

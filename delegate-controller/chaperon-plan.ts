@@ -1,13 +1,15 @@
 // Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
-import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../api/keys.ts';
 import type { Condition, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { STOP_SECONDS } from '../model/confirmation.ts';
 import { DELEGATE_REJECTED } from '../model/delegate-pod.ts';
 import { fenceSecondsOf } from '../model/fencing.ts';
 import type { Plan } from '../model/plan.ts';
 import { isTerminal } from '../model/pod.ts';
 import { digestOf, mirroredStatus, toStatusPatch } from '../model/pod-status.ts';
+import { candidateStep } from './candidate-protocol.ts';
 import { toDelegatePod } from './delegate-pod.ts';
 import type { TargetPod } from './target-pod.ts';
 
@@ -21,6 +23,8 @@ export interface ChaperonState {
   readonly statusChangedAt: number;
   /** The source's lease has ended (ADR 0020). */
   readonly sourceLost?: boolean;
+  /** The source has not confirmed it in time (ADR 0048). */
+  readonly isOverdue?: boolean;
 }
 
 /** The next step. All plans are for the target. */
@@ -31,6 +35,8 @@ export type ChaperonStep =
   /** Write, once a live read has confirmed that the delegate is gone. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan; readonly thenWait?: number }
   | { readonly kind: 'write'; readonly plan: Plan }
+  /** Write, once a live read has confirmed that nobody has confirmed the candidate. */
+  | { readonly kind: 'expire'; readonly plan: Plan }
   /** Bring changes of the running pod, as the annotation says them, into the delegate as it is now. */
   | { readonly kind: 'carry'; readonly text: string };
 
@@ -46,6 +52,7 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   const { chaperon, pod } = state;
   if (chaperon.metadata.deletionTimestamp !== undefined) return planDeletion(chaperon, pod);
   const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
+  if (mustExpire(state, delegate)) return { kind: 'expire', plan: planExpiry(chaperon, delegate, now) };
   if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
   if (delegate !== undefined) return planLiving(state, delegate, now);
   if (isTerminal(chaperon.status?.phase)) return { kind: 'settled' }; // ended is final
@@ -58,9 +65,20 @@ function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate:
   return !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
 }
 
-/** There is never to be a delegate again: the source may have the pod run elsewhere. */
-function isFenced({ metadata }: PodChaperon): boolean {
-  return metadata.annotations?.[FENCED_AT_ANNOTATION] !== undefined;
+function mustExpire({ chaperon, isOverdue = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
+  return isOverdue && !isFenced(chaperon) && !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
+}
+
+/** There is to be no delegate again: the source may have the pod run elsewhere. */
+function isFenced({ metadata: { annotations } }: PodChaperon): boolean {
+  return annotations?.[FENCED_AT_ANNOTATION] !== undefined || annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
+}
+
+/** As fencing, in the very version that was looked at, and with little time for the containers: their user has never heard of them. */
+function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
+  const mark = patchMetadata(chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+  if (delegate === undefined || delegate.terminating) return [mark];
+  return [mark, { ...deletionOf(delegate), gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS) }];
 }
 
 /** The mark goes first: whoever dies between the two writes leaves a delegate that is deleted, and none that is made anew. */
@@ -73,7 +91,7 @@ function isLiving({ terminating, phase }: TargetPod): boolean {
   return !terminating && !isTerminal(phase);
 }
 
-function deletionOf({ key, uid }: TargetPod): Plan[number] {
+function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly kind: 'delete' }> {
   return { kind: 'delete', type: PODS, at: nameOf(key), preconditions: { uid }, propagation: 'Background' };
 }
 
@@ -149,13 +167,20 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   const since = missingSince(chaperon);
   if (since === undefined) {
     if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)] };
-    if (!wasThere(state)) return { kind: 'create', pod: toHeldDelegate(chaperon) };
+    if (!wasThere(state)) return planFirst(chaperon);
     return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
   }
   if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'settled' };
   const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   return { kind: 'create', pod: toDelegatePod(chaperon) };
+}
+
+/** A chaperon of an Admiralty's waits for its source's choice. */
+function planFirst(chaperon: PodChaperon): ChaperonStep {
+  const step = candidateStep(chaperon);
+  if (step.kind === 'await-choice') return { kind: 'settled' };
+  return step.kind === 'reserve' ? { kind: 'write', plan: step.plan } : { kind: 'create', pod: toHeldDelegate(chaperon) };
 }
 
 function runsOnce({ spec }: PodChaperon): boolean {

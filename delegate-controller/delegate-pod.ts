@@ -3,10 +3,11 @@ import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
 import { toDelegateMeta } from '../model/delegate-manifest.ts';
+import { withOwnScheduler } from './candidate-protocol.ts';
 
 /** The delegate pod. It has its chaperon's name: the API server's uniqueness is the lock. */
 export function toDelegatePod(chaperon: PodChaperon): Pod {
   const { name = '', uid = '' } = chaperon.metadata;
   const owner = { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true };
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...toDelegateMeta(chaperon), ownerReferences: [owner] }, spec: chaperon.spec };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...toDelegateMeta(chaperon), ownerReferences: [owner] }, spec: withOwnScheduler(chaperon.spec) };
 }

@@ -6,6 +6,7 @@ import { PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
 import { DELEGATIONS } from '../model/delegation.ts';
 import { regardingPod } from '../model/event-record.ts';
+import { withBelievedAddresses } from '../model/believed-status.ts';
 import { planLiveChanges, withTakenBack, writeCarried } from '../model/live-changes.ts';
 import type { Plan } from '../model/plan.ts';
 import { digestOf, mirroredStatus } from '../model/pod-status.ts';
@@ -19,6 +20,8 @@ import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { messageOf } from '../process/errors.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import type { OwnRanges } from '../kubernetes/own-ranges.ts';
+import { PacedEvents } from '../kubernetes/paced-events.ts';
 import { boundTo } from '../kubernetes/proxy-pods.ts';
 import { RecentPlans } from '../kubernetes/recent-plans.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
@@ -39,6 +42,8 @@ export interface FeedbackOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly podPlane: SourcePodPlane;
+  /** Ranges of the source, in which no pod of a target is. */
+  readonly ownRanges: OwnRanges;
   /** Where users read what became of their changes. */
   readonly events: EventSink;
   readonly logger: Logger;
@@ -48,13 +53,19 @@ const CONCURRENCY = 256;
 /** When the cache and the live read disagree, the cache is behind: look again after this long, in ms. */
 const CACHE_LAG_MS = 1_000;
 
+/** What the pods of a target that was removed are told. */
+const REMOVED = {
+  reason: 'TargetRemoved',
+  message: 'its target was removed from this cluster: what runs there runs on and is not heard of any more; add the target again, or delete the pod',
+};
+
 /** Starts the controller. It concludes nothing before all proxies and targets are known. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, podPlane, logger } = options;
   const sweep = new Sweep(options);
-  const feedback = new Feedback(options, sweep);
+  const feedback = new Feedback(options, sweep, new PacedEvents(options.events, signal));
   onAbort(signal, () => feedback.lost.stop());
-  const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known]);
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controllers = [
     startController({ name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
     // Apart: what is left of a pod in a target that does not answer must not hold up its successor of the same name elsewhere.
@@ -75,15 +86,18 @@ class Feedback {
   readonly #absences = new WeakMap<TargetSession, SeenAbsences<'chaperon' | 'delegate'>>();
   /** Targets that have not been heard for a while. */
   readonly lost = new LostTargets();
+  /** A target that is lost has many pods. */
+  readonly #losses: EventSink;
 
-  constructor(options: FeedbackOptions, sweep: Sweep) {
+  constructor(options: FeedbackOptions, sweep: Sweep, losses: EventSink) {
+    this.#losses = losses;
     this.#options = options;
     this.#sweep = sweep;
   }
 
   /** Starts to listen; `enqueue` asks for a pod to be looked at. */
   observe(enqueue: (key: string) => void): void {
-    const { proxies, targets, podPlane } = this.#options;
+    const { proxies, targets, podPlane, ownRanges } = this.#options;
     const enqueueBound = (target: Pick<TargetCluster, 'nodeName'>) => {
       for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
     };
@@ -92,7 +106,7 @@ class Feedback {
       if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)?.forget(before.uid);
       if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
     });
-    podPlane.onChange(() => [...targets.all()].forEach(enqueueBound));
+    for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
     targets.listen({
       sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
       changed: (target) => {
@@ -157,6 +171,10 @@ class Feedback {
         return DONE;
       case 'write':
         return this.#write(this.#options.source, step.plan, signal);
+      case 'tell-lost':
+        await this.#write(this.#options.source, step.plan, signal);
+        this.#losses.record({ regarding: regardingPod(proxy), type: 'Warning', reason: step.lost.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow', note: step.lost.message });
+        return DONE;
       case 'mirror':
         return this.#mirror(proxy, step, signal);
       case 'withdraw':
@@ -231,11 +249,21 @@ class Feedback {
   }
 
   #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
-    if (target === undefined) return { kind: 'removed' };
+    if (target === undefined) return { kind: 'removed', lost: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
     const { session } = target;
     if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
-    return { kind: 'known', ...this.#options.podPlane.seenFromHere(session.find(proxy), this.#options.targets.object(target.ref)?.spec ?? {}) };
+    const { podPlane, targets, ownRanges } = this.#options;
+    const found = podPlane.seenFromHere(session.find(proxy), targets.object(target.ref)?.spec ?? {});
+    return { kind: 'known', ...(target.isSelf ? found : believedOf(found, ownRanges)) };
   }
+}
+
+/** What was found, with the addresses that can be those of a target's pods. */
+function believedOf({ chaperon, delegate }: ReturnType<TargetSession['find']>, ownRanges: OwnRanges): ReturnType<TargetSession['find']> {
+  return {
+    chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
+    delegate: delegate && { ...delegate, status: withBelievedAddresses(delegate.status, ownRanges) },
+  };
 }
 
 /** Whether nobody makes a delegate again: what it is made from goes, or has gone; or the source made it itself. */

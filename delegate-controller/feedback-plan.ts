@@ -1,9 +1,10 @@
 // Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
 // A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
 import type { Condition, PodPhase, PodStatus, StringMap } from '../api/core.ts';
-import { GRACE_PERIOD_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../api/keys.ts';
+import { CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../api/keys.ts';
 import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod } from '../model/delegate-pod.ts';
+import { withBelievedConditions } from '../model/believed-status.ts';
 import { findCondition } from '../model/conditions.ts';
 import { toAnnotationPatch } from '../model/foreign-annotations.ts';
 import { stateOf, type CarriedChanges, type LiveChanges } from '../model/live-changes.ts';
@@ -16,8 +17,8 @@ import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod 
 
 /** What the cache of the target that the proxy is bound to holds. */
 export type BoundTarget =
-  /** The (Cluster)Target was removed from the source. */
-  | { readonly kind: 'removed' }
+  /** The (Cluster)Target was removed from the source; `lost` says so once all targets are known. */
+  | { readonly kind: 'removed'; readonly lost?: LostTarget | undefined }
   /** It cannot be reached, or has not been listed yet: nothing may be concluded. `lost` is told once that has lasted. */
   | { readonly kind: 'unknown'; readonly lost?: LostTarget | undefined }
   | { readonly kind: 'known'; readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined };
@@ -36,6 +37,8 @@ export type FeedbackStep =
   | { readonly kind: 'write'; readonly plan: Plan }
   /** Write this status in the source, and remember what its API server makes of it. */
   | { readonly kind: 'mirror'; readonly plan: Plan; readonly digest: string }
+  /** Write in the source that nothing more is heard of the pod, and tell its user. */
+  | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
   /** Bring changes of the running pod into the target. */
   | { readonly kind: 'carry'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
   /** Write in the target. */
@@ -77,19 +80,34 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
   // It ended and was cleaned up before anybody here has looked; its chaperon remembers.
   if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
   // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
-  if (isLost(chaperon)) return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
+  if (isLost(chaperon)) return planLost(proxy, chaperon);
   if (delegate === undefined) return { kind: 'settled' };
   return planCarrying(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+}
+
+function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
+  if (chaperon?.expired?.mayRunAgain === true) return { kind: 'withdraw', plan: planRevival(chaperon) };
+  return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
+}
+
+/** It was bound in time, and the target has not heard of that: it makes the delegate anew. */
+function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
+  const annotations = { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
+  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, annotations } } }];
 }
 
 /** The last status stays, and says that it may be old (design D14); what the target says when it is back takes its place. */
 function planUnheard({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (target.kind === 'removed' || target.lost === undefined || told !== undefined || isTerminal(phase)) return { kind: 'settled' };
+  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (told !== undefined && target.kind === 'unknown')) return { kind: 'settled' };
   const { reason, message, since } = target.lost;
-  const condition: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
-  const patch = { metadata: { uid }, status: { conditions: [condition] } };
-  return { kind: 'write', plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }] };
+  const unreachable: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
+  const unready = (type: string): Condition => ({ type, status: 'False', reason, message, lastTransitionTime: since });
+  // Nobody will say any more whether the containers run: it must not count as ready.
+  const conditions = target.kind === 'removed' ? [unreachable, unready('Ready'), unready('ContainersReady')] : [unreachable];
+  const patch = { metadata: { uid }, status: { conditions } };
+  const plan: Plan = [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];
+  return { kind: 'tell-lost', lost: target.lost, plan };
 }
 
 /** What the user has changed of the running pod goes to the target; undefined when it is there already. */
@@ -107,7 +125,8 @@ function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
-  if (!holdsFinalizer(proxy)) return { kind: 'settled' };
+  // One without our finalizer was made by hand; no kubelet ends it, so it is seen off like any other.
+  if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'settled' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
   if (target.kind === 'unknown') return { kind: 'settled' };
   const { chaperon, delegate } = target;
@@ -161,7 +180,7 @@ interface MirrorContext {
 function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, annotations }: MirrorContext): FeedbackStep {
   const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
-  const status = withSourceConditions(statusOfContainers(mirroredStatus(withoutSourceGates(said, chaperon)), containers), kept);
+  const status = withSourceConditions(statusOfContainers(mirroredStatus(withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes)), containers), kept);
   if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'settled' };
   const digest = digestOf(status);
   if (isAwaited(proxy, digest, mirrored)) return { kind: 'settled' };

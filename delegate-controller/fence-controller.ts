@@ -5,11 +5,12 @@ import { PARENT_CLUSTER_LABEL } from '../api/keys.ts';
 import type { ObjectMeta } from '../api/core.ts';
 import type { SourceLease } from '../api/source-lease.ts';
 import { SOURCE_LEASES } from '../api/resource-types.ts';
-import { ignoreStale } from '../kubernetes/api-error.ts';
+import { ignoreStale, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { candidateLeaseName, isCandidateLease, isUnconfirmed } from '../model/confirmation.ts';
 import { leaseName } from '../model/fencing.ts';
 import { hasExpired, LeaseClock, planLeaseStatus } from './lease-clock.ts';
 
@@ -41,6 +42,7 @@ export class SourceLeases {
     const reconcile = (key: string) => this.#reconcile(key, signal);
     const controller = startController({ name: 'source-lease', reconcile, concurrency: 4, logger: this.#options.logger, ready: this.#leases.synced }, signal);
     this.#leases.onChange((key, _before, after) => {
+      if (after !== undefined && isCandidateLease(after.metadata)) return;
       if (after === undefined) this.#clocks.delete(key);
       else this.#hear(key, after);
       controller.enqueue(key);
@@ -52,6 +54,20 @@ export class SourceLeases {
   isLost({ namespace = '', labels }: ObjectMeta): boolean {
     const lease = this.#leases.get(`${namespace}/${leaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`);
     return lease !== undefined && hasExpired(lease);
+  }
+
+  /** Whether nobody has confirmed a candidate that must be, as far as is known. */
+  isUnconfirmed(metadata: ObjectMeta): boolean {
+    const { namespace = '', labels } = metadata;
+    return isUnconfirmed(metadata, this.#leases.get(`${namespace}/${candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`));
+  }
+
+  /** The same, read now. Throws what the read threw. */
+  async isUnconfirmedNow(metadata: ObjectMeta, signal: AbortSignal): Promise<boolean> {
+    const { namespace = '', labels } = metadata;
+    const name = candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '');
+    const lease = await this.#options.client.get(SOURCE_LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    return isUnconfirmed(metadata, lease);
   }
 
   #hear(key: string, lease: SourceLease): void {

@@ -1,5 +1,5 @@
 // Which targets have not been usable for long enough that their proxies say so. A target that flaps costs no write.
-import type { Availability } from '../kubernetes/target-cluster.ts';
+import type { Availability } from '../kubernetes/availability.ts';
 import type { LostTarget } from './feedback-plan.ts';
 
 /** A loss that lasts less is not told, in ms; with the 20 s in which a dead connection is found it is told within 45 s. */

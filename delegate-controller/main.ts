@@ -7,6 +7,7 @@ import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import type { OwnRanges } from '../kubernetes/own-ranges.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { ReadyChecks } from '../process/health-server.ts';
 import { startChaperons } from './chaperon-controller.ts';
@@ -20,6 +21,8 @@ import { startFeedback } from './feedback-controller.ts';
 import { startKeptSummaries } from './kept-summary-controller.ts';
 import { SourcePodPlane } from './pod-plane-client.ts';
 import { Shares } from './share-controller.ts';
+import { SourceRules } from './source-rules-client.ts';
+import { StreamGrants } from './stream-grants-controller.ts';
 import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
 
@@ -31,12 +34,15 @@ export interface DelegateControllerOptions {
   readonly installNamespace: string;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
+  readonly ownRanges: OwnRanges;
   /** What placement policies say of objects that go to all targets. */
   readonly rules: FollowRules;
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
   readonly takesPods: boolean;
+  /** Whether pods of this cluster may run elsewhere; if not, nothing of a source is done here. */
+  readonly sendsPods: boolean;
   /** How long a lease of this source in a target holds, in seconds. */
   readonly leaseSeconds?: number | undefined;
   readonly logger: Logger;
@@ -46,19 +52,29 @@ export interface DelegateControllerOptions {
  * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
  * Gives which of its own caches are complete.
  */
-export function startDelegateController({ client, sourceId, installNamespace, proxies, targets, rules, events, takesPods, leaseSeconds, logger }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
-  const own = logger.child({ component: 'delegate-controller' });
+export function startDelegateController(options: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
+  const own = { ...options, logger: options.logger.child({ component: 'delegate-controller' }) };
+  if (options.sendsPods) startInSource(own, signal);
+  return options.takesPods ? startInTarget(own, signal) : {};
+}
+
+function startInSource({ client, sourceId, installNamespace, proxies, targets, ownRanges, rules, events, leaseSeconds, logger: own }: DelegateControllerOptions, signal: AbortSignal): void {
   const podPlane = new SourcePodPlane({ source: client, installNamespace, logger: own });
-  startFeedback({ source: client, proxies, targets, podPlane, events, logger: own }, signal);
+  startFeedback({ source: client, proxies, targets, podPlane, ownRanges, events, logger: own }, signal);
   startFollow({ source: client, sourceId, proxies, targets, rules, podPlane, events, logger: own }, signal);
   void podPlane.run(signal);
   startFailover({ source: client, sourceId, proxies, targets, events, leaseSeconds, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
   startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
-  if (!takesPods) return {};
+}
+
+function startInTarget({ client, events, logger: own }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const pods = new Informer<Pod, TargetPod>({ client, logger: own, type: PODS, selection: {}, project: toTargetPodRecord, fields: TARGET_POD_FIELDS });
   const shares = new Shares({ client, pods, logger: own });
-  const hasChaperons = startChaperons({ client, pods, shares, events, leases: new SourceLeases({ client, logger: own }), logger: own }, signal);
+  const sources = new SourceRules({ client, logger: own });
+  const streams = new StreamGrants({ client, pods, sources, logger: own });
+  sources.run(signal);
+  const hasChaperons = startChaperons({ client, pods, shares, sources, streams, events, leases: new SourceLeases({ client, logger: own }), logger: own }, signal);
   const hasNodes = startSummary({ client, pods, shares, logger: own }, signal);
   startCopiedSecrets({ client, logger: own }, signal);
   shares.run(signal);

@@ -1,7 +1,7 @@
 // Shell that publishes a target's ClusterSummary: a second after a change, and every minute when nothing changed. A target does so itself;
 // for one that has nothing of ours in it (Pod mode) the source does, and keeps it in its own cluster.
 import type { Logger } from 'pino';
-import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
+import { CLUSTER_SUMMARY_NAME, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../api/keys.ts';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Node, Pod } from '../api/core.ts';
 import { CLUSTER_SUMMARIES, NODES } from '../api/resource-types.ts';
@@ -41,7 +41,7 @@ const HEARTBEAT_MS = 60_000;
 export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, kept, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
-  const reporter = new SummaryReporter({ client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares, podsResourceVersion: () => pods.resourceVersion });
+  const reporter = new SummaryReporter({ client: kept?.source ?? client, name: kept?.name ?? CLUSTER_SUMMARY_NAME, shares, stopsUnconfirmed: kept === undefined, podsResourceVersion: () => pods.resourceVersion });
   const ready = Promise.all([nodes.synced, pods.synced]);
   const controller = startController({ name: 'summary', reconcile: () => reporter.publish(signal), concurrency: 1, logger, ready }, signal);
   const changed = () => controller.enqueue(CLUSTER_SUMMARY_NAME);
@@ -62,6 +62,8 @@ interface Publication {
   readonly client: ClusterClient;
   readonly name: string;
   readonly shares: Shares | undefined;
+  /** Whether it is the word of the cluster's own delegate controller. */
+  readonly stopsUnconfirmed: boolean;
   readonly podsResourceVersion: () => string;
 }
 
@@ -112,7 +114,8 @@ class SummaryReporter {
   #summary(): ClusterSummary {
     const { name, shares, podsResourceVersion } = this.#publication;
     const reckoned = toClusterSummary(this.ledger, this.#grouper, { podsResourceVersion: podsResourceVersion(), time: new Date().toISOString() });
-    const capacity = { ...reckoned, metadata: { ...reckoned.metadata, name } };
+    const annotations = this.#publication.stopsUnconfirmed ? { [STOPS_UNCONFIRMED_ANNOTATION]: TRUE } : {};
+    const capacity = { ...reckoned, metadata: { ...reckoned.metadata, name, annotations } };
     shares?.ledger.setTotal(capacity.allocatable ?? {});
     const published = shares?.ledger.published() ?? [];
     return published.length === 0 ? capacity : { ...capacity, shares: published };

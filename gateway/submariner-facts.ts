@@ -6,6 +6,7 @@ import { CLUSTERS, ENDPOINTS, type ResourceType } from '../api/resource-types.ts
 import { SUBMARINER_TIMESTAMP_ANNOTATION, type SubmarinerCluster, type SubmarinerConnection, type SubmarinerEndpoint, type SubmarinerEndpointSpec, type SubmarinerGateway } from '../api/submariner.ts';
 import { endpointObjectName, isClusterId } from '../model/gateway-names.ts';
 import type { Command, Plan } from '../model/plan.ts';
+import { misfitOf, type Shape } from '../model/schema-check.ts';
 import type { CableConnection } from './cable-driver.ts';
 import type { RoundTripStatistics } from './round-trip-statistics.ts';
 
@@ -32,10 +33,18 @@ export const SUBMARINER_MANAGER = 'isthmus-submariner';
 
 const DEFAULT_UDP_PORT = '4500';
 const LONGEST_MESSAGE = 2_000;
+const TEXT: Shape = { type: 'string' };
+const TEXTS: Shape = { type: 'array', items: TEXT };
+const ENDPOINT_SPEC: Shape = { type: 'object', properties: { cluster_id: TEXT, private_ip: TEXT, public_ip: TEXT, backend_config: { type: 'object', additionalProperties: TEXT } } };
+const CLUSTER: Shape = { type: 'object', properties: { spec: { type: 'object', properties: { cluster_id: TEXT, cluster_cidr: TEXTS, service_cidr: TEXTS, global_cidr: TEXTS } } } };
+const ENDPOINT: Shape = { type: 'object', properties: { spec: ENDPOINT_SPEC } };
+const CONNECTION: Shape = { type: 'object', properties: { status: TEXT, statusMessage: TEXT, usingIP: TEXT, usingNAT: { type: 'boolean' }, endpoint: ENDPOINT_SPEC, latencyRTT: { type: 'object' } } };
+const GATEWAY: Shape = { type: 'object', properties: { status: { type: 'object', properties: { haStatus: TEXT, statusFailure: TEXT, localEndpoint: ENDPOINT_SPEC, connections: { type: 'array' } } } } };
 const ROUND_TRIPS = ['last', 'min', 'average', 'max', 'stdDev'] as const;
 
 /** Reads it. `expectedId` is the ID of this cluster in our own clusterset, where it is in one. */
-export function readSubmariner({ clusters, endpoints, gateways }: SubmarinerObjects, expectedId: string | undefined): SubmarinerFacts {
+export function readSubmariner(objects: SubmarinerObjects, expectedId: string | undefined): SubmarinerFacts {
+  const [clusters, endpoints, gateways] = [having(CLUSTER, objects.clusters), having(ENDPOINT, objects.endpoints), having(GATEWAY, objects.gateways)];
   const active = newestActive(gateways);
   const clusterId = [active, ...gateways].flatMap((gateway) => idOf(gateway?.status?.localEndpoint) ?? [])[0];
   const nothing = (failure: string): SubmarinerFacts => ({ clusterId: undefined, members: [], connections: [], failure });
@@ -50,9 +59,14 @@ export function readSubmariner({ clusters, endpoints, gateways }: SubmarinerObje
     return [{ cluster, endpoint: { clusterID, backend: SUBMARINER_BACKEND, addresses: addressesOf(endpoint) } }];
   });
   const reached = new Set(members.map(({ cluster }) => cluster.clusterID));
-  const connections = (active?.status?.connections ?? []).flatMap((one) => toConnection(one)).filter((one) => reached.has(one.clusterId));
+  const connections = having(CONNECTION, active?.status?.connections ?? []).flatMap((one) => toConnection(one)).filter((one) => reached.has(one.clusterId));
   const failure = active === undefined ? 'no gateway of Submariner is active; see "subctl show gateways"' : active.status?.statusFailure;
   return { clusterId, members: members.toSorted((one, other) => (one.cluster.clusterID < other.cluster.clusterID ? -1 : 1)), connections, failure: failure === '' ? undefined : failure?.slice(0, LONGEST_MESSAGE) };
+}
+
+/** Those that have the shape. */
+function having<T>(shape: Shape, objects: readonly T[]): readonly T[] {
+  return objects.filter((object) => misfitOf(object, shape) === undefined);
 }
 
 /** Writes that make our objects say what Submariner says. Clusters that somebody else keeps stay as they are. */

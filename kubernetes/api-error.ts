@@ -18,9 +18,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The call did not get an answer: refused, reset, timed out, bad certificate. A write may have been done or not. */
+/** The call did not get an answer: refused, reset, timed out, bad certificate. A write may have been done, unless it is known to be unsent. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
+  /** Whether nothing of the call was written to any connection: no name, no connection, no TLS, no place in time. */
+  readonly isUnsent: boolean;
+
+  constructor(message: string, { cause, isUnsent = false }: { readonly cause?: unknown; readonly isUnsent?: boolean } = {}) {
+    super(message, { cause });
+    this.isUnsent = isUnsent;
+  }
 }
 
 /** Whether the API server said that the object (or the whole kind) is not there. */

@@ -4,9 +4,10 @@ import type { Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute } from './gateway-dialer.ts';
+import { guardedConnector, guardedLookup, refuseLiteral } from './guarded-dial.ts';
 import type { ClusterConnection, ResolvedCredentials } from './kubeconfig.ts';
 import { plainSocket, secureSocket, type TlsOptions } from './secure-socket.ts';
-import { openWatchSession, type OpenedSession, type SessionTimings } from './watch-session.ts';
+import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 
 /** Times of a transport in ms; tests shorten them. */
 export interface TransportTimings extends SessionTimings {
@@ -92,6 +93,12 @@ export class ClusterAccess {
     return next;
   }
 
+  /** The session for watches, where there is one that lives; none is opened. */
+  async openedSession(): Promise<WatchSession | undefined> {
+    const opened = await this.#session?.catch(() => undefined);
+    return opened?.kind === 'h2' && !opened.session.ended ? opened.session : undefined;
+  }
+
   /**
    * A connection for one exchange of HTTP/1.1 that may last for hours, or take its connection with it. It outlives this access.
    * @throws Error with why there is none.
@@ -99,18 +106,26 @@ export class ClusterAccess {
   async dial(): Promise<Socket> {
     const { server, proxy, gateway } = this.#connection;
     const { connectTimeoutMs } = this.#timings;
+    this.#refuseAddress();
     if (proxy !== undefined && gateway === undefined) throw new Error('streams do not go through the proxy of a kubeconfig');
     const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs, 'bulk');
-    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs);
+    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, this.#tls.lookup);
     return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, { timeoutMs: connectTimeoutMs, protocols: ['http/1.1'] });
   }
 
   async #openSession(): Promise<OpenedSession> {
     const { server, gateway } = this.#connection;
+    this.#refuseAddress();
     const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
     const opened = await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
     if (opened.kind === 'h2') opened.session.onRoundTrip = this.#onRoundTrip;
     return opened;
+  }
+
+  /** A gateway dials for us: it leads to API servers of the clusterset and nowhere else. */
+  #refuseAddress(): void {
+    const { server, gateway, limits } = this.#connection;
+    if (gateway === undefined) refuseLiteral(server.hostname, limits?.mayDial);
   }
 
   /** Lets calls in flight end, ends watches. */
@@ -136,10 +151,10 @@ export class ClusterAccess {
     const { callTimeoutMs, connectTimeoutMs } = this.#timings;
     const options: Pool.Options = { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
     const connect = { ...this.#tls, timeout: connectTimeoutMs };
-    const { server, proxy, gateway } = this.#connection;
+    const { server, proxy, gateway, limits } = this.#connection;
     if (gateway !== undefined) return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
     if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
-    return new Pool(server.origin, { ...options, connect });
+    return new Pool(server.origin, { ...options, connect: limits === undefined ? connect : guardedConnector(buildConnector(connect), limits.mayDial) });
   }
 }
 
@@ -154,13 +169,14 @@ function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOption
   return (options, callback) => void connect(options, callback);
 }
 
-function tlsOptions({ insecure, certificateAuthority, serverName }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {
+function tlsOptions({ insecure, certificateAuthority, serverName, gateway, limits }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {
   return {
     rejectUnauthorized: !insecure,
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
     ...(serverName !== undefined && { servername: serverName }),
     ...(certificate !== undefined && { cert: certificate }),
     ...(key !== undefined && { key }),
+    ...(limits !== undefined && gateway === undefined && { lookup: guardedLookup(limits.mayDial) }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { KubernetesObject } from '../api/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../model/plan.ts';
 import type { Fence } from './fence.ts';
 import { readSlim } from './managed-fields.ts';
+import type { UnsentBounds } from './pending-call.ts';
 import type { Call, Transport } from './transport.ts';
 
 /** Where an object, or a subresource of it, is; `namespace` is missing for cluster-scoped ones. */
@@ -68,6 +69,7 @@ export interface CallManner {
   readonly fence?: Fence;
   readonly urgent?: boolean;
   readonly timeoutMs?: number;
+  readonly unsent?: UnsentBounds;
 }
 
 /** A fenced write is given up after this at the latest, in ms, as any other call is. */
@@ -91,6 +93,11 @@ export class ClusterClient {
   /** The same cluster, for calls that must not wait behind others and are given up after `timeoutMs`. */
   urgent(timeoutMs: number): ClusterClient {
     return new ClusterClient(this.transport, { ...this.#manner, urgent: true, timeoutMs });
+  }
+
+  /** The same cluster, for calls that are given up while nothing of them is sent: an UnreachableError then says that they are unsent. */
+  unlessSent(unsent: UnsentBounds): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, unsent });
   }
 
   /** Reads one object as it is now. */

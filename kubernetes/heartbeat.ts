@@ -39,7 +39,8 @@ export class Heartbeat {
     const time = observed?.time;
     if (time === undefined) { // Admiralty's controller tells no time
       this.pause();
-      return this.#become('alive');
+      this.#time = undefined;
+      return this.#become('foreign');
     }
     const isOld = this.#time === undefined && Math.abs(now - Date.parse(time)) > SILENT_MS;
     const isSame = time === this.#time;

@@ -30,6 +30,8 @@ interface Entry<R> {
   resourceVersion: string;
   /** The list that the object was last seen in or after, counted from 1. */
   list: number;
+  /** What it counts for in the budget of its server; 0 where there is none. */
+  bytes: number;
 }
 
 /** Cached records of one collection, by `namespace/name` (or `name`). */
@@ -180,16 +182,23 @@ export class Informer<T extends KubernetesObject, R> {
     const { record } = projected;
     if (record === undefined) return this.#remove(key);
     const before = entry?.record;
-    if (entry === undefined) this.#entries.set(key, { record, resourceVersion, list: this.#list });
-    else Object.assign(entry, { record, resourceVersion });
+    this.#store(key, entry, { record, resourceVersion });
     this.#reindex(key, before, record);
     this.#notify(key, before, record);
+  }
+
+  /** Throws LimitError when the server has a budget and this is more than is left of it. */
+  #store(key: string, entry: Entry<R> | undefined, { record, resourceVersion }: Pick<Entry<R>, 'record' | 'resourceVersion'>): void {
+    const bytes = this.#options.client.transport.budget?.take(record, entry?.bytes ?? 0) ?? 0;
+    if (entry === undefined) this.#entries.set(key, { record, resourceVersion, list: this.#list, bytes });
+    else Object.assign(entry, { record, resourceVersion, bytes });
   }
 
   #remove(key: string): void {
     const before = this.#entries.get(key);
     if (before === undefined) return;
     this.#entries.delete(key);
+    this.#options.client.transport.budget?.free(before.bytes);
     this.#reindex(key, before.record, undefined);
     this.#notify(key, before.record, undefined);
   }

@@ -1,4 +1,6 @@
 // A watch is a stream of JSON documents, one a line, cut into chunks anywhere, even inside a UTF-8 character.
+import { LimitError } from './connection-limits.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
 import { skipSpace } from './json-scan.ts';
 
 const NEWLINE = 0x0a;
@@ -14,16 +16,17 @@ export type ReadDocument = (bytes: Buffer, start: number, end: number) => unknow
  */
 export class JsonLines {
   readonly #read: ReadDocument;
-  #pending: Uint8Array[] = [];
-  #pendingBytes = 0;
+  readonly #pending = new GatheredBytes();
+  readonly #maxBytes: number;
 
-  constructor(read: ReadDocument) {
+  constructor(read: ReadDocument, maxBytes = MAX_LINE_BYTES) {
     this.#read = read;
+    this.#maxBytes = maxBytes;
   }
 
   /**
    * The lines that end in this chunk. Take them all before the next chunk comes.
-   * @throws SyntaxError when a finished line is no JSON, RangeError when a line is longer than {@link MAX_LINE_BYTES}.
+   * @throws SyntaxError when a finished line is no JSON, LimitError when a line is longer than it may be.
    */
   *push(chunk: Uint8Array): Generator {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -31,13 +34,12 @@ export class JsonLines {
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       const from = start;
       start = end + 1;
-      if (this.#pendingBytes > 0) yield* this.#line(this.#withPending(bytes.subarray(from, end)));
+      if (this.#pending.length > 0) yield* this.#line(this.#withPending(bytes.subarray(from, end)));
       else if (skipSpace(bytes, from) < end) yield this.#read(bytes, from, end); // most lines lie within one chunk and are read where they are
     }
     if (start === bytes.length) return;
-    this.#pending.push(bytes.subarray(start));
-    this.#pendingBytes += bytes.length - start;
-    if (this.#pendingBytes > MAX_LINE_BYTES) throw new RangeError(`a line is longer than ${MAX_LINE_BYTES} bytes`);
+    this.#pending.add(bytes.subarray(start));
+    if (this.#pending.length > this.#maxBytes) throw new LimitError(`it sends an object of more than ${this.#maxBytes} bytes`);
   }
 
   *#line(bytes: Buffer): Generator {
@@ -45,9 +47,8 @@ export class JsonLines {
   }
 
   #withPending(last: Uint8Array): Buffer {
-    const whole = Buffer.concat([...this.#pending, last]);
-    [this.#pending, this.#pendingBytes] = [[], 0];
-    return whole;
+    this.#pending.add(last);
+    return this.#pending.take();
   }
 }
 

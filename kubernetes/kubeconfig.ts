@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { Lexer, parse, Parser, stringify, YAMLParseError } from 'yaml';
 import { AppError, messageOf } from '../process/errors.ts';
 import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import type { GatewayRoute } from './gateway-dialer.ts';
 
 /** How a client proves who it is. Files are read again at each use, so that rotated ones are picked up. */
@@ -29,6 +30,8 @@ export interface ClusterConnection {
   /** The gateway that carries all connections; `server` then only names what is expected at their end. */
   readonly gateway?: GatewayRoute;
   readonly credentials: Credentials;
+  /** What the server is held to; missing for one that an administrator has named. */
+  readonly limits?: ConnectionLimits;
   /** The connection as its files describe it now, and this very object while they have not changed; missing where there are no files. */
   readonly reread?: () => Promise<ClusterConnection>;
 }

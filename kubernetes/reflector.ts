@@ -11,8 +11,9 @@ import { ApiError, isExpired } from './api-error.ts';
 import { backoffDelay, delay } from './backoff.ts';
 import { CredentialsChangedError } from './cluster-access.ts';
 import { pathOf, selectors, type ClusterClient, type ListPage, type Selection } from './cluster-client.ts';
+import { checkValues, LimitError } from './connection-limits.ts';
 import { JsonLines, type ReadDocument } from './json-lines.ts';
-import type { WatchStream } from './transport.ts';
+import type { WatchStream } from './open-stream.ts';
 import { continueTokenOf, INITIAL_EVENTS_END, readersOf, type CollectionReaders } from './watched-fields.ts';
 
 /** What to keep a copy of, and how to reach it. */
@@ -110,6 +111,7 @@ async function listAndWatch<T extends KubernetesObject>(
     if (error instanceof CredentialsChangedError) return { kind: 'rotated' };
     if (signal.aborted) return { kind: 'ended', askedToWaitMs: 0 };
     if (isExpired(error)) progress.version = undefined;
+    if (error instanceof LimitError) source.client.transport.budget?.exceeded(error);
     sink.connection({ open: false, error });
     source.logger.debug({ resource: source.type.plural, error: messageOf(error) }, 'watch interrupted');
     if (!(error instanceof ApiError)) return { kind: 'ended', askedToWaitMs: 0 };
@@ -121,7 +123,7 @@ async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, si
   progress.version ??= await listPages(source, sink, signal);
   const { body, silenceMs } = await openWatch(source, { resourceVersion: progress.version }, signal);
   opened(source, sink, progress);
-  await readEvents<T>({ body, silenceMs, read: source.read.event }, (event) => {
+  await readEvents<T>({ body, silenceMs, ...linesOf(source) }, (event) => {
     progress.version = deliver(event, progress.version ?? '', sink);
   });
 }
@@ -139,7 +141,7 @@ async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>
   }
   sink.listing();
   const initial = new InitialList<T>(sink);
-  await readEvents<T>({ ...stream, read: source.read.event }, (event) => {
+  await readEvents<T>({ ...stream, ...linesOf(source) }, (event) => {
     if (progress.version !== undefined) {
       progress.version = deliver(event, progress.version, sink);
       return;
@@ -147,6 +149,7 @@ async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>
     progress.version = initial.take(event);
     if (progress.version !== undefined) opened(source, sink, progress);
   });
+  if (progress.version === undefined) throw new Error('the list ended before it was complete');
 }
 
 function opened({ client }: Pick<ReflectorSource<KubernetesObject>, 'client'>, sink: Pick<ReflectorSink<KubernetesObject>, 'connection'>, progress: Progress): void {
@@ -183,7 +186,7 @@ class InitialList<T extends KubernetesObject> {
 /** While a page is read the next one is already asked for. */
 async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
   sink.listing();
-  const ask = (token?: string) => source.client.listPageBytes(source.type, source.selection, { limit: PAGE_SIZE, continue: token }, signal);
+  const ask = (token?: string) => source.client.listPageBytes(source.type, source.selection, { limit: source.client.transport.limits?.pageSize ?? PAGE_SIZE, continue: token }, signal);
   let asked = ask();
   for (;;) {
     const answer = await asked;
@@ -213,10 +216,27 @@ function openWatch<T extends KubernetesObject>(source: OpenedSource<T>, from: Re
   return client.transport.stream({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query }, signal);
 }
 
+interface LineReading {
+  readonly read: ReadDocument;
+  /** The longest that is usual when undefined. */
+  readonly maxLineBytes: number | undefined;
+}
+
+/** How the lines of a watch are read: of a server that has limits, only those that keep to them. */
+function linesOf<T extends KubernetesObject>({ client, read: { event } }: OpenedSource<T>): LineReading {
+  const { limits } = client.transport;
+  if (limits === undefined) return { read: event, maxLineBytes: undefined };
+  const read: ReadDocument = (bytes, start, end) => {
+    checkValues(bytes.subarray(start, end), limits);
+    return event(bytes, start, end);
+  };
+  return { read, maxLineBytes: limits.maxLineBytes };
+}
+
 /** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TURN_MS}. */
-async function readEvents<T extends KubernetesObject>({ body, silenceMs, read }: WatchStream & { readonly read: ReadDocument }, take: (event: WatchEvent<T>) => void): Promise<void> {
+async function readEvents<T extends KubernetesObject>({ body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
-  const lines = new JsonLines(read);
+  const lines = new JsonLines(read, maxLineBytes);
   let turnBegan = performance.now();
   try {
     for await (const chunk of body as AsyncIterable<Uint8Array>) {

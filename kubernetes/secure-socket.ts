@@ -1,5 +1,5 @@
 // Connections to an API server that somebody else speaks HTTP on: TLS with a deadline, kept alive, so that a peer that has gone is noticed.
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 
 /** How to secure a connection; certificates and keys are PEM. */
@@ -11,6 +11,8 @@ export interface TlsOptions {
   readonly key?: string;
   /** An open connection to use; a new one is made when missing. */
   readonly socket?: Socket;
+  /** How the name of the server is resolved; as the system does it when missing. */
+  readonly lookup?: LookupFunction;
 }
 
 /** How a connection is made. */
@@ -32,8 +34,9 @@ export function secureSocket(server: URL, tls: TlsOptions, { timeoutMs, protocol
 }
 
 /** Connects without TLS, as kubeconfigs with an http URL want it. Throws what the connection threw, or a time-out. */
-export function plainSocket(server: URL, timeoutMs: number): Promise<Socket> {
-  return connected(connectTcp({ host: hostOf(server), port: server.port === '' ? 80 : Number(server.port) }), 'connect', timeoutMs);
+export function plainSocket(server: URL, timeoutMs: number, lookup?: LookupFunction): Promise<Socket> {
+  const port = server.port === '' ? 80 : Number(server.port);
+  return connected(connectTcp({ host: hostOf(server), port, ...(lookup !== undefined && { lookup }) }), 'connect', timeoutMs);
 }
 
 function connected<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', timeoutMs: number): Promise<S> {

@@ -4,6 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAbort } from './abort.ts';
 import { UnreachableError } from './api-error.ts';
+import { CANNOT_BE_REACHED } from './connection-limits.ts';
 import type { Transport } from './transport.ts';
 import { messageOf } from '../process/errors.ts';
 
@@ -36,6 +37,7 @@ export async function openExchange(transport: Transport, asked: StreamRequest, s
     return await exchangeOnce(transport, asked, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    if (transport.limits !== undefined) throw new UnreachableError(CANNOT_BE_REACHED, { cause: error });
     throw new UnreachableError(`${asked.method} ${asked.path}: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,57 +1,30 @@
 // One (Cluster)Target of the source: follows its spec and its Secret, and keeps a session open to the cluster that they name.
 // A target that cannot be used says why and disturbs nobody; nothing restarts when it changes.
-import type { Logger } from 'pino';
-import { DEFAULT_KUBECONFIG_KEY, type DelegationMode, type DelegationWish, type TargetSpec } from '../api/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type DelegationWish, type TargetSpec } from '../api/cluster-target.ts';
 import type { Secret } from '../api/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/names.ts';
-import type { IdentityProblem } from '../model/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { ApiError } from './api-error.ts';
-import type { ClusterClient } from './cluster-client.ts';
-import type { Fence } from './fence.ts';
+import { explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
+import type { LimitError } from './connection-limits.ts';
 import { Informer } from './informer.ts';
 import { readKubeconfig, type ClusterConnection } from './kubeconfig.ts';
+import type { TargetEnvironment, TargetListener } from './target-environment.ts';
 import { readClusterId, TargetSession } from './target-session.ts';
-
-/** Whether a target may get new pods; when not, a CamelCase reason and what to change. */
-export type Availability = { readonly kind: 'ready' } | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
-
-/** What all targets of a process share. */
-export interface TargetEnvironment {
-  /** Client of the source cluster. */
-  readonly source: ClusterClient;
-  /** How to reach the source cluster, for targets with `self: true`. */
-  readonly sourceConnection: ClusterConnection;
-  readonly sourceId: string;
-  readonly installNamespace: string;
-  /** CONNECT endpoints of the gateways of this cluster, for targets with `spec.gateway`. */
-  readonly gateways?: readonly URL[] | undefined;
-  readonly userAgent: string;
-  /** Guards all writes to targets; missing where there is no leader election. */
-  readonly fence?: Fence | undefined;
-  readonly logger: Logger;
-}
+import { TenantRules } from './tenant-rules.ts';
 
 /** How long a target may take to say who it is before its session begins without, in ms. */
 const IDENTIFY_MS = 5_000;
 
+/** A target that has sent more than it may is left alone for so long, in ms. */
+const LEFT_ALONE_MS = 300_000;
+const NO_TENANT_RULES = new TenantRules();
+
+const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
 
-/** Hears what happens to a target. */
-export interface TargetListener {
-  /** A session is about to start: add listeners to its informers now. */
-  sessionOpened(target: TargetCluster, session: TargetSession): void;
-  /** Availability may have changed. */
-  changed(target: TargetCluster): void;
-  /** How pods were delegated to it so far. */
-  settledDelegation(target: TargetCluster): DelegationMode | undefined;
-  /** Whether there is a target of this key. */
-  isTarget(key: string): boolean;
-  /** Which cluster it is has become known; what is given back speaks against using it. */
-  identified(target: TargetCluster): IdentityProblem | undefined;
-}
+const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";
 
 /** A target that exists in the source. */
 export class TargetCluster {
@@ -69,6 +42,9 @@ export class TargetCluster {
   #problem: Availability = unavailable('Connecting', 'the target is being connected to');
   /** Counts configurations, so that a slow one does not replace a newer one. */
   #generation = 0;
+  #retryTimer: NodeJS.Timeout | undefined;
+  /** The last failure that was logged. */
+  #logged = '';
 
   constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener) {
     this.ref = ref;
@@ -93,11 +69,18 @@ export class TargetCluster {
     const session = this.#session;
     if (session === undefined) return this.#problem;
     const { failure } = session;
-    if (failure !== undefined) return explainFailure(failure.error);
+    if (failure !== undefined) return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
     if (!session.hasSynced) return unavailable('Connecting', 'the target is being connected to');
+    if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
     if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
+    if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
     const isUndecided = session.mode === undefined && session.summary !== undefined;
     return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
+  }
+
+  /** Whether there is a session, and its API server answered when it was last heard or asked. */
+  get mayAnswer(): boolean {
+    return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
   }
 
   /** Whether something in its cluster is this target's affair: not what was made through another one that leads to the same cluster. */
@@ -105,11 +88,17 @@ export class TargetCluster {
     return through === undefined || through === this.key || !this.#listener.isTarget(through);
   }
 
+  /** Whether a tenant may have written its kubeconfig. */
+  get #isTenants(): boolean {
+    return this.ref.kind === 'Target' && !this.isSelf;
+  }
+
   /** Takes over a new spec. */
   update(spec: TargetSpec): void {
     const before = this.#spec;
     this.#spec = spec;
     if (before !== undefined && isSameConnection(before, spec)) return;
+    clearTimeout(this.#retryTimer);
     this.#secretWatch?.abort();
     this.#kubeconfig = undefined;
     if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
@@ -117,7 +106,15 @@ export class TargetCluster {
   }
 
   /** Stops using it for what it is, or for another one that is the same. */
-  refuse({ reason, message }: IdentityProblem): void {
+  refuse({ reason, message }: Problem): void {
+    this.#fail(reason, message);
+  }
+
+  /** Stops using it until {@link update} is called: nothing of it is followed, its Secret neither. */
+  putAside({ reason, message }: Problem): void {
+    clearTimeout(this.#retryTimer);
+    this.#secretWatch?.abort();
+    [this.#spec, this.#kubeconfig] = [undefined, undefined];
     this.#fail(reason, message);
   }
 
@@ -136,6 +133,7 @@ export class TargetCluster {
   /** Ends the session: the target was removed, or the process stops. */
   async stop(): Promise<void> {
     this.#generation += 1;
+    clearTimeout(this.#retryTimer);
     this.#secretWatch?.abort();
     await this.#closeSession();
   }
@@ -180,7 +178,11 @@ export class TargetCluster {
     this.#kubeconfig = data;
     const context = spec.kubeconfigSecret?.context;
     const text = Buffer.from(data, 'base64').toString('utf8');
-    void this.#open(async () => this.#throughGateway(await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec));
+    void this.#open(async () => {
+      const connection = this.#throughGateway(await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec);
+      const { tenants = NO_TENANT_RULES } = this.#environment;
+      return this.#isTenants ? tenants.confine(connection) : connection;
+    });
   }
 
   #throughGateway(connection: ClusterConnection, { gateway }: TargetSpec): ClusterConnection {
@@ -223,7 +225,11 @@ export class TargetCluster {
       logger: logger.child({ target: this.key }),
     });
     this.#session = session;
-    session.onConnection(() => this.#listener.changed(this));
+    session.client.transport.budget?.onExceeded((error) => this.#leaveAlone(session, error));
+    session.onConnection(() => {
+      this.#logFailure(session);
+      this.#listener.changed(this);
+    });
     session.client.transport.onRoundTrip = () => this.#listener.changed(this);
     this.#listener.sessionOpened(this, session);
     void this.#identifyAndRun(session);
@@ -249,6 +255,21 @@ export class TargetCluster {
     return problem === undefined;
   }
 
+  /** What is not told to a tenant stands in the log, once for each change. */
+  #logFailure({ failure }: TargetSession): void {
+    const error = failure === undefined || !this.#isTenants ? '' : detailOf(failure.error);
+    if (error !== '' && error !== this.#logged) this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
+    this.#logged = error;
+  }
+
+  /** It is closed before it can send more, and tried again after a while. */
+  #leaveAlone(session: TargetSession, { message }: LimitError): void {
+    if (this.#session !== session) return;
+    this.#fail('LimitExceeded', `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} minutes. An administrator can join it as a ClusterTarget, which has no limits`);
+    this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant sends too much');
+    this.#retryTimer = setTimeout(() => this.retry(), LEFT_ALONE_MS).unref();
+  }
+
   #fail(reason: string, message: string): void {
     this.#generation += 1;
     this.#problem = unavailable(reason, message);
@@ -269,14 +290,7 @@ function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
   return way(one) === way(other);
 }
 
-function unavailable(reason: string, message: string): Availability {
-  return { kind: 'unavailable', reason, message };
-}
-
-function explainFailure(error: unknown): Availability {
-  if (!(error instanceof ApiError)) return unavailable('Unreachable', `the target's API server cannot be reached: ${messageOf(error)}`);
-  if (error.status === 401) return unavailable('Unauthorized', 'the target does not accept the credentials in the kubeconfig; renew them in the Secret');
-  if (error.status === 403) return unavailable('Forbidden', `the target denies what a source must do: ${error.message}; run "isthmus peer" again, or grant it`);
-  if (error.status === 404) return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
-  return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
+/** What an error that is told in one text for all failures came from. */
+function detailOf(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }

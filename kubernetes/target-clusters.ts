@@ -5,8 +5,12 @@ import type { KubernetesObject, StringMap } from '../api/core.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/target-identity.ts';
 import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import { Informer } from './informer.ts';
-import { TargetCluster, type TargetEnvironment } from './target-cluster.ts';
+import type { Problem } from './availability.ts';
+import { TargetCluster } from './target-cluster.ts';
+import type { TargetEnvironment } from './target-environment.ts';
 import type { TargetSession } from './target-session.ts';
+import { TargetsOfTenant } from './targets-of-tenants.ts';
+import { DEFAULT_TENANT_SETTINGS } from './tenant-rules.ts';
 
 /** A target's object as it is remembered. */
 export interface TargetObject {
@@ -42,6 +46,7 @@ export class TargetClusters {
   readonly #byNode = new Map<string, TargetCluster>();
   /** Which cluster each target was last found to be, by its key: its Secret may turn to another one. */
   readonly #clusterIds = new Map<string, string>();
+  readonly #byNamespace = new Map<string, TargetsOfTenant>();
   readonly #listeners: TargetsListener[] = [];
   readonly #informers: readonly Informer<TargetLike, TargetObject>[];
 
@@ -102,7 +107,7 @@ export class TargetClusters {
 
   #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
     if (after !== undefined) this.#update(after);
-    else if (before !== undefined) this.#remove(before.ref);
+    else if (before !== undefined) this.#remove(before);
   }
 
   #update(object: TargetObject): void {
@@ -119,8 +124,39 @@ export class TargetClusters {
       this.#targets.set(key, target);
       this.#byNode.set(target.nodeName, target);
     }
-    target.update(object.spec);
+    this.#use(target, object);
     for (const listener of this.#listeners) listener.changed?.(target);
+  }
+
+  /** A Target is used only where it is one of those that its namespace may have. */
+  #use(target: TargetCluster, object: TargetObject): void {
+    const ofTenant = this.#ofTenant(object.ref);
+    const ranked = { key: target.key, createdAt: object.createdAt };
+    const displaced = this.#targets.get(ofTenant?.add(ranked) ?? '');
+    if (displaced !== undefined && displaced !== target) displaced.putAside(this.#tooMany);
+    if (ofTenant?.isUsed(ranked) === false) target.putAside(this.#tooMany);
+    else target.update(object.spec);
+  }
+
+  #useNow(target: TargetCluster | undefined): void {
+    const object = target && this.object(target.ref);
+    if (target !== undefined && object !== undefined) this.#use(target, object);
+  }
+
+  #ofTenant(ref: TargetRef): TargetsOfTenant | undefined {
+    if (ref.kind !== 'Target') return undefined;
+    const known = this.#byNamespace.get(ref.namespace) ?? new TargetsOfTenant(this.#targetsPerNamespace);
+    this.#byNamespace.set(ref.namespace, known);
+    return known;
+  }
+
+  get #targetsPerNamespace(): number {
+    return (this.#environment.tenants?.settings ?? DEFAULT_TENANT_SETTINGS).targetsPerNamespace;
+  }
+
+  get #tooMany(): Problem {
+    const most = this.#targetsPerNamespace;
+    return { reason: 'TooManyTargets', message: `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask the administrator to allow more` };
   }
 
   /** The one that has become known may also be older than one that was taken for its cluster's. */
@@ -157,8 +193,11 @@ export class TargetClusters {
     }
   }
 
-  #remove(ref: TargetRef): void {
+  #remove({ ref, createdAt }: TargetObject): void {
     const key = targetKey(ref);
+    const ofTenant = this.#ofTenant(ref);
+    const successor = ofTenant?.remove({ key, createdAt });
+    if (ref.kind === 'Target' && ofTenant?.isEmpty === true) this.#byNamespace.delete(ref.namespace);
     const target = this.#targets.get(key);
     if (target === undefined) return;
     this.#targets.delete(key);
@@ -167,6 +206,7 @@ export class TargetClusters {
     void target.stop();
     for (const listener of this.#listeners) listener.removed?.(target);
     this.#retryDuplicates(target);
+    this.#useNow(this.#targets.get(successor ?? ''));
   }
 }
 

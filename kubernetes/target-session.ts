@@ -9,7 +9,10 @@ import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview } from '../api/resource-types.ts';
 import { foundDelegation } from '../model/delegation.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate-pod.ts';
+import { expectShape } from '../model/schema-check.ts';
+import { TOLD_SUMMARY } from '../model/told-shapes.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
+import { Answering } from './answering.ts';
 import { ApiError } from './api-error.ts';
 import { ClusterClient, type Selection } from './cluster-client.ts';
 import type { Fence } from './fence.ts';
@@ -43,6 +46,8 @@ export class TargetSession {
   readonly client: ClusterClient;
   /** Selects what the source has made there. */
   readonly ours: Selection;
+  /** Whether its API server answers, for whoever is about to send something. */
+  readonly answering: Answering;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
   /** Indexed by the key of the proxy pod. */
@@ -63,6 +68,8 @@ export class TargetSession {
     const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
+    this.answering = new Answering(client.transport, () => this.#tell(), this.#stopped.signal);
+    client.transport.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;
     this.#wish = options.delegation;
@@ -84,17 +91,29 @@ export class TargetSession {
     }
   }
 
-  /** How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later. */
+  /**
+   * How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later; only an
+   * Admiralty may come there, or go when the target is migrated.
+   */
   get mode(): DelegationMode | undefined {
     if (this.#wish !== 'Auto') return this.#wish;
     const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
-    this.#found ??= foundDelegation({ servesChaperons, controller: this.#heartbeat.life, mayWritePods: this.#mayWritePods });
+    const controller = this.#heartbeat.life;
+    const found = foundDelegation({ servesChaperons, controller, mayWritePods: this.#mayWritePods });
+    if (controller === 'foreign') return found;
+    if (controller === 'alive' && found !== undefined) this.#found = found;
+    this.#found ??= found;
     return this.#found;
   }
 
   /** Whether the controller that would make pods of chaperons there has published a summary once, and is not heard any more. */
   get isControllerSilent(): boolean {
     return this.mode !== 'Pod' && this.#heartbeat.life === 'silent' && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
+  }
+
+  /** Whether an Admiralty works there, and nothing can be made there without it: the source may not write pods, or has not learnt yet whether it may. */
+  get isForeign(): boolean {
+    return this.mode === undefined && this.#heartbeat.life === 'foreign';
   }
 
   /** What the target has free, by its own word or by the source's reckoning. */
@@ -146,10 +165,14 @@ export class TargetSession {
 
   /** A target may have our kinds and nobody who works on them: then it is asked once whether the source can do without. */
   async #lifeChanged(): Promise<void> {
-    if (this.#heartbeat.life === 'silent' && this.mode === undefined && this.#mayWritePods === undefined) {
+    if (['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined && this.#mayWritePods === undefined) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
     }
     this.#look();
+    this.#tell();
+  }
+
+  #tell(): void {
     for (const listener of this.#listeners) listener();
   }
 
@@ -198,7 +221,7 @@ export class TargetSession {
     return undefined;
   }
 
-  /** Calls back when a watch opens or breaks, and when the controller there is heard again, or not any more. */
+  /** Calls back when a watch opens or breaks, and when the API server or the controller there is heard again, or not any more. */
   onConnection(listener: () => void): void {
     this.#listeners.push(listener);
     for (const informer of [this.#published, this.chaperons, this.delegates]) informer.onConnection(listener);
@@ -211,7 +234,7 @@ export class TargetSession {
 }
 
 function summaryInformer(client: ClusterClient, name: string, logger: Logger): Informer<ClusterSummary, ClusterSummary> {
-  return new Informer({ client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` }, project: (summary) => summary });
+  return new Informer({ client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` }, project: (summary) => expectShape(summary, TOLD_SUMMARY) });
 }
 
 function parentKey(record: Chaperon | DelegatePod): string {

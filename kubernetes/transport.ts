@@ -1,22 +1,24 @@
 // HTTP to one API server: a pool for calls, a session for watches, so that long streams never use up the places of short calls.
 // Every call has a deadline, redirects are never followed, and credentials may change while calls and watches go on.
-import { errors, type Dispatcher } from 'undici';
-import { finished, type Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
-import { forwardAbort, onAbort } from './abort.ts';
-import { toApiError, withQuery, type Answer } from './api-answer.ts';
+import type { Dispatcher } from 'undici';
+import { finished } from 'node:stream';
+import { forwardAbort } from './abort.ts';
+import { readErrorBody, toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError } from './api-error.ts';
-import { CallGate, namespaceOfPath } from './call-gate.ts';
+import { CacheBudget } from './cache-budget.ts';
 import { measured } from './call-metrics.ts';
+import { headersOf } from './call-headers.ts';
+import { CallTurns } from './call-turns.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
+import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from './connection-limits.ts';
 import { CredentialSource } from './credential-source.ts';
 import { NotLeaderError, type Fence } from './fence.ts';
+import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from './kubeconfig.ts';
-import { DeadlineError, sendCall } from './pending-call.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import { DeadlineError, isBrokenConnection, sendCall, UnsentError, type UnsentBounds } from './pending-call.ts';
 import { RefusedTurns } from './refused-turns.ts';
 import { RoundTrip } from './round-trip.ts';
-import { responseOf } from './watch-session.ts';
+import { ServerClock } from './server-clock.ts';
 import { messageOf } from '../process/errors.ts';
 
 /** One HTTP call. `path` starts with `/api`, `query` values that are undefined are left out. */
@@ -35,13 +37,8 @@ export interface Call {
   readonly read?: (answer: Buffer) => unknown;
   /** Deadline of this call in ms, from when it has a place; the transport's when missing. A call is also given up when its fence ends. */
   readonly timeoutMs?: number;
-}
-
-/** The open stream of a watch. */
-export interface WatchStream {
-  readonly body: Readable;
-  /** After this many ms of silence it must be taken for dead; a stream that pings guard may be silent for longer. */
-  readonly silenceMs: number;
+  /** Gives the call up, as one that was not sent, while it waits for its turn, a place or a connection. */
+  readonly unsent?: UnsentBounds;
 }
 
 /** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
@@ -57,16 +54,23 @@ export class Transport {
   offersStreamingLists = true;
   /** Hears that {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
+  /** When the server last answered anything, a ping included, in ms of a monotonic clock. */
+  heardAt = -Infinity;
+  /** Hears that the server has answered something. */
+  onHeard: () => void = () => undefined;
   /** How this process calls itself towards the server. */
   readonly userAgent: string;
   /** What calls prove with who they are. */
   readonly credentials: CredentialSource;
+  /** What time it is there. */
+  readonly clock = new ServerClock();
+  /** Counts what is remembered of the server; missing for one without limits. */
+  readonly budget: CacheBudget | undefined;
   /** When watches that the server forbids are asked for again. */
   readonly refused = new RefusedTurns();
   readonly #roundTrip = new RoundTrip();
   readonly #timings: TransportTimings;
-  readonly #limiter = new RateLimiter();
-  readonly #gate = new CallGate();
+  readonly #turns = new CallTurns();
   #connection: ClusterConnection;
   #access: ClusterAccess | undefined;
   #opening: Promise<ClusterAccess> | undefined;
@@ -78,6 +82,7 @@ export class Transport {
     this.userAgent = userAgent;
     this.#timings = { ...TRANSPORT_TIMINGS, ...timings };
     this.credentials = new CredentialSource(connection, this.#timings.credentialsMaxAgeMs);
+    this.budget = connection.limits && new CacheBudget(connection.limits);
   }
 
   /**
@@ -89,6 +94,7 @@ export class Transport {
     try {
       signal?.throwIfAborted();
       const answer = await this.#answer(call, signal);
+      if (this.limits !== undefined) checkValues(answer.body, this.limits);
       if (answer.status >= 300) throw this.#toApiError(answer);
       return (call.read === undefined ? JSON.parse(answer.body.toString('utf8')) : call.read(answer.body)) as T;
     } catch (error) {
@@ -103,14 +109,15 @@ export class Transport {
   async stream(call: Call, signal: AbortSignal): Promise<WatchStream> {
     try {
       signal.throwIfAborted();
-      await this.#limiter.admit(this.#timings.callTimeoutMs, signal);
+      await this.#turns.limiter.admit(this.#timings.callTimeoutMs, signal);
       let opened = await this.#openStream(await this.access(), call, signal);
       if (opened.status === 401 && (await this.credentials.renew())) {
         opened.body.destroy();
         opened = await this.#openStream(await this.access(), call, signal);
       }
       if (opened.status < 300) return opened;
-      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await this.#errorBody(opened.body) });
+      const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs: this.#timings.callTimeoutMs };
+      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await readErrorBody(opened.body, bounds) });
     } catch (error) {
       throw this.#explain(error, call, signal);
     }
@@ -122,6 +129,11 @@ export class Transport {
     this.credentials.use(connection);
     this.refused.release();
     void this.#look();
+  }
+
+  /** What the server is held to; missing for one that an administrator has named. */
+  get limits(): ConnectionLimits | undefined {
+    return this.#connection.limits;
   }
 
   /** Smoothed round trip to the server in ms; undefined until measured, and where watches are not over HTTP/2. */
@@ -139,12 +151,11 @@ export class Transport {
   /** Waiting does not count in the deadline: a call that was not sent is never one of which nobody knows whether it was done. */
   async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
     if (call.urgent === true) return this.#answerNow(call, signal);
-    await this.#limiter.admit(this.#timings.callTimeoutMs, signal);
-    await this.#gate.enter(namespaceOfPath(call.path), signal);
+    await this.#turns.take(call, this.#timings.callTimeoutMs, signal);
     try {
       return await this.#answerNow(call, signal);
     } finally {
-      this.#gate.leave();
+      this.#turns.giveBack();
     }
   }
 
@@ -160,12 +171,31 @@ export class Transport {
   }
 
   async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
-    const access = await this.access();
+    const access = await this.access().catch((error: unknown) => {
+      throw new UnsentError(error);
+    });
     signal.throwIfAborted();
     if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
     const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
-    const bounds = { maxBytes: MAX_ANSWER_BYTES, timeoutMs, fence: call.fence };
-    return measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
+    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
+    const sentAt = performance.now();
+    const answer = await measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
+    this.clock.hear(answer.date, sentAt, performance.now());
+    this.#hear();
+    return answer;
+  }
+
+  #hear(): void {
+    this.heardAt = performance.now();
+    this.onHeard();
+  }
+
+  /** Asks whether the server answers: by a ping where there is a session of watches, else by the cheapest call there is. */
+  async answersWithin(ms: number): Promise<boolean> {
+    const session = await this.#access?.openedSession();
+    if (session !== undefined) return session.answersWithin(ms);
+    const version: Call = { method: 'GET', path: '/version', urgent: true, timeoutMs: ms };
+    return this.call(version).then(() => true, (error: unknown) => error instanceof ApiError);
   }
 
   async #openStream(access: ClusterAccess, call: Call, signal: AbortSignal): Promise<OpenStream> {
@@ -198,17 +228,6 @@ export class Transport {
     return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
   }
 
-  /** An error answer may stall in its body as well. */
-  async #errorBody(body: Readable): Promise<Buffer> {
-    const timer = setTimeout(() => body.destroy(new DeadlineError(this.#timings.callTimeoutMs)), this.#timings.callTimeoutMs);
-    let bytes = 0;
-    body.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) body.destroy(new Error('the answer is too long'));
-    });
-    return buffer(body).finally(() => clearTimeout(timer));
-  }
-
   /** The access of credentials that are fresh enough. */
   async access(): Promise<ClusterAccess> {
     if (this.#access !== undefined && !this.credentials.isDue) return this.#access;
@@ -225,6 +244,7 @@ export class Transport {
     if (this.#closed) throw new Error('the transport was closed');
     this.#connection = fresh.connection;
     this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, (ms) => {
+      this.#hear();
       if (this.#roundTrip.sample(ms)) this.onRoundTrip();
     });
     before?.retire();
@@ -237,6 +257,10 @@ export class Transport {
     if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined); // the next call says why
   }
 
+  get #maxAnswerBytes(): number {
+    return this.limits?.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  }
+
   // --- requests and answers
 
   #toRequest(access: ClusterAccess, call: Call): Dispatcher.DispatchOptions {
@@ -246,53 +270,29 @@ export class Transport {
       method: call.method,
       reset: false, // else a DELETE with a body costs its connection
       path: withQuery(access.basePath + call.path, call.query),
-      headers: {
-        accept: 'application/json',
-        'user-agent': this.userAgent,
-        ...(access.authorization !== undefined && { authorization: access.authorization }),
-        ...(hasBody && { 'content-type': call.contentType ?? 'application/json' }),
-      },
+      headers: headersOf({ userAgent: this.userAgent, authorization: access.authorization }, hasBody ? (call.contentType ?? 'application/json') : undefined),
       ...(hasBody && { body: JSON.stringify(call.body) }),
     };
   }
 
   #streamHeaders(access: ClusterAccess, call: Call): Readonly<Record<string, string>> {
-    return {
-      ':path': withQuery(access.basePath + call.path, call.query),
-      accept: 'application/json',
-      'user-agent': this.userAgent,
-      ...(access.authorization !== undefined && { authorization: access.authorization }),
-    };
+    return { ':path': withQuery(access.basePath + call.path, call.query), ...headersOf({ userAgent: this.userAgent, authorization: access.authorization }) };
   }
 
   #toApiError(answer: Answer): ApiError {
-    const error = toApiError(answer);
-    if (error.status === 429) this.#limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
+    const error = toApiError(answer, this.limits === undefined);
+    if (error.status === 429) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }
 
   #explain(error: unknown, call: Call, signal: AbortSignal | undefined): unknown {
     if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) return error;
     if (signal?.aborted) return signal.reason;
-    return new UnreachableError(`${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}`, { cause: error });
+    if (error instanceof LimitError) this.budget?.exceeded(error);
+    const isUnsent = error instanceof UnsentError;
+    const what = this.limits === undefined ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}` : CANNOT_BE_REACHED;
+    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent });
   }
 }
 
-interface OpenStream extends WatchStream {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-}
-
 const NEVER = new AbortController().signal;
-
-async function openGuarded(stream: Parameters<typeof responseOf>[0], opening: AbortController, silenceMs: number): Promise<OpenStream> {
-  onAbort(opening.signal, () => stream.destroy(opening.signal.reason as Error));
-  const headers = await responseOf(stream);
-  const retryAfter = headers['retry-after'];
-  return { status: headers[':status'] ?? 0, retryAfter, body: stream, silenceMs };
-}
-
-/** The server or something before it closed the connection before it had answered, as it may at any time to one that is idle. */
-function isBrokenConnection(error: unknown): boolean {
-  return error instanceof errors.SocketError || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
-}

@@ -36,6 +36,7 @@ export class WatchSession {
   readonly #timer: NodeJS.Timeout;
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
+  #asked: Promise<boolean> | undefined;
   /** Hears how long each answered ping took, in ms. */
   onRoundTrip: (ms: number) => void = () => undefined;
 
@@ -60,6 +61,27 @@ export class WatchSession {
   /** Opens a stream; its headers are still to come. */
   request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
     return this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
+  }
+
+  /** Whether the server answers a ping in time. The session goes on in any case: it may only be slow. */
+  async answersWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => setTimeout(() => setImmediate(() => resolve(false)), 1), ms);
+    });
+    return Promise.race([(this.#asked ??= this.#ask()), late]).finally(() => clearTimeout(timer));
+  }
+
+  /** One ping for all who ask while it is on its way: a session takes few at a time. */
+  #ask(): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.ended) return resolve(false);
+      this.#session.ping((error, durationMs) => {
+        this.#asked = undefined;
+        if (error === null) this.onRoundTrip(durationMs);
+        resolve(error === null);
+      });
+    });
   }
 
   /** Ends the session and all its streams at once. */

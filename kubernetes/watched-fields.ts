@@ -53,8 +53,8 @@ export function continueTokenOf(page: Buffer): string | undefined {
   const at = page.subarray(0, LONGEST_HEAD).indexOf(ITEMS);
   if (at === -1) return undefined;
   try {
-    const { metadata } = JSON.parse(`${page.toString('utf8', 0, at)}${ITEMS}]}`) as { readonly metadata?: { readonly continue?: string } };
-    return metadata?.continue === '' ? undefined : metadata?.continue;
+    const { metadata } = JSON.parse(`${page.toString('utf8', 0, at)}${ITEMS}]}`) as { readonly metadata?: { readonly continue?: unknown } };
+    return typeof metadata?.continue === 'string' && metadata.continue !== '' ? metadata.continue : undefined;
   } catch {
     return undefined;
   }

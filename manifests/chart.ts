@@ -1,17 +1,17 @@
 // The parts of the Helm chart that are printed from the same source as everything else: definitions, access rules, webhook configurations.
 // They are templates: what depends on the release is a Helm expression, and each object stands under the condition that something runs that needs it.
 import { stringify } from 'yaml';
-import { ELECTED_POD_RULES } from '../api/admission-rules.ts';
+import { ELECTED_POD_RULES, WEBHOOK_PATHS } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/core.ts';
-import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, TARGET_SECRET_READER_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount,
-} from '../model/component-accounts.ts';
+import type { ComponentAccount } from '../model/component-accounts.ts';
 import { customResourceDefinitions, serviceDiscoveryDefinitions } from './crds.ts';
 import { brokerAccess, gatewayAccess } from './gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './pod-plane.ts';
-import { rbacManifests } from './rbac.ts';
+import { proxyPolicyManifests } from './proxy-policy.ts';
+import type { Side } from './component-rights.ts';
+import { accessParts, admiraltyRoles, type AccessPart } from './rbac.ts';
 import { serviceDiscoveryAccess } from './service-discovery.ts';
-import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_PATH } from './webhook-configuration.ts';
+import { packagedWebhookConfiguration, validatingWebhookConfiguration } from './webhook-configuration.ts';
 
 /** A template of the chart; `path` is relative to the chart's folder. */
 export interface ChartTemplate {
@@ -21,8 +21,9 @@ export interface ChartTemplate {
 
 const NAMESPACE = '{{ .Release.Namespace }}';
 const HEADER = '{{- /* Printed by `npm run manifests`; change the TypeScript files in manifests/ and api/ instead. */}}\n';
-const TARGET_ONLY: ReadonlySet<string> = new Set([SOURCE_ROLE, SOURCE_POD_MODE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE, TOKEN_REQUESTER_ROLE, COPIED_SECRET_READER_ROLE]);
-const SOURCE_ONLY: ReadonlySet<string> = new Set([FOLLOWED_READER_ROLE, TARGET_SECRET_READER_ROLE]);
+const SIDES: Readonly<Record<Side, string>> = {
+  source: '.Values.source.enabled', target: '.Values.target.enabled', self: 'and .Values.source.enabled .Values.target.enabled', either: 'or .Values.source.enabled .Values.target.enabled',
+};
 const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
   'isthmus-webhook': 'webhook', 'isthmus-scheduler': 'scheduler', 'isthmus-delegate-controller': 'delegateController', 'isthmus-virtual-node': 'virtualNode', 'isthmus-peering': 'peering',
 };
@@ -32,11 +33,13 @@ export function chartTemplates(): readonly ChartTemplate[] {
   return [
     ...customResourceDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))) })),
     ...serviceDiscoveryDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))) })),
-    { path: 'templates/rbac.yaml', text: HEADER + rbacManifests(NAMESPACE).map((object) => guarded(conditionOf(object), toText(object))).join('') },
+    { path: 'templates/rbac.yaml', text: HEADER + accessParts(NAMESPACE).map((part) => guarded(conditionOf(part), toText(part.object))).join('') },
+    { path: 'templates/admiralty-roles.yaml', text: HEADER + admiraltyRoles().map((object) => guarded('.Values.admiraltyRoles.enabled', toText(object))).join('') },
     { path: 'templates/gateway-rbac.yaml', text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object))).join('') },
     { path: 'templates/broker-rbac.yaml', text: HEADER + brokerAccess(NAMESPACE).map((object) => guarded('.Values.broker.enabled', toText(object))).join('') },
     { path: 'templates/service-discovery-rbac.yaml', text: HEADER + serviceDiscoveryAccess(NAMESPACE).map((object) => guarded('.Values.serviceDiscovery.enabled', toText(object))).join('') },
     { path: 'templates/pod-plane-rbac.yaml', text: HEADER + [podPlaneNamespace(), ...podPlaneAccess(NAMESPACE)].map((object) => guarded('.Values.podPlane.enabled', toText(object))).join('') },
+    { path: 'templates/proxy-policy.yaml', text: HEADER + proxyPolicyManifests(NAMESPACE).map((object) => guarded('and .Values.source.enabled (not (include "isthmus.admiralty" . | trim))', toText(object))).join('') },
     { path: 'templates/webhook-configuration.yaml', text: HEADER + webhookTemplates() },
   ];
 }
@@ -47,14 +50,12 @@ function kept(crd: KubernetesObject): KubernetesObject {
 }
 
 /** When an object of the access rules is needed, as a Helm expression. */
-function conditionOf({ kind, metadata: { name = '' } }: KubernetesObject): string {
-  const component = COMPONENTS[name as ComponentAccount];
-  if (kind === 'ServiceAccount' && name === ALL_COMPONENTS_ACCOUNT) return 'eq .Values.deploy "AllInOne"';
-  if (kind === 'ServiceAccount') return `and (eq .Values.deploy "PerComponent") (include "isthmus.runs.${component}" .)`;
-  if (component !== undefined) return `include "isthmus.runs.${component}" .`;
-  if (TARGET_ONLY.has(name)) return '.Values.target.enabled';
-  if (SOURCE_ONLY.has(name)) return '.Values.source.enabled';
-  return 'or .Values.source.enabled .Values.target.enabled';
+function conditionOf({ object: { kind }, side, component }: AccessPart): string {
+  if (kind === 'ServiceAccount' && component === undefined) return 'eq .Values.deploy "AllInOne"';
+  if (component === undefined) return SIDES[side];
+  const runs = `include "isthmus.runs.${COMPONENTS[component]}" .`;
+  if (kind === 'ServiceAccount') return `and (eq .Values.deploy "PerComponent") (${runs})`;
+  return `and (${runs}) (${SIDES[side]})`;
 }
 
 function webhookTemplates(): string {
@@ -65,7 +66,7 @@ function webhookTemplates(): string {
 /** Puts the chart's values where the configuration has its defaults. */
 function withValues(text: string): string {
   return text
-    .replaceAll(/clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (found) => `clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${/path: (\S+)/.exec(found)?.[1] ?? WEBHOOK_PATH}") | nindent 6 }}\n`)
+    .replaceAll(/- name: (\S+)\n {4}clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (_found, name: string) => `- name: ${name}\n    clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${WEBHOOK_PATHS[name]}") | nindent 6 }}\n`)
     .replaceAll(/( {4})failurePolicy: Fail\n/g, (found, indent: string) => `${indent}{{- if .Values.webhook.refuseUntilReached }}\n${indent}rules: ${JSON.stringify(ELECTED_POD_RULES)}\n${indent}{{- end }}\n${found}`)
     .replaceAll('reinvocationPolicy: IfNeeded', 'reinvocationPolicy: {{ .Values.webhook.reinvocationPolicy }}')
     .replaceAll('failurePolicy: Fail', 'failurePolicy: {{ .Values.webhook.failurePolicy }}')

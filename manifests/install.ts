@@ -1,13 +1,18 @@
-// Everything that an installation puts into a cluster, in the order in which it is applied. Sources and targets get the same.
+// Everything that an installation puts into a cluster, in the order in which it is applied.
 import type { KubernetesObject } from '../api/core.ts';
 import { NAMESPACE_OPT_IN_LABEL } from '../api/keys.ts';
 import { customResourceDefinitions } from './crds.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
+import type { InstallRole } from './component-rights.ts';
+import { proxyPolicyManifests } from './proxy-policy.ts';
 import { rbacManifests } from './rbac.ts';
 import { validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
 
-/** What an installation depends on: its namespace and where its webhook is reached. */
-export type InstallOptions = WebhookAddress;
+/** What an installation depends on: its namespace, where its webhook is reached, and what the cluster is. */
+export interface InstallOptions extends WebhookAddress {
+  /** What the cluster is; both when missing. */
+  readonly role?: InstallRole | undefined;
+}
 
 /** The install namespace; its own pods are never elected, or the webhook could keep itself from starting. */
 export function installNamespaceManifest(name: string): KubernetesObject {
@@ -19,8 +24,7 @@ export function installManifests(options: InstallOptions): readonly KubernetesOb
   return [
     installNamespaceManifest(options.installNamespace),
     ...customResourceDefinitions(),
-    ...rbacManifests(options.installNamespace),
-    validatingWebhookConfiguration(options),
-    webhookConfiguration(options),
+    ...rbacManifests(options.installNamespace, options.role),
+    ...(options.role === 'target' ? [] : [...proxyPolicyManifests(options.installNamespace), validatingWebhookConfiguration(options), webhookConfiguration(options)]),
   ];
 }

@@ -6,8 +6,11 @@ import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/keys
 import { serviceDiscoveryDefinitions } from './crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './gateway.ts';
 import { installNamespaceManifest } from './install.ts';
+import { commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies } from './network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './pod-plane.ts';
-import { rbacManifests } from './rbac.ts';
+import { proxyPolicyManifests } from './proxy-policy.ts';
+import type { Side } from './component-rights.ts';
+import { accessParts } from './rbac.ts';
 import { serviceDiscoveryManifests } from './service-discovery.ts';
 import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE } from './webhook-configuration.ts';
 import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './workloads.ts';
@@ -17,6 +20,8 @@ export type KustomizeFiles = Readonly<Record<string, { readonly objects: readonl
 
 const namespace = DEFAULT_INSTALL_NAMESPACE;
 const place = { namespace, image: DEFAULT_IMAGE };
+/** Rights that only some clusters need; the base has all of them. */
+const RIGHTS = ['source', 'target', 'self'] as const;
 const SOURCE_WORKLOADS = ['isthmus-scheduler', 'isthmus-virtual-node'] as const;
 
 /** All files. */
@@ -26,20 +31,32 @@ export function kustomizeFiles(): KustomizeFiles {
 
 function base(): KustomizeFiles {
   return {
-    'base/kustomization.yaml': kustomization('Kustomization', { resources: ['../../crds', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml'] }),
-    'base/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...rbacManifests(namespace)] },
-    'base/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
-    'base/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
+    'common/kustomization.yaml': kustomization('Kustomization', { resources: ['../../crds', 'rbac.yaml', 'delegate-controller.yaml', 'peering.yaml', 'network-policy.yaml'] }),
+    'common/rbac.yaml': { objects: [installNamespaceManifest(namespace), ...rightsOf('either')] },
+    'common/delegate-controller.yaml': { objects: componentManifests('isthmus-delegate-controller', place) },
+    'common/peering.yaml': { objects: componentManifests('isthmus-peering', place) },
+    'common/network-policy.yaml': { objects: [commonNetworkPolicy(namespace)] },
+    'base/kustomization.yaml': kustomization('Kustomization', { resources: ['../common'], components: RIGHTS.map((side) => `../components/rights-${side}`) }),
+    ...Object.fromEntries(RIGHTS.flatMap((side) => [
+      [`components/rights-${side}/kustomization.yaml`, kustomization('Component', { resources: ['rbac.yaml'] })],
+      [`components/rights-${side}/rbac.yaml`, { objects: rightsOf(side) }],
+    ])),
   };
+}
+
+function rightsOf(side: Side): readonly KubernetesObject[] {
+  return accessParts(namespace).filter((part) => part.side === side).map(({ object }) => object);
 }
 
 function source(): KustomizeFiles {
   const address = { installNamespace: namespace };
   return {
-    'components/source/kustomization.yaml': kustomization('Component', { resources: ['webhook.yaml', 'webhook-configuration.yaml', 'scheduler.yaml', 'virtual-node.yaml'] }),
+    'components/source/kustomization.yaml': kustomization('Component', { resources: ['webhook.yaml', 'webhook-configuration.yaml', 'proxy-policy.yaml', 'scheduler.yaml', 'virtual-node.yaml', 'network-policies.yaml'] }),
     'components/source/webhook.yaml': { objects: webhookManifests(place) },
     'components/source/webhook-configuration.yaml': { objects: [validatingWebhookConfiguration(address), packagedWebhookConfiguration(address)] },
+    'components/source/proxy-policy.yaml': { objects: proxyPolicyManifests(namespace) },
     'components/source/scheduler.yaml': { objects: componentManifests(SOURCE_WORKLOADS[0], place) },
+    'components/source/network-policies.yaml': { objects: sourceNetworkPolicies(namespace) },
     'components/source/virtual-node.yaml': { objects: componentManifests(SOURCE_WORKLOADS[1], place) },
   };
 }
@@ -61,12 +78,12 @@ function certManager(): KustomizeFiles {
 function others(): KustomizeFiles {
   return {
     'components/gateway/kustomization.yaml': kustomization('Component', { resources: ['gateway.yaml'] }),
-    'components/gateway/gateway.yaml': { objects: gatewayManifests(place) },
+    'components/gateway/gateway.yaml': { objects: [...gatewayManifests(place), gatewayNetworkPolicy(namespace)] },
     'components/pod-plane/kustomization.yaml': kustomization('Component', { resources: ['pod-plane.yaml'] }),
     'components/pod-plane/pod-plane.yaml': { objects: podPlaneManifests({ installNamespace: namespace, image: DEFAULT_POD_PLANE_IMAGE }) },
     'components/service-discovery/kustomization.yaml': kustomization('Component', { resources: ['crds.yaml', 'service-discovery.yaml'] }),
     'components/service-discovery/crds.yaml': { objects: serviceDiscoveryDefinitions() },
-    'components/service-discovery/service-discovery.yaml': { objects: serviceDiscoveryManifests(place) },
+    'components/service-discovery/service-discovery.yaml': { objects: [...serviceDiscoveryManifests(place), serviceDiscoveryNetworkPolicy(namespace)] },
     'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
     'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },
   };
@@ -75,11 +92,11 @@ function others(): KustomizeFiles {
 function overlays(): KustomizeFiles {
   const resources = ['../../base'];
   const withSource = { resources, components: ['../../components/source'] };
-  const noTarget = stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--no-target' }]);
-  const patches = [{ target: { kind: 'Deployment', name: 'isthmus-.*' }, patch: noTarget }];
+  const only = (flag: string) => [{ target: { kind: 'Deployment', name: 'isthmus-.*' }, patch: stringify([{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: flag }]) }];
+  const common = ['../../common'];
   return {
-    'overlays/source/kustomization.yaml': kustomization('Kustomization', { ...withSource, patches }),
-    'overlays/target/kustomization.yaml': kustomization('Kustomization', { resources }),
+    'overlays/source/kustomization.yaml': kustomization('Kustomization', { resources: common, components: ['../../components/rights-source', '../../components/source'], patches: only('--no-target') }),
+    'overlays/target/kustomization.yaml': kustomization('Kustomization', { resources: common, components: ['../../components/rights-target'], patches: only('--no-source') }),
     'overlays/both/kustomization.yaml': kustomization('Kustomization', withSource),
     'overlays/both-cert-manager/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/source', '../../components/cert-manager'] }),
     'overlays/gateway/kustomization.yaml': kustomization('Kustomization', { resources, components: ['../../components/gateway'] }),

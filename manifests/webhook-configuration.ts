@@ -1,6 +1,7 @@
 // What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, DaemonSets that tolerate every taint, targets
 // with a regular expression, and nothing else.
-// The certificate authority is left out: the webhook process owns that field and writes it by itself, and in packages the rules of pods as well.
+// The certificate authority and the path behind the Service are left out: the webhook process owns these fields and writes them by itself, and in
+// packages the rules of pods as well.
 import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../api/keys.ts';
@@ -11,7 +12,7 @@ import { PART_OF } from '../model/rbac-objects.ts';
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
 /** Name of the one webhook in it. */
 export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
-/** Path that the webhook serves, as Admiralty 0.17's. */
+/** Plain path that the webhook serves, as Admiralty 0.17's. */
 export const WEBHOOK_PATH = '/mutate--v1-pod';
 /** Path for pods of namespaces that elect all of theirs. */
 export const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
@@ -107,7 +108,7 @@ function podWebhook(address: WebhookAddress) {
 }
 
 /** Labels of namespaces all of whose pods are elected, by the name of their webhook. The last two are Liqo's. */
-const ELECTING_LABELS = {
+export const ELECTING_LABELS = {
   namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
   'liqo-enabled': ['liqo.io/enabled', TRUE],
   'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
@@ -177,5 +178,5 @@ function validatingWebhook({ name, path, apiGroup, resources, ...validation }: (
 
 function clientConfig({ installNamespace, webhookUrl }: WebhookAddress, path = WEBHOOK_PATH) {
   if (webhookUrl !== undefined) return { url: path === WEBHOOK_PATH ? webhookUrl : new URL(path, webhookUrl).href };
-  return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, path, port: WEBHOOK_SERVICE_PORT } };
+  return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, port: WEBHOOK_SERVICE_PORT } };
 }

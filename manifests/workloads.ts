@@ -14,6 +14,8 @@ export const HEALTH_PORT = 8080;
 export const WEBHOOK_PORT = 9443;
 /** How long a webhook that stops goes on serving, in s: until every API server and proxy has seen that its endpoint is gone. */
 const DRAIN_SECONDS = 10;
+/** Name of the workload that virtual nodes announce as their kubelet. */
+export const VIRTUAL_NODE: ComponentAccount = 'isthmus-virtual-node';
 const REPLICAS = 2;
 const NAME_LABEL = 'app.kubernetes.io/name';
 const PRIORITY_CLASS = 'system-cluster-critical';

@@ -10,8 +10,12 @@ export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
 /** The components that open kubeconfigs of targets. */
 export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
 
-/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in all for a ClusterSource. */
+/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in those that take its pods for a ClusterSource. */
 export const SOURCE_ROLE = 'isthmus-source';
+/** ClusterRole of a source whose pods not all namespaces take: what it may do in the others, to clean up what it has there. Bound in the whole target. */
+export const SOURCE_ELSEWHERE_ROLE = 'isthmus-source-elsewhere';
+/** ClusterRole of a source that may open logs, exec, attach and port-forward of every pod where its pods may run (`spec.streams: All`). */
+export const SOURCE_STREAMS_ROLE = 'isthmus-source-streams';
 /** ClusterRole of a source's identity in a target that it delegates to in Pod mode, besides {@link SOURCE_ROLE}. Nothing binds it by itself. */
 export const SOURCE_POD_MODE_ROLE = 'isthmus-source-pod-mode';
 /** ClusterRole that lets a source see a target's capacity and which cluster it is. */
@@ -24,6 +28,16 @@ export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
 export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
 /** ClusterRole to ask for tokens; bound to our peering in the namespaces of sources' ServiceAccounts, so that it may give each of them the right to its own. */
 export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
+/** ValidatingAdmissionPolicy that keeps sources to their own objects, and its binding. */
+export const SOURCE_OBJECT_POLICY = 'isthmus-sources';
+/** ValidatingAdmissionPolicy that limits the life of tokens which sources mint for themselves, and its binding. */
+export const SOURCE_TOKEN_POLICY = 'isthmus-source-tokens';
+/** ValidatingAdmissionPolicy that limits the requests of who holds an invitation, and its binding. */
+export const INVITATION_POLICY = 'isthmus-invitations';
+/** ValidatingAdmissionPolicy that keeps peering to the accounts and rights of sources, and its binding. */
+export const PEERING_POLICY = 'isthmus-peering';
+/** ValidatingAdmissionPolicy that keeps peering to tokens of sources, and its binding. */
+export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
 /** Who gets the rights of components: their own accounts, and the one that runs them all. */
 export function componentHolders(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
   return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));

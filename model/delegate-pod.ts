@@ -1,13 +1,16 @@
 // What a source remembers of a delegate pod and of its PodChaperon in a target. A delegate pod that the source made itself stands for both.
 import type { DelegationMode } from '../api/cluster-target.ts';
-import { CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { findCondition } from './conditions.ts';
+import { confirmBefore } from './confirmation.ts';
 import { fenceSecondsOf } from './fencing.ts';
 import { foreignAnnotations } from './foreign-annotations.ts';
 import { readCarried, type CarriedChanges } from './live-changes.ts';
 import { controllerOf, isTerminal, objectKey } from './pod.ts';
+import { expectShape } from './schema-check.ts';
+import { TOLD_POD } from './told-shapes.ts';
 
 /** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
@@ -63,13 +66,18 @@ export interface Chaperon {
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
   /** Its target stops the delegate when it has lost the source: seconds that the containers may take to stop. */
   readonly fenceSeconds?: number;
+  /** Until when the target waits for it to be confirmed, by its API server's clock, in ms since the epoch. */
+  readonly confirmBefore?: number;
+  /** It was not confirmed in time, and its delegate stopped. */
+  readonly expired?: { readonly mayRunAgain: boolean };
   /** The delegate was there and has gone without us. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
 }
 
-/** The record of a delegate pod, or undefined when it has no parent. */
+/** The record of a delegate pod, or undefined when it has no parent. Throws TypeError for what has not the shape of a pod. */
 export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
+  expectShape(pod, TOLD_POD);
   const parent = parentOf(pod.metadata);
   if (parent === undefined) return undefined;
   const isDirect = controllerOf(pod.metadata)?.kind !== 'PodChaperon';
@@ -100,14 +108,20 @@ function toDirectRecord(pod: Pod, parent: Parent): Chaperon {
   };
 }
 
-/** The record of a PodChaperon, or undefined when it has no parent. */
+/** The record of a PodChaperon, or undefined when it has no parent. Throws TypeError for what has not the shape of one. */
 export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
-  const { metadata } = chaperon;
+  const { metadata } = expectShape(chaperon, TOLD_POD);
   const parent = parentOf(metadata);
   if (parent === undefined) return undefined;
   const podMissing = metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION] !== undefined;
   const fenceSeconds = fenceSecondsOf(metadata);
-  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), ...(fenceSeconds !== undefined && { fenceSeconds }), podMissing };
+  return { ...madeFields(chaperon, parent), mode: 'PodChaperon', ...endOf(chaperon), ...(fenceSeconds !== undefined && { fenceSeconds }), ...confirmationOf(chaperon), podMissing };
+}
+
+function confirmationOf({ metadata, spec }: PodChaperon): Pick<Chaperon, 'confirmBefore' | 'expired'> {
+  const before = confirmBefore(metadata);
+  const isExpired = metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
+  return { ...(before !== undefined && { confirmBefore: before }), ...(isExpired && { expired: { mayRunAgain: (spec.restartPolicy ?? 'Always') === 'Always' } }) };
 }
 
 function madeFields({ metadata, status = {} }: PodChaperon | Pod, parent: Parent): Omit<Chaperon, 'mode' | 'podMissing'> {

@@ -9,8 +9,8 @@ import type { Chaperon } from './delegate-pod.ts';
 import { toDelegateMeta } from './delegate-manifest.ts';
 import type { Plan } from './plan.ts';
 
-/** Whether the delegate controller of a target lives; unknown until it was heard, or not heard for long enough. */
-export type ControllerLife = 'unknown' | 'alive' | 'silent';
+/** Whether the delegate controller of a target lives; unknown until it was heard, or not heard for long enough. `foreign` is an Admiralty's: it tells no time. */
+export type ControllerLife = 'unknown' | 'alive' | 'silent' | 'foreign';
 
 /** What a source has found out about a target. */
 export interface FoundTarget {
@@ -23,7 +23,8 @@ export interface FoundTarget {
 
 /**
  * How pods are delegated to a target that leaves it to us (`delegation: Auto`): by chaperons where a controller lives that makes pods of them,
- * directly where none does and the source has the rights; undefined while that is not known.
+ * directly where none does and the source has the rights; undefined while that is not known. An Admiralty's controller makes pods of chaperons, too,
+ * but never takes our finalizer off a chaperon that goes.
  */
 export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode | undefined {
   if (servesChaperons === false) return 'Pod';

@@ -49,7 +49,15 @@ function parseV4(text: string): bigint | undefined {
   return parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n);
 }
 
+/** The last two groups may be written as an IPv4 address (RFC 4291, 2.2), as systems print addresses that hold one. */
 function parseV6(text: string): bigint | undefined {
+  const dotted = text.slice(text.lastIndexOf(':') + 1);
+  const low = dotted.includes('.') ? parseV4(dotted) : undefined;
+  if (low !== undefined) return parseGroups(`${text.slice(0, -dotted.length)}${(low >> 16n).toString(16)}:${(low & 0xffffn).toString(16)}`);
+  return parseGroups(text);
+}
+
+function parseGroups(text: string): bigint | undefined {
   const [head = '', tail, ...more] = text.split('::');
   if (more.length > 0) return undefined;
   const groups = (part: string) => (part === '' ? [] : part.split(':'));
@@ -59,4 +67,40 @@ function parseV6(text: string): bigint | undefined {
   const all = [...before, ...Array.from({ length: missing }, () => '0'), ...after];
   if (!all.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group))) return undefined;
   return all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+/** Many ranges, asked about often: a look-up takes as long as the logarithm of their number. */
+export class RangeSet {
+  /** By version, disjoint and in order. */
+  readonly #merged: Readonly<Record<4 | 6, readonly Pick<IpRange, 'first' | 'last'>[]>>;
+
+  constructor(ranges: readonly IpRange[]) {
+    const merged = (version: 4 | 6) => merge(ranges.filter((range) => range.version === version));
+    this.#merged = { 4: merged(4), 6: merged(6) };
+  }
+
+  /** Whether one of the ranges holds the address. */
+  has(address: string): boolean {
+    const bits = parseAddressBits(address);
+    if (bits === undefined) return false;
+    const ranges = this.#merged[address.includes(':') ? 6 : 4];
+    let [from, to] = [0, ranges.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if ((ranges[middle]?.last ?? 0n) < bits) from = middle + 1;
+      else to = middle;
+    }
+    const range = ranges[from];
+    return range !== undefined && range.first <= bits;
+  }
+}
+
+function merge(ranges: readonly IpRange[]): readonly Pick<IpRange, 'first' | 'last'>[] {
+  const merged: { readonly first: bigint; last: bigint }[] = [];
+  for (const { first, last } of ranges.toSorted((one, other) => (one.first < other.first ? -1 : 1))) {
+    const before = merged.at(-1);
+    if (before === undefined || first > before.last + 1n) merged.push({ first, last });
+    else if (last > before.last) before.last = last;
+  }
+  return merged;
 }

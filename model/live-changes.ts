@@ -3,11 +3,10 @@
 // Only what the user changed after the bind is carried, and once: what a target's own admission makes of it is not fought over.
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../api/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../api/keys.ts';
 import { PODS } from '../api/resource-types.ts';
 import { findCondition } from './conditions.ts';
 import type { Plan } from './plan.ts';
-import { restoreSourcePod } from './source-manifest.ts';
 
 /** Changes to a running pod; what is missing has not changed. Containers and conditions are found by name and type. */
 export interface LiveChanges {
@@ -54,40 +53,66 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
   return { ...changes, ...(Object.keys(images).length > 0 && { images }), ...(Object.keys(resources).length > 0 && { resources }) };
 }
 
-/** A text that is equal as long as nothing of a pod's spec has changed that may change. */
-export function liveSpecDigest({ containers, initContainers = [], activeDeadlineSeconds, tolerations = [] }: PodSpec): string {
-  const changing = [...containers, ...initContainers].map(({ name, image, resources }) => [name, image, resources]);
-  return hash('sha1', JSON.stringify([changing, activeDeadlineSeconds, tolerations]), 'base64url').slice(0, 16);
+/** Digests of what may change of a pod's spec: of each container's image and resources by its name, and of each toleration. */
+interface SpecDigests {
+  readonly containers: Readonly<Record<string, readonly [image: string, resources: string]>>;
+  readonly activeDeadlineSeconds?: number;
+  readonly tolerations: readonly string[];
+}
+
+/** {@link SpecDigests} as text: what the Binding notes, so that later changes are told from what was there. */
+export function specDigests(spec: PodSpec): string {
+  const { activeDeadlineSeconds, tolerations = [] } = spec;
+  const digests: SpecDigests = {
+    containers: Object.fromEntries(containersOf(spec).map(({ name, image, resources }) => [name, [digestOf(image), digestOf(resources)]])),
+    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+    tolerations: tolerations.map((toleration) => digestOf(textOf(toleration))),
+  };
+  return JSON.stringify(digests);
+}
+
+/** 48 bits tell values of one pod apart. */
+function digestOf(value: unknown): string {
+  return hash('sha1', JSON.stringify(value ?? null), 'base64url').slice(0, 8);
+}
+
+function readDigests(text: string | undefined): SpecDigests | undefined {
+  if (text === undefined || !text.startsWith('{')) return undefined; // none, or one digest of all, as older versions wrote it
+  try {
+    const { containers, tolerations, activeDeadlineSeconds } = JSON.parse(text) as Partial<SpecDigests>;
+    if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
+    return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** What has changed in the spec of a bound proxy pod since its bind; undefined for nearly all. */
 export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
-  const atBind = annotations[SPEC_AT_BIND_ANNOTATION];
-  if (atBind === undefined || atBind === liveSpecDigest(spec)) return undefined;
-  const before = restoreSourcePod(annotations[SOURCE_MANIFEST_ANNOTATION] ?? '');
-  if (before.kind === 'invalid') return undefined;
-  // One that the cluster was chosen with may be meant for virtual nodes: the annotation names its key.
+  const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
+  if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;
+  // A toleration that the cluster was chosen with may be meant for virtual nodes: the annotation names its key.
   const constraints = annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '';
-  const tolerations = addedTolerations(before.pod.spec, spec).filter(({ key = '' }) => key === '' || !constraints.includes(key));
-  const changes = { ...containerChanges(before.pod.spec, spec), ...(tolerations.length > 0 && { tolerations }) };
+  const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !constraints.includes(key));
+  const changes = { ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }) };
   return Object.keys(changes).length === 0 ? undefined : changes;
 }
 
-function containerChanges(before: PodSpec, now: PodSpec): LiveChanges {
+function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
   const { activeDeadlineSeconds } = now;
   const [images, resources] = [changedOf(before, now, 'image'), changedOf(before, now, 'resources')];
+  const hasNewDeadline = activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== before.activeDeadlineSeconds;
   return {
     ...(Object.keys(images).length > 0 && { images }),
     ...(Object.keys(resources).length > 0 && { resources }),
-    ...(activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== before.activeDeadlineSeconds && { activeDeadlineSeconds }),
+    ...(hasNewDeadline && { activeDeadlineSeconds }),
   };
 }
 
-function changedOf<F extends 'image' | 'resources'>(before: PodSpec, now: PodSpec, field: F): Record<string, NonNullable<Container[F]>> {
-  const known = new Map(containersOf(before).map((container) => [container.name, container[field]]));
+function changedOf<F extends 'image' | 'resources'>(before: SpecDigests, now: PodSpec, field: F): Record<string, NonNullable<Container[F]>> {
   return Object.fromEntries(containersOf(now).flatMap(({ name, [field]: value }) => {
-    const isChanged = known.has(name) && value !== undefined && JSON.stringify(value) !== JSON.stringify(known.get(name));
-    return isChanged ? [[name, value]] : [];
+    const known = Object.hasOwn(before.containers, name) ? before.containers[name]?.[field === 'image' ? 0 : 1] : undefined;
+    return known !== undefined && value !== undefined && known !== digestOf(value) ? [[name, value]] : [];
   }));
 }
 
@@ -100,9 +125,8 @@ const NOT_THE_USERS: ReadonlySet<string> = new Set([
   PROVIDER_KEY, 'node.kubernetes.io/network-unavailable', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable',
 ]);
 
-function addedTolerations({ tolerations: before = [] }: PodSpec, { tolerations = [] }: PodSpec): readonly Toleration[] {
-  const known = new Set(before.map(textOf));
-  return tolerations.filter((toleration) => !known.has(textOf(toleration)) && !NOT_THE_USERS.has(toleration.key ?? ''));
+function addedTolerations({ tolerations: before }: SpecDigests, { tolerations = [] }: PodSpec): readonly Toleration[] {
+  return tolerations.filter((toleration) => !before.includes(digestOf(textOf(toleration))) && !NOT_THE_USERS.has(toleration.key ?? ''));
 }
 
 function textOf({ key = '', operator = 'Equal', value = '', effect = '', tolerationSeconds }: Toleration): string {

@@ -63,7 +63,7 @@ export function statusOfContainers(status: PodStatus, names: readonly string[]):
 }
 
 /** Conditions that kubelets and kube-schedulers write; of a proxy pod, the target does. All others may be the source's own. */
-const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
+export const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
 ]);
 

@@ -1,13 +1,12 @@
 // A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
-import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION } from '../api/keys.ts';
+import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../api/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../api/core.ts';
+import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
 import { findCondition } from './conditions.ts';
-import { holderOf, openSourceManifest, sealedManifestOf, type ManifestHolder, type OpenedManifest } from './sealed-manifest.ts';
-import type { SigningKeys } from './manifest-signature.ts';
 import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from './pod.ts';
 import { fenceSecondsOf } from './fencing.ts';
 import { foreignAnnotations, takenKeys } from './foreign-annotations.ts';
-import { gatesOf, liveSpecDigest, specChangesOf, type Gates, type LiveChanges } from './live-changes.ts';
+import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from './live-changes.ts';
 import { placedAwayFrom } from './placed-away.ts';
 import { podGroupOf, type PodGroup } from './pod-group.ts';
 import { podNeeds, type PodNeeds } from './pod-needs.ts';
@@ -56,10 +55,8 @@ export interface ProxyPod {
   readonly constraints?: ClusterConstraints;
   /** What must follow it to its target, only once it is bound. */
   readonly needs?: PodNeeds;
-  /** The source manifest, only until the pod is bound. */
-  readonly manifest?: string;
-  /** What shows that the manifest is the webhook's and this pod's, only until the pod is bound. */
-  readonly seal?: { readonly signature: string; readonly holder: ManifestHolder };
+  /** The stored pod as JSON, as far as its source pod is made of it, only until the pod is bound. */
+  readonly stored?: string;
   /** Where its trace belongs, only until the pod is bound and where traces are exported. */
   readonly trace?: TraceContext;
   /** Its PodScheduled condition, only until the pod is bound. */
@@ -68,12 +65,14 @@ export interface ProxyPod {
   readonly containers?: readonly string[];
   /** Conditions of the source's own, only once it is bound. */
   readonly ownConditions?: readonly Condition[];
-  /** Digest of what may change of its spec, only until the pod is bound. */
-  readonly liveSpec?: string;
+  /** Digests of what may change of its spec, only until the pod is bound. */
+  readonly specDigests?: string;
   /** What the user has changed of its spec since. */
   readonly changes?: LiveChanges;
   /** Conditions that its readiness gates ask for; missing where it has no gates. */
   readonly gates?: Gates;
+  /** Types of the conditions that its readiness gates ask for; missing where it has no gates. */
+  readonly gateTypes?: readonly string[];
   /** Once it is bound: its target stops its delegate when it has lost the source. Seconds that the containers may take to stop. */
   readonly fenceSeconds?: number;
   /** Once it is bound: keys of targets that were lost when it was placed. */
@@ -117,7 +116,11 @@ function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<Proxy
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'fenceSeconds' | 'awayFrom' | 'isForeign' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
+function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
+  return readinessGates.map(({ conditionType }) => conditionType);
+}
+
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes' | 'fenceSeconds' | 'awayFrom' | 'isForeign' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
@@ -130,7 +133,7 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
     containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
     ...(ownConditions.length > 0 && { ownConditions }),
     ...(changes !== undefined && { changes }),
-    ...(gates !== undefined && { gates }),
+    ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
     ...(fenceSeconds !== undefined && { fenceSeconds }),
     ...(awayFrom !== undefined && { awayFrom }),
     ...originOf(metadata),
@@ -139,12 +142,12 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
   };
 }
 
-/** Admiralty's proxies have a manifest that nobody has signed, and not our finalizer. */
+/** Admiralty's proxies have a manifest in place of a record, and not our finalizer. */
 function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isForeign' | 'adoptedDelegate'> {
   const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
   if (adoptedDelegate !== undefined) return { adoptedDelegate };
-  const isUnsigned = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && annotations[SOURCE_SIGNATURE_ANNOTATION] === undefined;
-  return isUnsigned && !finalizers.includes(DELEGATE_FINALIZER) ? { isForeign: true } : {};
+  const isAdmiraltys = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
+  return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isForeign: true } : {};
 }
 
 /** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */
@@ -172,22 +175,21 @@ function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadCons
   };
 }
 
-function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'liveSpec' | 'manifest' | 'seal' | 'trace' | 'podScheduled' | 'constraints'> {
-  const sealed = sealedManifestOf(metadata);
-  const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(metadata.annotations)];
+function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'specDigests' | 'stored' | 'trace' | 'podScheduled' | 'constraints'> {
+  const { labels, annotations } = metadata;
+  const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(annotations)];
   return {
-    liveSpec: liveSpecDigest(spec),
+    specDigests: specDigests(spec),
     constraints: constraintsOf(spec),
-    ...(sealed !== undefined && { manifest: sealed.manifest, seal: { signature: sealed.signature, holder: holderOf(metadata) } }),
+    stored: JSON.stringify({ metadata: { labels, annotations }, spec }),
     ...(trace !== undefined && { trace }),
     ...(podScheduled !== undefined && { podScheduled }),
   };
 }
 
-/** The source pod of a proxy that waits, if its manifest is what the webhook signed for it. */
-export function sourcePodOf(proxy: ProxyPod, keys: SigningKeys): OpenedManifest {
-  const { manifest = '', seal = { signature: '', holder: holderOf(proxy) } } = proxy;
-  return openSourceManifest({ manifest, signature: seal.signature }, seal.holder, keys);
+/** The source pod of a proxy that waits. */
+export function sourcePodOf({ stored = '{"metadata":{},"spec":{}}' }: ProxyPod): RestoredPod {
+  return restoreSourcePod(JSON.parse(stored) as Pod);
 }
 
 /** Whether the pod still waits for its delegate's confirmed absence before it may go. */
@@ -200,13 +202,11 @@ export function planFinalizerRemoval(proxy: ProxyPod): Plan {
   return [removeFinalizer(proxy, { resourceVersion: proxy.resourceVersion })];
 }
 
-/** Ends the grace period that no kubelet will end here, then takes our finalizer away. */
+/** Ends the grace period that no kubelet will end here, then takes our finalizer away, where it is there. */
 export function planReleaseAtOnce(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
-  return [
-    { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 },
-    removeFinalizer(proxy, { uid }), // the delete has changed the resourceVersion
-  ];
+  const deletion: Command = { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 };
+  return holdsFinalizer(proxy) ? [deletion, removeFinalizer(proxy, { uid })] : [deletion]; // the delete has changed the resourceVersion
 }
 
 function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Partial<Preconditions>): Command {

@@ -3,7 +3,7 @@ import type { Secret } from '../api/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
 import { isRecord } from '../model/field-path.ts';
 import type { ServiceAccountName } from '../model/rbac-objects.ts';
-import { tokenOf } from './target-access.ts';
+import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
 
 /** What is to be done about a token. */
 export type Renewal =
@@ -11,7 +11,7 @@ export type Renewal =
   | { readonly kind: 'none'; readonly why: string }
   /** Look again after `ms`. */
   | { readonly kind: 'later'; readonly ms: number }
-  /** Ask for one of the same life, in s. */
+  /** Ask for one of the same life, in s, but of no more than a day: a target gives a source no longer ones. */
   | { readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string };
 
 /** A token is renewed when this part of its life is over, as kubelets and Liqo do: two thirds leave room for a long outage of the target. */
@@ -31,7 +31,7 @@ export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   if (life === undefined) return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
   const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
   if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };
-  return { kind: 'now', account, seconds: life.expiresAt - life.issuedAt, kubeconfig };
+  return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, DEFAULT_TOKEN_SECONDS), kubeconfig };
 }
 
 function accountOf(text: string): ServiceAccountName | undefined {

@@ -1,7 +1,8 @@
 // What people are told of a source's identity: conditions of its (Cluster)Source after KEP-1623.
-import type { SourceStatus } from '../api/cluster-source.ts';
+import type { AllowedToSource, SourceStatus } from '../api/cluster-source.ts';
 import type { Condition } from '../api/core.ts';
 import { withConditions, type Looked } from '../model/conditions.ts';
+import { namespacesText } from '../model/source-grants.ts';
 import type { SourceIdentity } from './source-identity.ts';
 
 /** What became of an identity. */
@@ -14,9 +15,23 @@ export type IdentityOutcome =
 
 type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-/** The status with `Ready` and `Guarded` as they are now; `before` itself when nothing changed. */
-export function identityStatus(before: SourceStatus, identity: SourceIdentity, outcome: IdentityOutcome, looked: Looked): SourceStatus {
-  return withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
+/** What is known of an identity. */
+export interface KnownIdentity {
+  readonly identity: SourceIdentity;
+  readonly outcome: IdentityOutcome;
+  readonly allows: AllowedToSource;
+}
+
+/** The status as it is now; `before` itself when nothing changed. */
+export function identityStatus(before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked): SourceStatus {
+  const next = withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
+  return outcome.kind !== 'established' || isSame(next.allows, allows) ? next : { ...next, allows };
+}
+
+/** What a source may really do; `allowed` are the namespaces that take its pods, where not all do. */
+export function allowedToSource({ namespace, grants = {} }: SourceIdentity, installNamespace: string, allowed: readonly string[]): AllowedToSource {
+  const { podSecurity = 'privileged', streams = 'OwnDelegates' } = grants;
+  return { namespaces: namespace ?? namespacesText({ grants, installNamespace }, allowed), podSecurity, streams };
 }
 
 function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
@@ -45,4 +60,8 @@ function guard({ clusterId }: SourceIdentity): Told {
 function holdersOf({ account, userName }: SourceIdentity): string {
   const holders = [account && `ServiceAccount ${account.namespace}/${account.name}`, userName !== undefined && `user ${userName}`];
   return holders.filter((holder) => typeof holder === 'string').join(' and ');
+}
+
+function isSame(before: AllowedToSource | undefined, { namespaces, podSecurity, streams }: AllowedToSource): boolean {
+  return before?.namespaces === namespaces && before.podSecurity === podSecurity && before.streams === streams;
 }

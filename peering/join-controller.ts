@@ -12,10 +12,10 @@ import { Informer } from '../kubernetes/informer.ts';
 import { requestToken } from '../kubernetes/service-account-token.ts';
 import { sealFor } from '../process/sealed-message.ts';
 import { verifyToken, type VerifiedToken } from '../process/signed-token.ts';
-import { establishIdentity } from './identity-client.ts';
-import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type InvitationData, type JoinVerdict } from './join-verdict.ts';
+import { AccountTakenError, establishIdentity } from './identity-client.ts';
+import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type JoinVerdict } from './join-verdict.ts';
 import { toSourceIdentity, type SourceIdentity } from './source-identity.ts';
-import { peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from './target-access.ts';
+import { DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from './target-access.ts';
 
 /** What the controller works with. */
 export interface JoinOptions {
@@ -39,7 +39,6 @@ export function startJoining(options: JoinOptions, signal: AbortSignal): void {
 interface Accepted {
   readonly kind: 'accept';
   readonly invitation: Invitation;
-  readonly data: InvitationData;
 }
 
 type Judged = Accepted | Extract<JoinVerdict, { readonly kind: 'refuse' }> | (Extract<JoinVerdict, { readonly kind: 'wait' }> & { readonly untilMs: number });
@@ -100,12 +99,11 @@ class Joining {
     const verified = await this.#verify(request, signal);
     if (verified.kind === 'refused') return { kind: 'refuse', reason: verified.reason, message: `the token is refused: ${verified.message}` };
     const { id, data: claimed, expiresAt } = verified.claims;
-    const data = toInvitationData(claimed);
-    if (data === undefined) return { kind: 'refuse', reason: 'TokenMalformed', message: 'the token was made by another version of Isthmus; ask for another one' };
+    if (toInvitationData(claimed) === undefined) return { kind: 'refuse', reason: 'TokenMalformed', message: 'the token was made by another version of Isthmus; ask for another one' };
     const sources = await this.#sources(signal);
-    const verdict = judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, namespace: data.namespace, sources, now: Date.now() });
+    const verdict = judgeJoin({ request, invitation, tokenId: id, ownClusterId: this.#options.clusterId, sources, now: Date.now() });
     if (verdict.kind === 'wait') return { ...verdict, untilMs: expiresAt * 1_000 };
-    return verdict.kind === 'accept' ? { kind: 'accept', invitation: verdict.invitation, data } : verdict;
+    return verdict;
   }
 
   /** As they are now: one that has just been let in may not be in any cache. */
@@ -123,20 +121,22 @@ class Joining {
     return verifyToken(spec.token, { key, issuer: clusterId, audience: INVITATION_AUDIENCE, now: Date.now() });
   }
 
-  async #accept(request: JoinRequest, { invitation, data }: Accepted, signal: AbortSignal): Promise<ReconcileResult> {
+  async #accept(request: JoinRequest, { invitation }: Accepted, signal: AbortSignal): Promise<ReconcileResult> {
     await this.#claim(request, invitation, signal);
     const { installNamespace, client, logger } = this.#options;
     const { clusterID, targetName, publicKey } = request.spec;
-    const peering: Peering = { name: targetName, sourceId: clusterID, namespace: data.namespace, installNamespace };
+    const { namespace, grants, tokenSeconds: seconds = DEFAULT_TOKEN_SECONDS } = invitation.spec; // as it is stored here, not as the token claims
+    const peering: Peering = { name: targetName, sourceId: clusterID, namespace, installNamespace, grants };
     try {
       await establishIdentity({ client, installNamespace, fieldManager: FIELD_MANAGER }, { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal);
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 404 || data.namespace === undefined) throw error;
-      return this.#refuse(request, { reason: 'NamespaceMissing', message: `the target has no namespace ${data.namespace}` }, signal);
+      if (error instanceof AccountTakenError) return this.#refuse(request, { reason: 'AccountTaken', message: error.message }, signal);
+      if (!(error instanceof ApiError) || error.status !== 404 || namespace === undefined) throw error;
+      return this.#refuse(request, { reason: 'NamespaceMissing', message: `the target has no namespace ${namespace}` }, signal);
     }
     const account = sourceAccount(peering);
-    const issued = await requestToken(client, { ...account, seconds: data.tokenSeconds }, signal);
-    const granted: GrantedAccess = { token: issued.token, expirationTimestamp: issued.expirationTimestamp, account, namespace: data.namespace };
+    const issued = await requestToken(client, { ...account, seconds }, signal);
+    const granted: GrantedAccess = { token: issued.token, expirationTimestamp: issued.expirationTimestamp, account, namespace };
     const access = await sealFor(publicKey, JSON.stringify(granted));
     if (access === undefined) return this.#refuse(request, { reason: 'KeyUnusable', message: 'spec.publicKey must be a public key on P-256 as JSON Web Key' }, signal);
     await this.#answer(request, { phase: 'Accepted', reason: 'Joined', message: `cluster ${clusterID} may send pods`, access }, signal);

@@ -41,8 +41,6 @@ export interface JoinCase {
   readonly tokenId: string;
   /** UID of this cluster's kube-system Namespace. */
   readonly ownClusterId: string;
-  /** The one namespace that the token offers; all when missing. */
-  readonly namespace?: string | undefined;
   /** All sources that there are. */
   readonly sources: readonly SourceIdentity[];
   /** ms since the epoch. */
@@ -60,7 +58,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // it was interrupted after it had been let in
   if (redeemedBy !== undefined) return refuse('AlreadyRedeemed', `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that source's rights back`);
   if (Date.parse(invitation.spec.expiresAt) <= now) return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
-  const known = sourceInTheWay(joinCase);
+  const known = sourceInTheWay(joinCase, invitation.spec.namespace);
   if (known !== undefined) {
     return refuse('AlreadyASource', `source ${sourceKey(known)} is there already for that cluster or name; it has to leave first (isthmus unpeer in that source), or be deleted in the target (${deletionOf(known)})`);
   }
@@ -71,7 +69,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
  * A cluster's identity is what it says it is: whoever was invited must not be able to take that of a source which is there, nor its account.
  * Sources of different namespaces do not meet. One that was let in and interrupted is known again by its key: what it is granted nobody else can read.
  */
-function sourceInTheWay({ request, namespace, sources }: JoinCase): SourceIdentity | undefined {
+function sourceInTheWay({ request, sources }: JoinCase, namespace: string | undefined): SourceIdentity | undefined {
   const { clusterID, targetName, publicKey } = request.spec;
   const name = sourceName({ name: targetName, sourceId: clusterID });
   return sources

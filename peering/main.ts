@@ -16,14 +16,16 @@ export interface PeeringOptions {
   readonly installNamespace: string;
   /** Whether other clusters may be sources of this one. */
   readonly takesPods: boolean;
+  /** Whether this cluster may be a source of others. */
+  readonly sendsPods: boolean;
   readonly events: EventSink;
   readonly logger: Logger;
 }
 
 /** Starts the component; targets are run by the caller, who may share them. */
-export function startPeering({ client, sourceId, targets, installNamespace, takesPods, events, logger }: PeeringOptions, signal: AbortSignal): void {
+export function startPeering({ client, sourceId, targets, installNamespace, takesPods, sendsPods, events, logger }: PeeringOptions, signal: AbortSignal): void {
   const own = logger.child({ component: 'peering' });
-  startCredentials({ source: client, targets, installNamespace, logger: own, now: Date.now }, signal);
+  if (sendsPods) startCredentials({ source: client, targets, installNamespace, logger: own, now: Date.now }, signal);
   if (!takesPods) return;
   startSources({ client, installNamespace, logger: own }, signal);
   startJoining({ client, clusterId: sourceId, installNamespace, events, logger: own }, signal);

@@ -1,17 +1,19 @@
-// Shell of a target's sources: gives each (Cluster)Source its account, its rights and its policy, keeps them as they should be, and takes back
+// Shell of a target's sources: gives each (Cluster)Source its account and its rights, keeps them as they should be, and takes back
 // what garbage collection cannot. No finalizer: a source can always be removed, whether or not this controller runs (Admiralty contract §5.3).
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ClusterSource, Source, SourceStatus } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
-import { CLUSTER_SOURCES, SERVICE_ACCOUNTS, SOURCES, type ResourceType } from '../api/resource-types.ts';
+import { CLUSTER_SOURCES, NAMESPACES, SERVICE_ACCOUNTS, SOURCES, type ResourceType } from '../api/resource-types.ts';
 import { ApiError, isAlreadyExists, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import { Informer } from '../kubernetes/informer.ts';
-import { identityStatus, type IdentityOutcome } from './identity-status.ts';
-import { DEPENDENT_TYPES, identityTypeOf } from './identity-client.ts';
-import { accountManifest, IDENTITY_LABELS, identityManifests, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
+import { isLetInto, takesAllNamespaces, type NamespaceLabels } from '../model/source-grants.ts';
+import { allowedToSource, identityStatus, type IdentityOutcome } from './identity-status.ts';
+import { DEPENDENT_TYPES, identityTypeOf, requirePolicies } from './identity-client.ts';
+import { accountManifest, IDENTITY_LABELS, identityManifests, sourceKey, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
 
 /** Field manager of what the controller applies. */
 const FIELD_MANAGER = 'isthmus-peering';
@@ -49,22 +51,28 @@ class Sources {
   readonly #options: SourceOptions;
   readonly #sources: readonly Informer<Source | ClusterSource, SeenSource>[];
   readonly #dependents: readonly Informer<KubernetesObject, Dependent>[];
+  readonly #namespaces: Informer<KubernetesObject, SeenNamespace>;
 
   constructor(options: SourceOptions) {
     this.#options = options;
     const { client, logger } = options;
     this.#sources = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSeenSource }));
     const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
+    this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: toNamespaceLabels });
     this.#dependents = DEPENDENT_TYPES.map((type) => new Informer({ client, logger, type, selection: { labelSelector }, project: (object) => toDependent(type, object) }));
   }
 
   start(signal: AbortSignal): void {
-    const informers = [...this.#sources, ...this.#dependents];
+    const informers = [...this.#sources, ...this.#dependents, this.#namespaces];
     const reconcile = (key: string) => this.#reconcile(key, signal);
     const ready = Promise.all(informers.map(({ synced }) => synced));
     const controller = startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
     for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
     for (const informer of this.#dependents) informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+    this.#namespaces.onChange((_key, before, after) => {
+      if (isDeepStrictEqual(before?.labels, after?.labels)) return;
+      for (const informer of this.#sources) for (const { identity } of informer.records()) if (isLimited(identity)) controller.enqueue(sourceKey(identity));
+    });
     for (const informer of informers) void informer.run(signal);
   }
 
@@ -89,12 +97,20 @@ class Sources {
     const account = accountManifest(identity);
     if (account === undefined && identity.userName === undefined) return { kind: 'nobody' };
     const { client, installNamespace } = this.#options;
-    const wanted = identityManifests(identity, installNamespace);
+    const wanted = identityManifests(identity, installNamespace, this.#allowed(identity));
     if (this.#lacksAny(account === undefined ? wanted : [account, ...wanted]) && !(await this.#isStillThere(identity, signal))) return { kind: 'gone' };
+    await requirePolicies(client, signal);
     if (account !== undefined) await this.#ensureAccount(account, signal);
     for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
     await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
     return { kind: 'established' };
+  }
+
+  /** Names of the namespaces that take pods of a source, where not all do. */
+  #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
+    const asking = { name, grants, installNamespace: this.#options.installNamespace };
+    if (namespace !== undefined || takesAllNamespaces(grants)) return [];
+    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isLetInto(one, asking)).map((one) => one.name);
   }
 
   #lacksAny(objects: readonly KubernetesObject[]): boolean {
@@ -133,7 +149,8 @@ class Sources {
   }
 
   async #showStatus({ identity, generation, status }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
-    const next = identityStatus(status, identity, outcome, { generation, now: new Date().toISOString() });
+    const allows = allowedToSource(identity, this.#options.installNamespace, this.#allowed(identity));
+    const next = identityStatus(status, { identity, outcome, allows }, { generation, now: new Date().toISOString() });
     if (next === status) return;
     const { namespace, name, uid } = identity;
     const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
@@ -148,6 +165,18 @@ function idOf({ kind, metadata }: KubernetesObject): string {
 
 function toSeenSource(source: Source | ClusterSource): SeenSource {
   return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, status: source.status ?? {} };
+}
+
+interface SeenNamespace extends NamespaceLabels {
+  readonly isGoing: boolean;
+}
+
+function toNamespaceLabels({ metadata }: KubernetesObject): SeenNamespace {
+  return { name: metadata.name ?? '', labels: metadata.labels ?? {}, isGoing: metadata.deletionTimestamp !== undefined };
+}
+
+function isLimited({ namespace, grants = {} }: SourceIdentity): boolean {
+  return namespace === undefined && !takesAllNamespaces(grants);
 }
 
 function toDependent(type: ResourceType, { metadata }: KubernetesObject): Dependent {

@@ -1,13 +1,14 @@
-// Who a source is in a target, as objects: its account, its rights and the policy that keeps it to what is its own. They follow from the
+// Who a source is in a target, as objects: its account and its rights. They follow from the
 // (Cluster)Source alone. Names of bindings are Admiralty 0.17's (contract §1.3, §5.3); names that differ by source never meet.
-import type { ClusterSource, Source } from '../api/cluster-source.ts';
+import type { ClusterSource, Source, SourceGrants } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../api/keys.ts';
 import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../api/resource-types.ts';
-import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ROLE, TOKEN_REQUESTER_ROLE } from '../model/component-accounts.ts';
+import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
+import { takesAllNamespaces } from '../model/source-grants.ts';
+import { ownerRule } from '../model/source-marks.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RightsHolder, type ServiceAccountName } from '../model/rbac-objects.ts';
-import { sourcePolicy } from './source-policy.ts';
 
 /** A Source or ClusterSource by what its identity follows from. */
 export interface SourceIdentity {
@@ -20,6 +21,8 @@ export interface SourceIdentity {
   readonly userName?: string | undefined;
   /** UID of the source's kube-system Namespace; without it nothing keeps the source from what other sources have in the target. */
   readonly clusterId?: string | undefined;
+  /** What it may do beyond being there; as in Admiralty when missing. */
+  readonly grants?: SourceGrants | undefined;
   /** Digest of the key that joined; missing for one that was peered or declared. */
   readonly joinKey?: string | undefined;
 }
@@ -31,7 +34,16 @@ export const IDENTITY_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'sou
 export function toSourceIdentity({ metadata, spec }: Source | ClusterSource): SourceIdentity {
   const { namespace, name = '', uid, annotations } = metadata;
   const joinKey = annotations?.[JOIN_KEY_ANNOTATION];
-  return { namespace, name, uid, account: accountOf(namespace, spec), userName: spec.userName, clusterId: spec.clusterID, ...(joinKey !== undefined && { joinKey }) };
+  const grants = grantsOf(spec);
+  return {
+    namespace, name, uid, account: accountOf(namespace, spec), userName: spec.userName, clusterId: spec.clusterID,
+    ...(Object.keys(grants).length > 0 && { grants }), ...(joinKey !== undefined && { joinKey }),
+  };
+}
+
+/** What a (Cluster)Source grants, without its identity. */
+function grantsOf({ namespaces, namespaceSelector, podSecurity, streams }: SourceGrants): SourceGrants {
+  return { ...(streams !== undefined && { streams }), ...(namespaces !== undefined && { namespaces }), ...(namespaceSelector !== undefined && { namespaceSelector }), ...(podSecurity !== undefined && { podSecurity }) };
 }
 
 function accountOf(namespace: string | undefined, spec: Source['spec'] & ClusterSource['spec']): ServiceAccountName | undefined {
@@ -46,14 +58,15 @@ export function sourceKey({ namespace, name }: Pick<SourceIdentity, 'namespace' 
 
 /** The (Cluster)Source itself. */
 export function sourceObject(identity: SourceIdentity): Source | ClusterSource {
-  const { namespace, name, account, userName, clusterId, joinKey } = identity;
+  const { namespace, name, account, userName, clusterId, joinKey, grants = {} } = identity;
   const more = { labels: PART_OF, ...(joinKey !== undefined && { annotations: { [JOIN_KEY_ANNOTATION]: joinKey } }) };
   const common = { ...(userName !== undefined && { userName }), ...(clusterId !== undefined && { clusterID: clusterId }) };
   if (namespace === undefined) {
-    const spec = { ...common, ...(account !== undefined && { serviceAccount: account }) };
+    const spec = { ...common, ...grantsOf(grants), ...(account !== undefined && { serviceAccount: account }) };
     return { apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, ...more }, spec };
   }
-  const spec = { ...common, ...(account !== undefined && { serviceAccountName: account.name }) };
+  const { namespaces: _namespaces, namespaceSelector: _selector, ...ofSource } = grantsOf(grants); // the namespace is its own
+  const spec = { ...common, ...ofSource, ...(account !== undefined && { serviceAccountName: account.name }) };
   return { apiVersion: ADMIRALTY_API_VERSION, kind: 'Source', metadata: { namespace, name, ...more }, spec };
 }
 
@@ -63,26 +76,28 @@ export function accountManifest(identity: SourceIdentity): KubernetesObject | un
 }
 
 /**
- * The rights, the policy first: what it forbids must never have been allowed. Applying them again changes nothing.
- * `installNamespace` is the target's; its peering component may ask for the account's tokens.
+ * The rights. Applying them again changes nothing.
+ * `installNamespace` is the target's; its peering component may ask for the account's tokens. `allowed` are the namespaces that take pods of a
+ * ClusterSource, where not all do.
  */
-export function identityManifests(identity: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
-  return [...policyManifests(identity), ...rightsManifests(identity), ...leavingManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
+export function identityManifests(identity: SourceIdentity, installNamespace: string, allowed: readonly string[] = []): readonly KubernetesObject[] {
+  return [...rightsManifests(identity, allowed), ...ownManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
 }
 
-function policyManifests(identity: SourceIdentity): readonly KubernetesObject[] {
-  const { account, userName, clusterId } = identity;
-  if (clusterId === undefined) return [];
-  return sourcePolicy({ policyName: dependentName(identity, 'own-objects'), account, userName, sourceId: clusterId });
-}
-
-function rightsManifests(identity: SourceIdentity): readonly KubernetesObject[] {
+function rightsManifests(identity: SourceIdentity, allowed: readonly string[]): readonly KubernetesObject[] {
   const holders = holdersOf(identity);
   const viewer = clusterRoleBinding(dependentName(identity, 'cluster-summary-viewer'), CLUSTER_SUMMARY_VIEWER_ROLE, holders);
-  const { namespace, name } = identity;
-  if (namespace === undefined) return [clusterRoleBinding(dependentName(identity), SOURCE_ROLE, holders), viewer];
-  const inNamespace = { namespace, name: joinName([{ constant: 'admiralty-source' }, name], MAX_NAME_LENGTH), roleKind: 'ClusterRole', roleName: SOURCE_ROLE } as const;
-  return [roleBinding(inNamespace, holders), viewer];
+  const { namespace, name, grants = {} } = identity;
+  const roles = grants.streams === 'All' ? [SOURCE_ROLE, SOURCE_STREAMS_ROLE] : [SOURCE_ROLE];
+  const bindingName = (role: string): string => {
+    const more = role === SOURCE_ROLE ? [] : [{ constant: 'streams' }];
+    return namespace === undefined ? dependentName(identity, more[0]?.constant) : joinName([{ constant: 'admiralty-source' }, name, ...more], MAX_NAME_LENGTH);
+  };
+  const inNamespace = (at: string) => roles.map((role) => roleBinding({ namespace: at, name: bindingName(role), roleKind: 'ClusterRole', roleName: role }, holders));
+  if (namespace !== undefined) return [...inNamespace(namespace), viewer];
+  if (takesAllNamespaces(grants)) return [...roles.map((role) => clusterRoleBinding(bindingName(role), role, holders)), viewer];
+  const elsewhere = clusterRoleBinding(dependentName(identity, 'elsewhere'), SOURCE_ELSEWHERE_ROLE, holders);
+  return [elsewhere, ...allowed.flatMap(inNamespace), viewer];
 }
 
 /** Our peering first: nobody may give a right that he has not. */
@@ -97,11 +112,11 @@ function tokenManifests({ account, ...identity }: SourceIdentity, installNamespa
   ];
 }
 
-/** A source may remove itself, so that it can leave without an administrator of the target. */
-function leavingManifests(identity: SourceIdentity): readonly KubernetesObject[] {
-  const { namespace, name } = identity;
+/** Which cluster's objects a source may write; and it may remove itself, so that it can leave without an administrator of the target. */
+function ownManifests(identity: SourceIdentity): readonly KubernetesObject[] {
+  const { namespace, name, clusterId } = identity;
   const leaving = dependentName(identity, 'leave');
-  const rules = [onlyNamed(rule(ADMIRALTY_GROUP, [namespace === undefined ? 'clustersources' : 'sources'], ['delete']), [name])];
+  const rules = [onlyNamed(rule(ADMIRALTY_GROUP, [namespace === undefined ? 'clustersources' : 'sources'], ['delete']), [name]), ownerRule(clusterId)];
   if (namespace === undefined) return [clusterRole(leaving, rules), clusterRoleBinding(leaving, leaving, holdersOf(identity))];
   return [role(namespace, leaving, rules), roleBinding({ namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity))];
 }

@@ -1,14 +1,20 @@
 // What a source keeps of a target: the (Cluster)Target, the Secret with the kubeconfig, and the right to renew its token.
 import { parse, stringify } from 'yaml';
 import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target } from '../api/cluster-target.ts';
+import type { SourceGrants } from '../api/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../api/core.ts';
-import { TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
+import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
-import { componentHolders, targetSecretReaderBinding } from '../model/component-accounts.ts';
+import { componentHolders, TARGET_USERS } from '../model/component-accounts.ts';
 import { isRecord } from '../model/field-path.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../model/rbac-objects.ts';
+import { DEFAULT_GRANTS } from '../model/source-grants.ts';
+import { targetKey, type TargetRef } from '../model/target-ref.ts';
 import type { SourceIdentity } from './source-identity.ts';
+
+/** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */
+export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
 
 /** Which clusters are peered, and how. */
 export interface Peering {
@@ -27,6 +33,8 @@ export interface Peering {
   readonly podPlaneCluster?: string | undefined;
   /** How pods are delegated, where that is not to be found out. */
   readonly delegation?: DelegationMode | undefined;
+  /** What the target lets the source do; {@link DEFAULT_GRANTS} when missing. */
+  readonly grants?: SourceGrants | undefined;
 }
 
 /** How the source reaches the target. */
@@ -62,7 +70,12 @@ export function sourceAccount(peering: Peering): ServiceAccountName {
 
 /** The identity that peering makes in the target. */
 export function peeringIdentity(peering: Peering): SourceIdentity {
-  return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId };
+  return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId, grants: peering.grants ?? DEFAULT_GRANTS };
+}
+
+/** The target as the source names it. */
+export function targetOf({ name, namespace }: Pick<Peering, 'name' | 'namespace'>): TargetRef {
+  return namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
 }
 
 /** Name of the Secret in the source that holds the kubeconfig. */
@@ -75,6 +88,16 @@ export function joiningSecretName({ name }: Pick<Peering, 'name'>): string {
   return `isthmus-joining-${name}`;
 }
 
+/** Name of the Role and RoleBinding by which the token in a Secret is renewed. */
+export function renewalName(secret: string): string {
+  return joinName([{ constant: 'isthmus-renewal' }, secret], MAX_NAME_LENGTH);
+}
+
+/** Name of the Role and RoleBinding by which the components read the Secret of a Target. */
+export function readingName(secret: string): string {
+  return joinName([{ constant: 'isthmus-kubeconfig' }, secret], MAX_NAME_LENGTH);
+}
+
 /** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
   const { name, namespace, installNamespace, gatewayCluster, podPlaneCluster, delegation } = peering;
@@ -85,24 +108,40 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
   };
   const secretName = kubeconfigSecretName(peering);
   const secret = { namespace: namespace ?? installNamespace, name: secretName };
-  const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))];
+  const marked = markOf(peering);
+  const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))].map(marked);
   if (namespace === undefined) {
     const target: ClusterTarget = {
       apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
       spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...further },
     };
-    return [...common, target];
+    return [...common, marked(target)];
   }
   const target: Target = {
     apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
     spec: { kubeconfigSecret: { name: secretName }, ...further },
   };
-  return [targetSecretReaderBinding(namespace, installNamespace), ...common, target];
+  return [...readingManifests(secret, installNamespace).map(marked), ...common, marked(target)];
+}
+
+/** Says of an object for which target it was made, so that leaving this one removes nothing of another. */
+function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObject {
+  const key = targetKey(targetOf(peering));
+  return (object) => ({ ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } } });
+}
+
+/** Lets the components that use targets read this one Secret; others of its namespace are none of theirs. */
+function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+  const name = readingName(secret);
+  return [
+    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
+  ];
 }
 
 /** Lets the peering component write renewed tokens into this one Secret. */
 function renewalManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
-  const name = joinName([{ constant: 'isthmus-renewal' }, secret], MAX_NAME_LENGTH);
+  const name = renewalName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
     roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(['isthmus-peering'], installNamespace)),

@@ -3,6 +3,7 @@
 
 /** Every code an {@link AppError} may carry; `docs/errors.md` explains each one. */
 export type ErrorCode =
+  | 'AdmiraltyLives'
   | 'BadInput'
   | 'ToolMissing'
   | 'StartFailed'

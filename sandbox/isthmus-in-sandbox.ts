@@ -26,6 +26,8 @@ export interface IsthmusInSandbox extends ShutdownStep {
   restart(clusterName: string): Promise<void>;
 }
 
+/** Where the API servers of the sandbox are. */
+const LOOPBACK = '127.0.0.0/8';
 /** On a busy machine the processes take their time to start; a sandbox that does not come up at all says so in the end. */
 const PATIENCE = { firstStatus: { forMs: 60_000, everyMs: 100 }, ready: { forMs: 60_000, everyMs: 100 } };
 const LOCAL = '127.0.0.1';
@@ -87,7 +89,9 @@ function ownKubeconfig(cluster: Cluster): string {
 }
 
 async function peer(source: OpenedCluster, target: OpenedCluster, signal: AbortSignal): Promise<void> {
-  const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE };
+  // As a ClusterSource of Admiralty's form grants it: whoever has a sandbox is its only user.
+  const grants = { namespaces: 'All', podSecurity: 'privileged' } as const;
+  const request = { name: target.cluster.name, namespace: undefined, installNamespace: DEFAULT_INSTALL_NAMESPACE, grants };
   const peering = await peerClusters({ ...request, source, target }, { tell: () => undefined, signal });
   const readiness = await untilTargetReady(source.client, peering, signal, PATIENCE);
   if (readiness.kind === 'ready') return;
@@ -102,7 +106,7 @@ interface RunCommand {
 
 /** A target admits no elected pods of its own, so it runs no webhook; the source runs no pods of others. */
 function commandFor(cluster: Cluster, ports: { readonly webhook: number; readonly kubelet: number; readonly flags: readonly string[] } | undefined): RunCommand {
-  const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--components'];
+  const begin = ['run', '--kubeconfig', ownKubeconfig(cluster), '--target-allow-ranges', LOOPBACK, '--components'];
   if (ports === undefined) return { cluster, args: [...begin, 'delegate-controller,peering'] };
   const webhook = ['--no-target', '--webhook-host', LOCAL, '--webhook-port', String(ports.webhook)];
   const kubelet = ['--kubelet-host', LOCAL, '--kubelet-address', LOCAL, '--kubelet-port', String(ports.kubelet)];

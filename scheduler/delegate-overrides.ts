@@ -5,13 +5,14 @@ import type { StringMap } from '../api/core.ts';
 import { OWN_PREFIX } from '../api/keys.ts';
 import { matchesLabelSelector } from '../model/label-selector.ts';
 import type { PlacementRules } from './placement-rules.ts';
+import { labelsFor, type TargetLabels } from './target-traits.ts';
 
 /** The chaperon for one target, or why the policy's patch does not apply to it. */
 export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon } | { readonly kind: 'failed'; readonly message: string };
 
 /** The chaperon after all overrides for a target with these labels; the very same one where there is none. */
-export function overriddenChaperon(chaperon: PodChaperon, { overrides }: PlacementRules, targetLabels: StringMap): OverriddenChaperon {
-  const patch = (overrides?.value ?? []).flatMap((override) => (matchesLabelSelector(override.targets, targetLabels) ? override.patch : []));
+export function overriddenChaperon(chaperon: PodChaperon, { overrides }: PlacementRules, target: TargetLabels | undefined): OverriddenChaperon {
+  const patch = (overrides?.value ?? []).flatMap((override) => (matchesLabelSelector(override.targets, labelsFor(override, target)) ? override.patch : []));
   if (patch.length === 0) return { kind: 'chaperon', chaperon };
   const { labels = {}, annotations = {} } = chaperon.metadata;
   try {

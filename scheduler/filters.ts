@@ -89,7 +89,7 @@ export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): Node
 function policy({ wishes }: PodToSchedule): Check | undefined {
   const rules = wishes?.rules;
   if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) return undefined;
-  return ({ traits }) => ruleAgainst(rules, traits?.labels ?? {});
+  return ({ traits }) => ruleAgainst(rules, traits);
 }
 
 const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };

@@ -21,7 +21,7 @@ export class FollowRules {
     const node = nodes.get(nodeName);
     if (node === undefined && book.policies.length > 0) return 'unknown'; // its labels may be what a policy asks for
     const labels = this.#targets.object(ref)?.labels ?? {};
-    return mayFollow(pods, toTargetLabels({ nodeName, node, labels }), book);
+    return mayFollow(pods, toTargetLabels({ kind: ref.kind, nodeName, node, labels }), book);
   }
 
   /** Hears that the answers may have changed; call before the inputs run. */

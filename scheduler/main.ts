@@ -5,6 +5,7 @@ import { startFailback } from './failback-controller.ts';
 import { startOverdue } from './overdue-controller.ts';
 import { startPolicyStatus } from './policy-status-controller.ts';
 import { toSettingsConfigMap } from './scheduler-settings.ts';
+import { followStrandedPods } from './stranded-pods-controller.ts';
 import { startScheduling, type SchedulingOptions } from './scheduling-controller.ts';
 
 /** What the scheduler is started with. */
@@ -24,6 +25,7 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   startOverdue({ ...options, state }, signal);
   startFailback({ ...options, policies: () => inputs.book }, signal);
   startPolicyStatus(options, signal);
+  void followStrandedPods(options, signal);
   void publishSettings(options, signal);
 }
 

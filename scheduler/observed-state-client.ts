@@ -8,7 +8,9 @@ import type { Informer } from '../kubernetes/informer.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
-import { findCandidate } from './candidate-client.ts';
+import { findCandidate, hasEnded, outlookOf, unheardTargets } from './candidate-client.ts';
+import type { CandidateDeadlines } from './candidate-deadlines.ts';
+import { placeOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from './placement-inputs-client.ts';
 import type { PlacementWorld } from './placement-wishes.ts';
 import { LostTargets } from './lost-targets.ts';
@@ -52,6 +54,8 @@ export class ObservedState {
   /** UIDs of pods without a node that were there before this process began: by what was listed, for clocks of machines differ. */
   readonly #inherited = new Set<string>();
   #begun = false;
+  /** Until when candidates may be held up by a target that is lost. */
+  deadlines: CandidateDeadlines | undefined;
   #enqueue: (key: string) => void = () => undefined;
 
   constructor(clusters: ObservedClusters) {
@@ -144,7 +148,7 @@ export class ObservedState {
 
   #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
     const object = this.#clusters.targets.object(ref);
-    const traits = toTargetTraits({ nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
+    const traits = toTargetTraits({ kind: ref.kind, nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
     const removed = object?.terminating === true ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection) : undefined;
     this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
@@ -227,14 +231,19 @@ export class ObservedState {
     for (const key of memory.targets) {
       const target = this.#clusters.targets.get(key);
       const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
-      if (found === 'nothing') this.left(memory, key);
+      if (found === 'nothing') this.#gone(proxy, memory, key);
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      const withdrawal = memory.withdrawalOf(key, found.chaperon?.uid);
-      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...(withdrawal !== undefined && { withdrawal }) });
+      const outlook = outlookOf(found.chaperon, { target, memory, now });
+      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...outlook });
     }
     return candidates;
+  }
+
+  #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
+    if (memory.pendingCreate?.target !== target) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    this.left(memory, target);
   }
 
   /** The target holds nothing of the pod, unless a create is still under way. */
@@ -252,15 +261,8 @@ export class ObservedState {
    * Targets that may hold a candidate of the pod and cannot be asked now: one was sent there and its session is being made anew, or the
    * pod is older than this process and the target, which worked once, has not been heard since.
    */
-  unheard(proxy: ProxyPod, memory: PodMemory): string[] {
-    const isInherited = this.#inherited.has(proxy.uid) || proxy.createdAt < this.#startedAt;
-    const unheard: string[] = [];
-    for (const target of this.#clusters.targets.all()) {
-      if (target.session?.hasSynced === true) continue;
-      const workedOnce = this.#clusters.targets.object(target.ref)?.status.clusterID !== undefined;
-      if (memory.targets.has(target.key) || (isInherited && workedOnce)) unheard.push(target.key);
-    }
-    return unheard;
+  unheard({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
+    return unheardTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
 
   /** What holds a pod without a node up, as far as that is a target. `now` is in ms of a monotonic clock. */
@@ -269,7 +271,8 @@ export class ObservedState {
     const [target] = [...memory.targets, ...this.unheard(proxy, memory)];
     if (target === undefined) return NO_DELAY;
     const lostForMs = this.#lost.lostForMs(target, now);
-    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }) };
+    const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
+    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && { endsInMs: goneAt - now }) };
   }
 
   /** From now on pods that come are new: no other process can have sent a candidate of theirs. */
@@ -289,12 +292,9 @@ export class ObservedState {
     for (const key of this.#waitingOnPods) this.#enqueue(key);
     this.enqueueAll(this.groups.remove(proxy.uid));
     this.views.releaseEverywhere(proxy.uid);
+    for (const target of this.#memories.get(proxy.uid)?.targets ?? []) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
     this.#memories.delete(proxy.uid);
     this.#inherited.delete(proxy.uid);
     this.waiting.delete(proxy.key);
   }
-}
-
-function hasEnded(delegate: DelegatePod | undefined): boolean {
-  return isTerminal(delegate?.status.phase);
 }

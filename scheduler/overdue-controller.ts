@@ -5,16 +5,21 @@ import type { ProxyPod } from '../model/proxy-pod.ts';
 import { ignoreStale } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
+import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Informer } from '../kubernetes/informer.ts';
+import { PacedEvents } from '../kubernetes/paced-events.ts';
 import type { ObservedState } from './observed-state-client.ts';
 import { NO_DELAY, planOverdue, WORD_AFTER_MS } from './overdue-pod.ts';
+import { awaitingTarget } from './placement-event.ts';
 
 /** What the controller works with. */
 export interface OverdueOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly state: ObservedState;
+  /** Where users read that a pod waits for a target that is lost. */
+  readonly events: EventSink;
   readonly logger: Logger;
   /** Work waits for this. */
   readonly ready: Promise<unknown>;
@@ -26,10 +31,11 @@ const WRITE_MS = 10_000;
 export const WORDS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
-export function startOverdue({ source, proxies, state, logger, ready }: OverdueOptions, signal: AbortSignal): void {
+export function startOverdue({ source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal): void {
   /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
   const urgent = source.urgent(WRITE_MS);
+  const words = new PacedEvents(events, signal);
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     const proxy = proxies.get(key);
     const since = proxy && seenAt.get(proxy.uid);
@@ -44,6 +50,7 @@ export function startOverdue({ source, proxies, state, logger, ready }: OverdueO
         return { kind: 'requeue-after', ms: step.ms };
       case 'write':
         await executePlan(urgent, step.plan, signal).catch(ignoreStale);
+        if (step.word?.reason === 'AwaitingTarget') words.record(awaitingTarget(proxy, step.word.message));
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };

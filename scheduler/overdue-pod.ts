@@ -19,6 +19,8 @@ export interface Delay {
   readonly target?: string;
   /** How long that target has not been reachable, in ms; missing when it is. */
   readonly lostForMs?: number;
+  /** In how many ms the target has surely stopped what it was asked for, and another one is asked; missing when nobody can know. */
+  readonly endsInMs?: number;
   /** A candidate may have been made there: a create was sent, or is seen. */
   readonly isCommitted: boolean;
 }
@@ -32,7 +34,7 @@ export type OverdueStep =
   /** To be looked at again after so long. */
   | { readonly kind: 'later'; readonly ms: number }
   /** Writes in the source, and when to look again. */
-  | { readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number };
+  | { readonly kind: 'write'; readonly plan: Plan; readonly thenMs?: number; /** What the pod is told. */ readonly word?: Rejection };
 
 /** Decides for a pod that was first seen without a node `ageMs` ago. `now` is RFC 3339. */
 export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: string): OverdueStep {
@@ -42,7 +44,8 @@ export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: s
   if (replaceMs !== undefined && replaceMs <= 0) return { kind: 'write', plan: planReplacement(proxy) };
   const again = replaceMs ?? WORD_AFTER_MS;
   if (proxy.podScheduled?.status === 'False') return { kind: 'later', ms: again };
-  return { kind: 'write', plan: planWord(proxy, wordFor(proxy, delay), now), thenMs: again };
+  const word = wordFor(proxy, delay);
+  return { kind: 'write', plan: planWord(proxy, word, now), thenMs: again, word };
 }
 
 /** How long until the pod is replaced, in ms; undefined when it is not to be. */
@@ -50,9 +53,10 @@ function untilReplaced({ isReplaceable = false }: ProxyPod, { lostForMs, isCommi
   return isReplaceable && isCommitted && lostForMs !== undefined ? REPLACE_AFTER_MS - lostForMs : undefined;
 }
 
-function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs }: Delay): Rejection {
+function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsInMs }: Delay): Rejection {
   if (target === undefined) return { reason: 'AwaitingScheduler', message: 'the scheduler has not come to the pod yet; it is busy, or cannot read what it needs' };
   if (lostForMs === undefined) return { reason: 'AwaitingVerdict', message: `${target} was asked and has not placed the pod yet` };
+  if (endsInMs !== undefined) return { reason: 'AwaitingTarget', message: `${target} was asked and cannot be reached now: it stops what nobody confirms, and another target is asked in ${Math.max(1, Math.ceil(endsInMs / 1_000))} s` };
   const then = isReplaceable ? `it is deleted when that lasts ${REPLACE_AFTER_MS / 1_000} s, so that its controller makes another one` : 'it waits for its return, for it must not run twice; delete it to have it placed anew';
   return { reason: 'AwaitingTarget', message: `${target} was asked and cannot be reached now: ${then}` };
 }

@@ -1,4 +1,4 @@
-// The Events that scheduling writes: at most one for each outcome of a pod (design D8); those of success are paced, see paced-events-client.ts.
+// The Events that scheduling writes: at most one for each outcome of a pod (design D8); those of success, and of targets that are lost, are paced.
 import { regardingPod, type EventRecord } from '../model/event-record.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { explainRejections, type RejectedTarget } from './schedule-pod.ts';
@@ -27,4 +27,9 @@ function explainPlacement({ target, score, not = {}, more = 0 }: PlacementRecord
   const reasons = Object.entries(not).map(([other, reason]) => `${other}: ${reason}`);
   const others = reasons.length === 0 ? '' : `; not ${reasons.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   return `: ${target} is the best that can take it (score ${score})${others}`;
+}
+
+/** The target that was asked cannot be reached, and the pod waits for it. `message` says until when. */
+export function awaitingTarget(proxy: ProxyPod, message: string): EventRecord {
+  return { regarding: regardingPod(proxy), type: 'Warning', reason: 'AwaitingTarget', action: 'Scheduling', note: message };
 }

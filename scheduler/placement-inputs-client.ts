@@ -1,7 +1,7 @@
 // Follows what placement is decided by beside pods and targets: virtual nodes, placement policies, labels of namespaces.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Namespace, Node, StringMap } from '../api/core.ts';
-import { PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE, TARGET_LABELS_ANNOTATION } from '../api/keys.ts';
 import type { ClusterPlacementPolicy, PlacementPolicy } from '../api/placement-policy.ts';
 import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
@@ -89,9 +89,10 @@ function untilBroken(informer: Pick<Informer<KubernetesObject, unknown>, 'onConn
 }
 
 /** Heartbeats change a node all the time; only what decides is kept. */
-function toNodeRecord({ metadata: { name = '', labels = {} }, spec }: Node): NodeRecord {
+function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec }: Node): NodeRecord {
+  const said = annotations?.[TARGET_LABELS_ANNOTATION];
   const { unschedulable, taints } = spec ?? {};
-  return { metadata: { name, labels }, spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) } };
+  return { metadata: { name, labels, ...(said !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: said } }) }, spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) } };
 }
 
 function toPolicyRecord(object: PlacementPolicy | ClusterPlacementPolicy): PolicyRecord {

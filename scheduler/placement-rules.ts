@@ -1,6 +1,6 @@
 // What the policies make of one pod. Fails closed: while policies are not known, or one that concerns the pod cannot be read, or two
 // contradict one another, the pod is placed nowhere. What is required or forbidden adds up over all policies; of the rest a policy of
-// the namespace wins over one of the cluster, field by field.
+// the namespace wins over one of the cluster, field by field; but overrides of the cluster are applied after those of the namespace.
 import type {
   ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
 } from '../api/placement-policy.ts';
@@ -9,6 +9,7 @@ import { formatSelector, matchesLabelSelector } from '../model/label-selector.ts
 import { policyProblem } from './policy-problem.ts';
 import type { ScoreWeights } from './score-weights.ts';
 import type { Rejection } from './snapshot.ts';
+import { labelsFor, type TargetLabels } from './target-traits.ts';
 
 /** A policy as it is remembered. */
 export interface KnownPolicy {
@@ -34,7 +35,12 @@ export interface PolicyBook {
 export interface Said<T> {
   readonly by: string;
   readonly value: T;
+  /** It is a policy of the cluster. */
+  readonly isClusters?: boolean;
 }
+
+/** An override, and whether a policy of the cluster says it. */
+export type SaidOverride = PolicyOverride & Pick<Said<unknown>, 'isClusters'>;
 
 /** What holds for one pod. */
 export interface PlacementRules {
@@ -46,7 +52,7 @@ export interface PlacementRules {
   readonly replicas?: Said<PolicyReplicas>;
   readonly spread?: Said<readonly PolicySpread[]>;
   readonly weights?: Said<Partial<ScoreWeights>>;
-  readonly overrides?: Said<readonly PolicyOverride[]>;
+  readonly overrides?: Said<readonly SaidOverride[]>;
   readonly failover?: Said<'Never' | 'Fenced'>;
   readonly failback?: Said<Failback>;
   /** The pods that `spread` spreads. */
@@ -63,7 +69,7 @@ const PREFERENCES = ['tiers', 'replicas', 'spread', 'weights', 'overrides', 'fai
 export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy): KnownPolicy {
   const { namespace, name = '' } = policy.metadata;
   const title = namespace === undefined ? `ClusterPlacementPolicy ${name}` : `PlacementPolicy ${namespace}/${name}`;
-  const problem = policyProblem(policy.spec);
+  const problem = policyProblem(policy.spec, namespace === undefined ? 'cluster' : 'namespace');
   return { title, spec: policy.spec, ...(namespace !== undefined && { namespace }), ...(problem !== undefined && { problem }) };
 }
 
@@ -80,7 +86,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
   const selecting = book.policies.filter((policy) => selects(policy, pod, book.namespaces)).toSorted((a, b) => (a.title < b.title ? -1 : 1));
   const [broken] = selecting.filter(({ problem }) => problem !== undefined);
   if (broken !== undefined) return { ...NO_RULES, blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` } };
-  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, spec }) => (spec[field] === undefined ? [] : [{ by: title, value: spec[field] }]));
+  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusters: namespace === undefined }]));
   return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
 }
 
@@ -94,19 +100,32 @@ function selects({ namespace, spec, problem }: KnownPolicy, pod: SelectedObject,
 
 function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules> {
   const own = selecting.filter(({ namespace }) => namespace !== undefined);
-  const general = selecting.filter(({ namespace }) => namespace === undefined);
   const rules: Record<string, unknown> = {};
   for (const field of PREFERENCES) {
-    const speaking = [own, general].map((policies) => policies.filter(({ spec }) => spec[field] !== undefined)).find((policies) => policies.length > 0) ?? [];
-    const [first, second] = speaking;
-    if (first !== undefined && second !== undefined) {
+    const [first, second] = speakingOf(selecting, field);
+    if (first === undefined) continue;
+    if (second !== undefined) {
       return { blocked: { reason: 'PolicyConflict', message: `${first.title} and ${second.title} both set ${field} for this pod; let only one of them select it` } };
     }
-    if (first === undefined) continue;
-    rules[field] = { by: first.title, value: first.spec[field] };
+    rules[field] = field === 'overrides' ? allOverrides(selecting) : { by: first.title, value: first.spec[field], isClusters: first.namespace === undefined };
     if (field === 'spread') rules['spreadSelector'] = first.spec.podSelector ?? {};
   }
   return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
+}
+
+/** The policies whose word on a field holds, those of the namespace before those of the cluster; two of them contradict one another. */
+function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCES)[number]): readonly KnownPolicy[] {
+  const speaking = selecting.filter(({ spec }) => spec[field] !== undefined);
+  const own = speaking.filter(({ namespace }) => namespace !== undefined);
+  const general = speaking.filter(({ namespace }) => namespace === undefined);
+  if (own.length === 0 || (field === 'overrides' && general.length > 1)) return general;
+  return own;
+}
+
+/** What an administrator changes of delegates, nobody in a namespace takes back. */
+function allOverrides(selecting: readonly KnownPolicy[]): Said<readonly SaidOverride[]> {
+  const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined).toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
+  return { by: speaking.map(({ title }) => title).join(' and '), value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map((override) => (namespace === undefined ? { ...override, isClusters: true } : override))) };
 }
 
 /** Tiers and replicas both divide pods: those of the namespace's own policies hold. */
@@ -120,12 +139,16 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
   return kept;
 }
 
-/** Why policies keep a pod, or an object that follows it, out of a target with these labels; undefined when they do not. */
-export function ruleAgainst(rules: PlacementRules, targetLabels: StringMap): Rejection | undefined {
+/**
+ * Why policies keep a pod, or an object that follows it, out of a target with these labels; undefined when they do not. A rule binds also the
+ * target itself: what that says of itself can keep pods out, and never lets them in.
+ */
+export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
-  const missed = rules.require.find(({ value }) => !matchesLabelSelector(value, targetLabels));
-  if (missed !== undefined) return { reason: 'PolicyRequires', message: `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ClusterTarget or Target if it is one` };
-  const met = rules.forbid.find(({ value }) => matchesLabelSelector(value, targetLabels));
+  const isMetBy = (said: Said<LabelSelector>) => [labelsFor(said, target), labelsFor(said, target?.vouched ?? target)].map((labels) => matchesLabelSelector(said.value, labels));
+  const missed = rules.require.find((said) => isMetBy(said).includes(false));
+  if (missed !== undefined) return { reason: 'PolicyRequires', message: `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it is one` };
+  const met = rules.forbid.find((said) => isMetBy(said).includes(true));
   if (met !== undefined) return { reason: 'PolicyForbids', message: `${met.by} forbids targets with ${formatSelector(met.value)}` };
   return undefined;
 }
@@ -134,11 +157,11 @@ export function ruleAgainst(rules: PlacementRules, targetLabels: StringMap): Rej
  * Whether an object that goes to all targets (a Service, say) may be copied to one: some of its pods may run there. `pods` are those that
  * need it. `unknown` while policies are not known, cannot be used or contradict one another: nothing new is copied then, and nothing removed.
  */
-export function mayFollow(pods: readonly SelectedObject[], targetLabels: StringMap, book: PolicyBook): boolean | 'unknown' {
+export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean | 'unknown' {
   let isUnknown = false;
   for (const pod of pods) {
     const rules = rulesFor(pod, book);
-    if (ruleAgainst(rules, targetLabels) === undefined) return true;
+    if (ruleAgainst(rules, target) === undefined) return true;
     isUnknown ||= rules.blocked !== undefined;
   }
   return isUnknown && 'unknown';

@@ -88,7 +88,7 @@ function overridesFor(chaperon: PodChaperon, rules: PlacementRules, targets: Ite
   const overridden = new Map<string, NodeRequirements>();
   const unpatchable = new Map<string, string>();
   for (const target of targets) {
-    const patched = overriddenChaperon(chaperon, rules, target.traits?.labels ?? {});
+    const patched = overriddenChaperon(chaperon, rules, target.traits);
     if (patched.kind === 'failed') unpatchable.set(target.key, patched.message);
     else if (patched.chaperon !== chaperon) overridden.set(target.key, share(toRequirements(patched.chaperon.spec)));
   }

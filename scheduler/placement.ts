@@ -1,8 +1,8 @@
 // One step of placing a pod: one candidate at a time, and the target decides (design D6).
 // The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
-import { DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
+import { CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../api/keys.ts';
 import type { Condition } from '../api/core.ts';
-import { PODS } from '../api/resource-types.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../model/delegate-pod.ts';
 import { planWithdrawal } from '../model/delegation.ts';
 import { NOTHING, type Plan } from '../model/plan.ts';
@@ -25,6 +25,10 @@ export interface Candidate {
   readonly delegate: DelegatePod | undefined;
   /** A delete of this very chaperon that this process has sent; missing when there is none. */
   readonly withdrawal?: Withdrawal;
+  /** It was given up: its target has stopped it, or is about to. */
+  readonly isVoid?: boolean;
+  /** Were it bound now, its target might stop it before it heard of that. */
+  readonly isLate?: boolean;
   /** When waiting for its verdict began, or its target last gave one to any pod, in ms. */
   readonly waitingSince: number;
 }
@@ -49,6 +53,8 @@ export type PlacementStep =
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
+  /** Write in the target: it is not to stop the candidate by itself. */
+  | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
   | { readonly kind: 'withdraw'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
   | { readonly kind: 'release'; readonly plan: Plan };
 
@@ -77,10 +83,19 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
+  if (candidate.isVoid === true) return withdraw(candidate, VOID);
+  if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
   if (candidate.withdrawal === 'sent') return withdraw(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
   if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
   if (state.group === 'failed') return withdraw(candidate, undefined);
   return planByVerdict(state, candidate, now);
+}
+
+const VOID: Rejection = { reason: 'NoVerdict', message: 'it was lost when it had been asked, and stops what it was asked for' };
+
+/** The target is slow: it is not to stop the candidate any more. */
+function planWaiver({ namespace, name, uid }: Chaperon): Plan {
+  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } } }];
 }
 
 function isGoing({ chaperon, delegate, withdrawal }: Candidate): boolean {
@@ -131,14 +146,14 @@ function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefine
   return { kind: 'withdraw', target, uid: chaperon.uid, refusal, plan: planWithdrawal(chaperon) };
 }
 
-function planBinding({ namespace, name, uid, liveSpec = '' }: ProxyPod, candidate: Candidate): Plan {
+function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {
   const { name: delegateName = '', fenceSeconds } = candidate.chaperon ?? {};
   const fence = fenceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(fenceSeconds) };
   return [
     {
       kind: 'bind',
       binding: {
-        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: liveSpec, ...fence } },
+        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: specDigests, ...fence } },
         target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },
       },
     },
@@ -171,6 +186,6 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 
 /** A candidate that has its node goes first, so that it is the others that are withdrawn; one that is withdrawn already goes last. */
 function byVerdict(one: Candidate, other: Candidate): number {
-  const rank = (candidate: Candidate) => (candidate.withdrawal !== undefined ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  const rank = (candidate: Candidate) => (candidate.withdrawal !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

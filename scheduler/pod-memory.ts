@@ -30,6 +30,8 @@ export class PodMemory {
   scaleUpUntil = 0;
   /** Targets that may hold a chaperon or delegate of the pod. */
   readonly targets = new Set<string>();
+  /** Targets that were asked and given up: they stop what they may have made, or have done so. */
+  readonly givenUp = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #seenAt = new Map<string, number>();
   readonly #withdrawals = new Map<string, { readonly uid: string; readonly withdrawal: Withdrawal }>();

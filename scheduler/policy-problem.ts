@@ -7,10 +7,13 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
 const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;
+/** Whoever may write policies of a namespace must not have delegates ask for what the policies of the source have not seen. */
+const PATCHABLE_IN_NAMESPACE = /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
+const OF_A_NAMESPACE = 'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
 const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'replace', 'remove', 'test']);
 
-/** Why a policy cannot be used, as the end of a sentence that begins with its name; undefined when it can. */
-export function policyProblem(spec: unknown): string | undefined {
+/** Why a policy, of a namespace or of the cluster, cannot be used, as the end of a sentence that begins with its name; undefined when it can. */
+export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): string | undefined {
   if (!isObject(spec)) return 'has no spec';
   const unknown = Object.keys(spec).find((field) => !FIELDS.has(field));
   if (unknown !== undefined) return `has a field ${unknown} that this version does not know`;
@@ -18,16 +21,16 @@ export function policyProblem(spec: unknown): string | undefined {
     const problem = spec[field] === undefined ? undefined : selectorProblem(spec[field]);
     if (problem !== undefined) return `cannot be read: ${field} ${problem}`;
   }
-  return partsProblem(spec);
+  return partsProblem(spec, scope);
 }
 
-function partsProblem({ tiers, replicas, overrides, weights, spread }: Readonly<Record<string, unknown>>): string | undefined {
+function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, scope: 'namespace' | 'cluster'): string | undefined {
   const shares = replicas === undefined ? [] : isObject(replicas) ? replicas['shares'] : undefined;
   return (
     listProblem('tiers', tiers ?? [], targetsProblem) ??
     listProblem('replicas.shares', shares, shareProblem) ??
     listProblem('spread', spread ?? [], (part) => (typeof part['topologyKey'] === 'string' ? undefined : 'has no topologyKey')) ??
-    listProblem('overrides', overrides ?? [], overrideProblem) ??
+    listProblem('overrides', overrides ?? [], (override) => overrideProblem(override, scope)) ??
     weightsProblem(weights ?? {})
   );
 }
@@ -53,10 +56,11 @@ function shareProblem(share: Part): string | undefined {
   return typeof weight === 'number' && weight > 0 ? targetsProblem(share) : 'needs a weight above 0';
 }
 
-function overrideProblem(override: Part): string | undefined {
+function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string | undefined {
   return targetsProblem(override) ?? listProblem('patch', override['patch'], ({ op, path }) => {
     if (!OPERATIONS.has(op)) return `has no operation ${JSON.stringify(op)}`;
-    return typeof path === 'string' && PATCHABLE.test(path) ? undefined : 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+    if (typeof path !== 'string' || !PATCHABLE.test(path)) return 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+    return scope === 'cluster' || PATCHABLE_IN_NAMESPACE.test(path) ? undefined : OF_A_NAMESPACE;
   });
 }
 

@@ -2,6 +2,7 @@
 // (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Counted by the object that controls the pods.
 import { matchesLabelSelector } from '../model/label-selector.ts';
 import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from './snapshot.ts';
+import { labelsFor } from './target-traits.ts';
 
 /** What a share has against what it should have; the least goes first. */
 interface ShareState {
@@ -18,7 +19,7 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
   const replicas = wishes?.rules.replicas;
   if (wishes === undefined || replicas === undefined) return undefined;
   const { shares } = replicas.value;
-  const shareOf = (target: TargetSnapshot) => shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, target.traits?.labels ?? {}));
+  const shareOf = (target: TargetSnapshot) => shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
   const byNode = countByNode(pod.namespace, wishes);
   const states: ShareState[] = shares.map(({ weight }, index) => ({
     weight,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import type { Pod } from '../api/core.ts';
 import type { Plan } from '../model/plan.ts';
+import { toBeConfirmed } from '../model/confirmation.ts';
 import { madeThrough } from '../model/pod-chaperon.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import { isConflict, isNotFound, isRejection } from '../kubernetes/api-error.ts';
@@ -12,15 +13,15 @@ import { DONE, startController, type Controller, type ReconcileResult } from '..
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Informer } from '../kubernetes/informer.ts';
-import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
+import { PacedEvents } from '../kubernetes/paced-events.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import { observeDecision, observeRefusal } from '../process/placement-metrics.ts';
 import { createCandidate } from './candidate-client.ts';
+import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { withPlacementRecord } from './explain.ts';
 import { ObservedState } from './observed-state-client.ts';
-import { PacedEvents } from './paced-events-client.ts';
 import { failedScheduling, scheduled } from './placement-event.ts';
 import { tellBound, tellCandidate } from './placement-telemetry-client.ts';
 import type { PlacementInputs } from './placement-inputs-client.ts';
@@ -28,6 +29,7 @@ import type { PlacementWorld } from './placement-wishes.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from './schedule-pod.ts';
+import type { Rejection } from './snapshot.ts';
 import { TargetChooser } from './target-chooser-client.ts';
 
 /** What the scheduler works with. */
@@ -40,8 +42,6 @@ export interface SchedulingOptions {
   readonly targets: TargetClusters;
   /** Virtual nodes and policies. Run by the caller, who may share them, once this has started. */
   readonly inputs: PlacementInputs;
-  /** The webhook's keys; a manifest is used only when one of them has signed it. */
-  readonly signingKeys: SigningKeyStore;
   /** Where users read what became of their pods. */
   readonly events: EventSink;
   readonly logger: Logger;
@@ -56,12 +56,18 @@ export interface SchedulingOptions {
 /** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
 const CONCURRENCY = 1_000;
 /** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
-const REFUSAL_MS = { verdict: 5_000, rejected: 10_000 };
+const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
+/** How long a candidate may wait for a connection before another target is asked, in ms. */
+const UNSENT_MS = 1_200;
+/** A target that has not answered a create for so long is asked whether it answers at all, in ms. */
+const UNANSWERED_MS = 1_000;
+const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
 
 /** Starts the loop, and gives what it has seen, for those that look after it. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ObservedState {
   const { logger, ready } = options;
   const scheduling = new Scheduling(options, new PacedEvents(options.events, signal));
+  scheduling.confirmations.start(signal);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
   void ready.then(() => scheduling.state.begin());
@@ -77,18 +83,20 @@ interface Sending {
 class Scheduling {
   readonly #options: SchedulingOptions;
   readonly state: ObservedState;
+  readonly confirmations: Confirmations;
   readonly #chooser: TargetChooser;
   readonly #successes: EventSink;
 
   constructor(options: SchedulingOptions, successes: EventSink) {
     this.#successes = successes;
     this.#options = options;
+    this.confirmations = new Confirmations(options);
     this.state = new ObservedState(options);
+    this.state.deadlines = this.confirmations.deadlines;
     this.#chooser = new TargetChooser(options, this.state);
   }
 
   observe(controller: Controller): void {
-    this.#options.signingKeys.onChange(() => this.state.wakeWaiting());
     this.state.observe((key) => controller.enqueue(key));
   }
 
@@ -97,6 +105,11 @@ class Scheduling {
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
     const memory = this.state.memoryOf(proxy.uid);
     if (memory.bindSent) return DONE; // it is bound, and the watch is behind: whatever its candidate does is the feedback controller's now
+    this.#giveUpLost(proxy, memory);
+    return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
+  }
+
+  async #step(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
     const now = performance.now();
     const candidates = this.state.gatherCandidates(proxy, memory, now);
     await this.#settlePendingCreate(proxy, memory, signal);
@@ -117,11 +130,35 @@ class Scheduling {
           tellCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
         }
         await this.#withdraw(memory, step, signal);
+        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is going: its target need not stop it
         return DONE;
+      case 'waive':
+        return this.#waive(proxy, step, signal);
       case 'release':
         await executePlan(this.#options.source, step.plan, signal).catch(ignore(isNotFound));
         return DONE;
     }
+  }
+
+  /** A target that cannot be reached has stopped what nobody has confirmed by now: the pod may be asked for elsewhere. */
+  #giveUpLost(proxy: ProxyPod, memory: PodMemory): void {
+    const { deadlines } = this.confirmations;
+    for (const key of memory.targets) {
+      const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
+      if (goneAt === undefined || goneAt > performance.now() || this.#options.targets.get(key)?.availability.kind === 'ready') continue;
+      this.#options.logger.info({ target: key, pod: proxy.key }, 'a lost target has stopped what it was asked for; the pod goes elsewhere');
+      deadlines.giveUp(placeOf(key, proxy), proxy.uid);
+      memory.givenUp.add(key);
+      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
+      this.state.left(memory, key);
+    }
+  }
+
+  #lookAgain(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
+    const now = performance.now();
+    const looks = [...memory.targets].map((key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity);
+    const ms = Math.max(0, Math.min(...looks) - now) + 1;
+    return ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms) ? result : { kind: 'requeue-after', ms };
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
@@ -140,29 +177,29 @@ class Scheduling {
     if (isGone) {
       memory.pendingCreate = undefined;
       this.state.left(memory, pending.target);
-    } else if (pending.kind === 'unconfirmed') {
+    } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
       const chaperon = this.#chooser.chaperonFor(proxy, target.key);
-      if (chaperon !== undefined) await this.#sendCandidate(memory, { target, chaperon }, signal);
+      if (chaperon !== undefined) await this.#sendCandidate(proxy, { target, chaperon }, signal);
     }
   }
 
   async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
     const { reserved } = memory;
     memory.reserved = undefined;
-    if (reserved !== undefined) return this.#sendCandidate(memory, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    if (reserved !== undefined) return this.#sendCandidate(proxy, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
     const began = performance.now();
     const answer = this.#chooser.choose(proxy, memory);
     observeDecision(answer.kind, performance.now() - began);
     switch (answer.kind) {
       case 'chosen':
         this.#chooser.hold(proxy, answer);
-        return this.#sendCandidate(memory, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
+        return this.#sendCandidate(proxy, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
       case 'reserved':
         return this.#chooseTarget(proxy, memory, signal);
       case 'later':
         return DONE;
       case 'invalid':
-        await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'ManifestInvalid', message: answer.message }], signal);
+        await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal);
         return DONE;
       case 'none':
         this.state.wait(proxy, !answer.isLocal);
@@ -171,22 +208,34 @@ class Scheduling {
     }
   }
 
-  /** Sends the create. When no answer comes it throws, and the pod stays with this target until one does. */
-  async #sendCandidate(memory: PodMemory, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
-    const { client, mode } = target?.session ?? {};
-    if (target === undefined || client === undefined || mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
+  /** Sends the create. When nobody knows what became of it it throws, and the pod stays with this target until somebody does. */
+  async #sendCandidate(proxy: ProxyPod, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
+    const memory = this.state.memoryOf(proxy.uid);
+    const { session } = target ?? {};
+    if (target === undefined || session?.mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
+    const isAgain = memory.pendingCreate !== undefined;
+    if (!isAgain && !(await session.answering.answersNow())) return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
     memory.targets.add(target.key);
-    if (memory.pendingCreate === undefined) memory.candidateSince = Date.now();
+    if (!isAgain) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const answer = await createCandidate({ client, mode }, madeThrough(chaperon, target.key), signal);
-    if (answer.kind === 'created') {
-      memory.pendingCreate = { ...answer, target: target.key };
-    } else {
-      memory.pendingCreate = undefined;
-      memory.refuse(target.key, answer.refusal, performance.now() + REFUSAL_MS.rejected);
-      observeRefusal(target.key);
-      this.state.left(memory, target.key);
-    }
+    const host = { client: session.client.unlessSent({ signal: session.answering.silence, ms: UNSENT_MS }), mode: session.mode, isAgain };
+    const lookAgain = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
+    const before = this.confirmations.deadlineFor(target, proxy, memory.scaleUpUntil > 0);
+    const candidate = madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
+    const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(lookAgain));
+    if (answer.kind !== 'created') return this.#turnDown(proxy, target, { refusal: answer.refusal, ms: answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected });
+    memory.pendingCreate = { ...answer, target: target.key };
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  /** The target surely has no candidate of the pod: the next one is asked. */
+  #turnDown(proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number }): ReconcileResult {
+    const memory = this.state.memoryOf(proxy.uid);
+    memory.pendingCreate = undefined;
+    this.confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
+    memory.refuse(key, refusal, performance.now() + ms);
+    observeRefusal(key);
+    this.state.left(memory, key);
     return { kind: 'requeue-after', ms: 0 };
   }
 
@@ -216,6 +265,15 @@ class Scheduling {
       if (isRejection(error) || isConflict(error)) memory.withdraw(target, uid, undefined);
       throw error;
     }
+  }
+
+  /** From then on nobody can know when the target has stopped it; the watch brings the pod back here. */
+  async #waive(proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
+    const client = this.#options.targets.get(target)?.session?.client;
+    if (client === undefined) return DONE;
+    await executePlan(client, plan, signal).catch(ignore(isNotFound));
+    this.confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+    return DONE;
   }
 
   async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {

@@ -1,13 +1,12 @@
 // Asks the pure decision for one pod, or for a group of pods at once, with all that is observed now. Nothing is sent from here: a place
 // that was found is held in the ledger, and the controller does the rest.
 import type { Pod } from '../api/core.ts';
+import { DELEGATE_FINALIZER } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { fencedChaperon } from '../model/fencing.ts';
 import { toPodChaperon } from '../model/pod-chaperon.ts';
-import { sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
-import type { OpenedManifest } from '../model/sealed-manifest.ts';
+import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../model/proxy-pod.ts';
 import type { Informer } from '../kubernetes/informer.ts';
-import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import { DecisionCache } from './decision-cache.ts';
 import type { DecisionToLog } from './decision-log.ts';
 import { overriddenChaperon } from './delegate-overrides.ts';
@@ -29,7 +28,6 @@ export interface ChooserOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   readonly proxies: Informer<Pod, ProxyPod>;
-  readonly signingKeys: SigningKeyStore;
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
 }
 
@@ -52,7 +50,7 @@ export type Choice =
   | { readonly kind: 'reserved' }
   /** Something is missing or under way whose end asks for the pod again. */
   | { readonly kind: 'later' }
-  /** The source manifest cannot be trusted. */
+  /** The proxy does not say what its source pod is. */
   | { readonly kind: 'invalid'; readonly message: string }
   /** `isLocal`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
   | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isLocal: boolean; readonly retryMs?: number };
@@ -79,6 +77,8 @@ interface TriedGroup {
   readonly retryAt: number;
 }
 
+/** Without the finalizer its delegate could outlive it. */
+const NOT_ADMITTED = `finalizer ${DELEGATE_FINALIZER} is missing, so the pod did not pass the webhook; delete the pod, and create it again from its own manifest`;
 /** Groups remembered at most before all are forgotten. */
 const MOST_TRIED = 1_000;
 
@@ -119,10 +119,10 @@ export class TargetChooser {
     }
   }
 
-  /** What is sent to a target for a pod; undefined where its manifest cannot be used now. */
+  /** What is sent to a target for a pod; undefined where its record cannot be read. */
   chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
-    const restored = this.#restore(proxy);
-    return restored?.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
+    const restored = sourcePodOf(proxy);
+    return restored.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
   }
 
   /** Finds places for all unplaced members at once, or holds none. While nothing has changed since it held none, it is not tried again for each of them. */
@@ -190,8 +190,8 @@ export class TargetChooser {
   }
 
   #decide(proxy: ProxyPod, memory: PodMemory): Choice {
-    const restored = this.#restore(proxy);
-    if (restored === undefined) return { kind: 'later' };
+    if (!holdsFinalizer(proxy)) return { kind: 'invalid', message: NOT_ADMITTED };
+    const restored = sourcePodOf(proxy);
     if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
     const now = performance.now();
     const { byTarget: refusals, nextEnd } = memory.refusals(now);
@@ -216,13 +216,6 @@ export class TargetChooser {
     };
   }
 
-  /** The pod as its user made it; undefined while the webhook's keys are not known, whose arrival brings the pod back. */
-  #restore(proxy: ProxyPod): OpenedManifest | undefined {
-    const { keys } = this.#options.signingKeys;
-    if (keys === undefined) this.#state.waiting.add(proxy);
-    return keys === undefined ? undefined : sourcePodOf(proxy, keys);
-  }
-
   #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
     const { namespace, name, uid, labels } = proxy;
     return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
@@ -235,7 +228,7 @@ export class TargetChooser {
     const fenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return fenced(chaperon);
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
-    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits?.labels ?? {});
+    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);
     return fenced(patched.kind === 'chaperon' ? patched.chaperon : chaperon);
   }
 }

@@ -2,11 +2,12 @@
 import { matchesLabelSelector } from '../model/label-selector.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import type { PodToSchedule, Rejection, TargetSnapshot } from './snapshot.ts';
+import { labelsFor } from './target-traits.ts';
 
 /** The tier of a target, from 0; undefined when the policy's tiers leave it out. A target that several tiers select is in the first. */
 export function tierOf(rules: PlacementRules | undefined, target: TargetSnapshot): number | undefined {
   if (rules?.tiers === undefined) return 0;
-  const index = rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, target.traits?.labels ?? {}));
+  const index = rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
   return index < 0 ? undefined : index;
 }
 

@@ -12,6 +12,8 @@ export type Resolve = (question: { readonly name: string; readonly type: string 
 const PLAIN_BYTES = 512;
 /** Largest that we send over UDP at all: no packet on any way is cut into pieces (DNS Flag Day 2020). */
 const SAFE_BYTES = 1_232;
+/** Before the question (RFC 1035, 4.1.1). */
+const HEAD_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
 
@@ -22,7 +24,7 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /** The answer to a message; undefined when there is to be none. */
 export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Resolve): Buffer | undefined {
-  if (message.length < 12 || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
+  if (message.length < HEAD_BYTES || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
   if ((message.readUInt16BE(2) & OPCODE_BITS) !== 0) return headOnly(message, CODES.NOTIMP);
   const asked = decode(message);
   if (asked === undefined) return headOnly(message, CODES.FORMERR);
@@ -37,12 +39,14 @@ function toSections({ code, records, additional }: DnsAnswer, name: string): Sec
   return { code: CODES[code], answers: records.map(toRecord), additionals: additional.map(toRecord), authorities: isNegative && isOurs ? [AUTHORITY] : [] };
 }
 
-/** One question of printable characters; whatever else there is cannot be told back as it came. */
+/** One question of printable characters; whatever else there is cannot be told back as it came. Nor can a label with a dot in it, which reads as two. */
 function decode(message: Buffer): { readonly query: DecodedPacket; readonly question: Question } | undefined {
   try {
     const query = packet.decode(message);
     const [question, ...more] = query.questions ?? [];
-    return question === undefined || more.length > 0 || !PRINTABLE.test(question.name) ? undefined : { query, question };
+    if (question === undefined || more.length > 0 || !PRINTABLE.test(question.name)) return undefined;
+    const toldBack = packet.encode({ questions: [question] }).subarray(HEAD_BYTES);
+    return toldBack.equals(message.subarray(HEAD_BYTES, HEAD_BYTES + toldBack.length)) ? { query, question } : undefined;
   } catch {
     return undefined;
   }
@@ -93,7 +97,7 @@ function write({ id, flags = 0, questions = [], additionals: asked = [] }: Decod
 
 /** The head of what is not answered, with the reason, without a question. */
 function headOnly(message: Buffer, code: number): Buffer {
-  const head = Buffer.alloc(12);
+  const head = Buffer.alloc(HEAD_BYTES);
   message.copy(head, 0, 0, 2);
   head.writeUInt16BE(RESPONSE_BIT | (message.readUInt16BE(2) & 0x7900) | code, 2);
   return head;

@@ -29,7 +29,7 @@ describe('the repository', () => {
   });
 
   it('keeps every rule', () => assert.deepEqual(files.flatMap(findProblems), []));
-  it('depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
+  it('C2-44: depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
   it('imports only what it declares', () => assert.deepEqual(files.flatMap((file) => findUndeclaredPackages(file, packageJson)), []));
   it('could not have more libraries than there are reasons', () => assert.ok(EXPECTED_DEPENDENCIES.size <= MAX_DEPENDENCIES));
 });

@@ -10,9 +10,10 @@ import type { Pod } from '../api/core.ts';
 import { onAbort } from '../kubernetes/abort.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { Informer } from '../kubernetes/informer.ts';
-import { openExchange, type StreamRequest } from '../kubernetes/stream-exchange.ts';
+import type { StreamRequest } from '../kubernetes/stream-exchange.ts';
 import type { TargetClusters } from '../kubernetes/target-clusters.ts';
 import type { TargetSession } from '../kubernetes/target-session.ts';
+import type { Chaperon } from '../model/delegate-pod.ts';
 import type { ProxyPod } from '../model/proxy-pod.ts';
 import type { KeyPair } from '../process/certificate-authority.ts';
 import { messageOf } from '../process/errors.ts';
@@ -25,6 +26,7 @@ import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, typ
 import { answerNodePage, type NodePages } from './node-pages-server.ts';
 import { PodUsages } from './pod-usage-client.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from './stream-relay-server.ts';
+import { openStream } from './stream-rights-client.ts';
 
 /** What the server works with. */
 export interface KubeletServerOptions {
@@ -175,7 +177,7 @@ class Kubelet implements KubeletServer {
 
   async #stream(asked: PodRequest, proxy: ProxyPod | undefined, exchange: Exchange, ending: AbortController): Promise<Refusal | undefined> {
     const session = this.#options.targets.byNode(proxy?.nodeName ?? '')?.session;
-    const delegate = proxy && session?.find(proxy).delegate;
+    const { chaperon, delegate } = (proxy && session?.find(proxy)) ?? {};
     const located = locateDelegate(asked, { proxy, reachable: session !== undefined, delegate });
     if (located.kind === 'refused') return located;
     if (proxy === undefined || session === undefined) return refused(404, 'the pod has gone');
@@ -184,7 +186,7 @@ class Kubelet implements KubeletServer {
     this.#streams.set(ending, { proxyUid: proxy.uid, operation: asked.operation });
     this.#metrics.began(asked.operation);
     try {
-      await this.#relay(session, toStreamRequest(located, exchange), exchange, ending);
+      await this.#relay({ session, chaperon, asked: toStreamRequest(located, exchange) }, exchange, ending);
       return undefined;
     } finally {
       this.#streams.delete(ending);
@@ -197,11 +199,11 @@ class Kubelet implements KubeletServer {
     return this.#streams.size < MAX_STREAMS ? undefined : refused(429, `${MAX_STREAMS} streams are open; end some`);
   }
 
-  async #relay(session: TargetSession, asked: StreamRequest, { request, reply, upgrade, joined }: Exchange, ending: AbortController): Promise<void> {
+  async #relay({ session, chaperon, asked }: Relayed, { request, reply, upgrade, joined }: Exchange, ending: AbortController): Promise<void> {
     const { signal } = ending;
     const forget = onAbort(session.signal, () => ending.abort(new Error('the connection to the target has ended')));
     try {
-      const answer = await openExchange(session.client.transport, asked, signal);
+      const answer = await openStream({ transport: session.client.transport, chaperon }, asked, signal);
       joined();
       signal.addEventListener('abort', () => request.socket.destroy(), { once: true });
       if (answer.kind === 'answer' || upgrade === undefined) return await relayAnswer(answer.response, reply, this.#limits);
@@ -222,6 +224,13 @@ class Kubelet implements KubeletServer {
   #endStreamsOf(uid: string): void {
     for (const [stream, { proxyUid }] of this.#streams) if (proxyUid === uid) stream.abort(new Error('the pod has gone'));
   }
+}
+
+/** A stream, and where it goes. */
+interface Relayed {
+  readonly session: TargetSession;
+  readonly chaperon: Chaperon | undefined;
+  readonly asked: StreamRequest;
 }
 
 interface Exchange {

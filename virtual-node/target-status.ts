@@ -22,10 +22,10 @@ export interface ObservedTarget {
 }
 
 /** Reasons for which a target that answers is not used. */
-const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'DuplicateCluster', 'LoopToSource', 'Removing']);
+const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource', 'Removing', 'LimitExceeded']);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
 /** Reasons for which nobody has tried to reach the target. */
-const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'Connecting']);
+const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets', 'Connecting']);
 
 /** The status to store. Gives `before` itself when nothing would change. */
 export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {

@@ -16,6 +16,7 @@ import { forgetTarget, showTarget, type TargetFigures } from '../process/placeme
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-client.ts';
 import { targetVersions } from './target-version-client.ts';
+import type { LabelWishes } from './shown-labels.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
 
 /** What the controller works with. */
@@ -122,7 +123,7 @@ class VirtualNodes {
     }
     const summary = summaryOf(target);
     if (summary === undefined && node === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
-    const wanted = toVirtualNode(target.ref, summary, this.#targets.object(target.ref)?.spec.excludedLabelsRegexp, node);
+    const wanted = toVirtualNode(target.ref, summary, this.#labelWishes(target), node);
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
     if (node === undefined) await this.#applyLease(stored, signal);
@@ -130,6 +131,11 @@ class VirtualNodes {
     if (node !== undefined && showsStatus(node, status)) return DONE;
     await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
     return DONE;
+  }
+
+  #labelWishes({ ref }: TargetCluster): LabelWishes {
+    const object = this.#targets.object(ref);
+    return { excluded: object?.spec.excludedLabelsRegexp, labels: object?.labels };
   }
 
   #contextOf(target: TargetCluster): NodeContext {

@@ -2,13 +2,13 @@
 import { isIP } from 'node:net';
 import type { ClusterSummary } from '../api/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL } from '../api/keys.ts';
 import { ANY_SOURCE } from '../api/resource-share.ts';
 import { formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../model/resources.ts';
 import { setCondition } from '../model/conditions.ts';
-import { compileLabelPattern } from '../model/label-pattern.ts';
 import { virtualNodeName } from '../model/names.ts';
 import type { TargetRef } from '../model/target-ref.ts';
+import { shownLabels, type LabelWishes } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes judges whether nodes are alive. */
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
@@ -24,28 +24,19 @@ const BASE_LABELS: StringMap = {
   'node.kubernetes.io/exclude-from-external-load-balancers': 'true',
 };
 
-/** Only these labels of a target's nodes are shown: a target must not be able to attract what is not meant for it (design §8). */
-const SHOWN_LABEL_KEYS: ReadonlySet<string> = new Set([
-  'kubernetes.io/arch',
-  'kubernetes.io/os',
-  'topology.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
-  'node.kubernetes.io/instance-type',
-]);
-
 /**
  * The Node object of a target, as it is applied. Labels and taints that users add stay theirs; taints are one value to an apply, so those that are
- * `before` are applied again, in the version that they were seen in. Labels that match `excluded` (`spec.excludedLabelsRegexp`) are not shown;
- * where that cannot be read, none of the target's is.
+ * `before` are applied again, in the version that they were seen in. An annotation says which labels are the target's word.
  */
-export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, excluded?: string, before?: Node): Node {
+export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node): Node {
   const name = virtualNodeName(target);
   const { resourceVersion } = before?.metadata ?? {};
+  const shown = shownLabels(target, summary?.metadata.labels ?? {}, wishes);
   return {
     metadata: {
       name,
-      annotations: { [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` },
-      labels: { ...shownLabels(summary?.metadata.labels ?? {}, excluded), ...BASE_LABELS, ...targetLabels(target) },
+      annotations: { [TARGET_LABELS_ANNOTATION]: JSON.stringify(Object.keys(shown)), [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` },
+      labels: { ...shown, ...BASE_LABELS, ...targetLabels(target) },
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
     spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), OUR_TAINT] },
@@ -62,13 +53,6 @@ function isOurs({ key, effect }: Taint): boolean {
 function targetLabels(target: TargetRef): StringMap {
   if (target.kind === 'ClusterTarget') return { [CLUSTER_TARGET_NAME_LABEL]: target.name };
   return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
-}
-
-function shownLabels(labels: StringMap, excluded: string | undefined): StringMap {
-  const shown = Object.entries(labels).filter(([key]) => SHOWN_LABEL_KEYS.has(key));
-  if (excluded === undefined || excluded === '' || shown.length === 0) return Object.fromEntries(shown);
-  const pattern = compileLabelPattern(excluded);
-  return pattern.kind === 'invalid' ? {} : Object.fromEntries(shown.filter(([key, value]) => !pattern.matches(key, value)));
 }
 
 /** Condition of virtual nodes: whether the target takes pods now. */
@@ -201,7 +185,7 @@ export function showsIdentity(node: Node, wanted: Node): boolean {
   const wantedLabels = wanted.metadata.labels ?? {};
   const taints = node.spec?.taints ?? [];
   return (
-    [...SHOWN_LABEL_KEYS, ...Object.keys(wantedLabels)].every((key) => labels[key] === wantedLabels[key]) &&
+    Object.keys(wantedLabels).every((key) => labels[key] === wantedLabels[key]) &&
     Object.entries(wanted.metadata.annotations ?? {}).every(([key, value]) => annotations[key] === value) &&
     (wanted.spec?.taints ?? []).every((taint) => taints.some(({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect))
   );

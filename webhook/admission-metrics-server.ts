@@ -26,7 +26,7 @@ export class AdmissionMetrics {
   });
   readonly #turnedAway = new Counter({
     name: 'isthmus_webhook_turned_away_total',
-    help: 'Requests that got no review: overload, no key yet, or a body that is no review.',
+    help: 'Requests that got no review: overload, no key yet, a body that is no review, a path that no API server asks on; connections of strangers beyond their budget.',
     labelNames: ['cause'] as const,
     registers: [this.registry],
   });
@@ -62,8 +62,8 @@ export class AdmissionMetrics {
     if (outcome === 'denied') this.#denied.inc({ reason: response.status?.reason ?? '' });
   }
 
-  /** A request got no review. */
-  turnedAway(cause: 'overload' | 'not-ready' | 'no-review'): void {
+  /** A request got no review, or a connection no answer. */
+  turnedAway(cause: 'overload' | 'not-ready' | 'no-review' | 'no-path' | 'connection'): void {
     this.#turnedAway.inc({ cause });
   }
 

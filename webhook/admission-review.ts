@@ -2,6 +2,7 @@
 // A review that has a uid is always answered with it, whatever else is wrong with it.
 import type { KubernetesObject } from '../api/core.ts';
 import { deny, type Admission } from './admission.ts';
+import { excessOf, frameOf } from './review-size.ts';
 
 /** The part of a request that is looked at; `object` is missing for a DELETE. */
 export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject> {
@@ -9,7 +10,6 @@ export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject>
   readonly operation: string;
   readonly namespace?: string;
   readonly dryRun?: boolean;
-  readonly userInfo?: { readonly username?: string };
   readonly object: T;
 }
 
@@ -32,9 +32,9 @@ export interface AnsweredReview {
   readonly response: AdmissionResponse;
 }
 
-/** A parsed body: a request about an object (`objectText` is its very JSON), one that can only be answered in one way, or none at all. */
+/** A parsed body: a request about an object, one that can only be answered in one way, or none at all. */
 export type ParsedReview =
-  | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest; readonly objectText?: string | undefined }
+  | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest }
   | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
@@ -48,8 +48,12 @@ const MAX_WARNING_LENGTH = 256;
 
 /** Reads the body of a review. Only its frame is checked: the API server has validated the object, which must have these parts. */
 export function parseReview(body: string, parts: readonly string[] = POD_PARTS): ParsedReview {
-  const read = readReview(body);
-  const review = asObject(read?.review);
+  const excess = excessOf(body);
+  return excess === undefined ? readFrame(body, parts) : tooMuch(body, excess);
+}
+
+function readFrame(body: string, parts: readonly string[]): ParsedReview {
+  const review = asObject(readReview(body));
   const request = asObject(review?.['request']);
   const apiVersion = review?.['apiVersion'];
   if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
@@ -57,40 +61,19 @@ export function parseReview(body: string, parts: readonly string[] = POD_PARTS):
   }
   const admission = settle(request, parts);
   if (admission !== undefined) return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
-  return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest, objectText: read?.objectText };
+  return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
 }
 
-interface ReadReview {
-  readonly review: unknown;
-  readonly objectText?: string;
+/** The answer to a review that would take too long to read. Its user can do something about it, so it is told like any other refusal. */
+function tooMuch(body: string, excess: string): ParsedReview {
+  const frame = frameOf(body);
+  if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
+  return { kind: 'settled', ...frame, admission: deny('TooManyValues', `the object ${excess}: move what it carries into a ConfigMap or Secret`) };
 }
 
-const OBJECT = '"object":';
-const AFTER_OBJECT = ',"oldObject":';
-
-function readReview(body: string): ReadReview | undefined {
+function readReview(body: string): unknown {
   try {
-    return readInTwo(body) ?? { review: JSON.parse(body) };
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Parses the object apart from its frame, which costs no more than parsing both at once and leaves the object's own text: the
- * manifest needs it, exactly as it came. Works for reviews as API servers write them; undefined for any other, which is then parsed whole.
- * A wrong cut shows: one of the two parts is no JSON, or the frame's object is not the null that was put in.
- */
-function readInTwo(body: string): ReadReview | undefined {
-  const start = body.indexOf(OBJECT) + OBJECT.length;
-  const end = body.lastIndexOf(AFTER_OBJECT);
-  if (start < OBJECT.length || end <= start) return undefined;
-  try {
-    const review: unknown = JSON.parse(`${body.slice(0, start)}null${body.slice(end)}`);
-    const request = asObject(asObject(review)?.['request']);
-    if (request?.['object'] !== null) return undefined;
-    const objectText = body.slice(start, end);
-    return { review: { ...asObject(review), request: { ...request, object: JSON.parse(objectText) as unknown } }, objectText };
+    return JSON.parse(body);
   } catch {
     return undefined;
   }

@@ -9,23 +9,25 @@ import type { Logger } from 'pino';
 import { REACHED_PATH } from '../api/admission-rules.ts';
 import type { Pod } from '../api/core.ts';
 import { delay } from '../kubernetes/backoff.ts';
-import type { SigningKeys } from '../model/manifest-signature.ts';
 import { podAttributes, traceOf } from '../model/trace.ts';
-import { keepDeadlines, type ConnectionDeadlines, type DeadlineKeeper } from '../process/connection-deadlines.ts';
+import { keepDeadlines, type DeadlineKeeper } from '../process/connection-deadlines.ts';
+import type { GateLimits } from '../process/connection-gate.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { Handshakes } from '../process/handshakes.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan } from '../process/tracing.ts';
-import type { Admission } from './admission.ts';
+import type { Admission, AdmissionContext } from './admission.ts';
 import type { AdmissionMetrics } from './admission-metrics-server.ts';
 import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from './admission-review.ts';
 import { admitPod } from './admit-pod.ts';
 import { keepOffVirtualNodes } from './daemon-set.ts';
 import type { ElectionOf } from './election-client.ts';
 import { answerQuestion } from './missing-rules.ts';
+import { guardFront, type PublicAnswer } from './front-server.ts';
 import { admitPodOfNamespace } from './namespace-election.ts';
 import { RequestBudget, type RequestLimits } from './request-budget.ts';
+import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from './review-path.ts';
 import { expiryOf, problemOf, type CertificatePair } from './serving-certificate.ts';
-import { tlsSettings } from './tls-server.ts';
+import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
 import { withTrace } from './trace-patch.ts';
 import { validateShare } from './validate-share.ts';
 import { validateTarget } from './validate-target.ts';
@@ -43,10 +45,6 @@ export const SHARES_PATH = '/validate--resourceshares';
 
 /** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
 const BODY_LIMIT = 8 * 1024 * 1024;
-/** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. */
-const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000, checkEvery: 1_000 };
-/** Node.js' own, in ms: longer than any of {@link DEADLINES}, for what those do not see. */
-const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };
 /** API servers have 200 mutating requests under way by default. */
 const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
 /** How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter than who stops a process waits. */
@@ -57,8 +55,8 @@ export interface AdmissionServerOptions {
   readonly host: string;
   readonly port: number;
   readonly certificate: CertificatePair;
-  /** The keys for source manifests as they are now; without them no review is taken. */
-  readonly keys: () => SigningKeys | undefined;
+  /** Whether proxy pods get a copy of their source pod, for tools that read it. */
+  readonly writesManifest?: boolean;
   readonly metrics: AdmissionMetrics;
   /** How a namespace elects its pods; where it is missing, none does. */
   readonly elections?: ElectionOf | undefined;
@@ -66,6 +64,9 @@ export interface AdmissionServerOptions {
   /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
   readonly drainMs?: number;
   readonly limits?: RequestLimits;
+  /** Behind which segments reviews are asked for; on plain paths when missing. */
+  readonly openSegments?: () => OpenSegments;
+  readonly gate?: GateLimits;
   /** PEM of the authority whose certificates clients must have; without it anybody may ask. */
   readonly clientAuthority?: string;
 }
@@ -79,9 +80,7 @@ export interface AdmissionServer {
   close(): Promise<void>;
 }
 
-/** A request with the JSON of its object as it came. */
-type Asked = { readonly request: AdmissionRequest; readonly objectText?: string | undefined };
-type Decide = (asked: Asked, keys: SigningKeys) => Admission;
+type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
 
 /** Tells of an election and has its pod remember the trace, where somebody wants to know. A dry run leaves no trace. */
 function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number): Admission {
@@ -94,15 +93,14 @@ function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, ad
 }
 
 const DECISIONS: Readonly<Record<string, Decide>> = {
-  [ADMISSION_PATH]: ({ request, objectText }, keys) => {
+  [ADMISSION_PATH]: (request, context) => {
     if (request.operation !== 'CREATE') return { kind: 'pass' };
     const startedAt = Date.now();
-    const admission = admitPod(request.object as Pod, { namespace: request.namespace ?? '', user: request.userInfo?.username ?? '', keys, text: objectText });
-    return traced(request, admission, startedAt);
+    return traced(request, admitPod(request.object as Pod, context), startedAt);
   },
-  [DAEMON_SETS_PATH]: ({ request }) => keepOffVirtualNodes(request.object),
-  [TARGETS_PATH]: ({ request }) => validateTarget(request.object),
-  [SHARES_PATH]: ({ request }) => validateShare(request.object),
+  [DAEMON_SETS_PATH]: ({ object }) => keepOffVirtualNodes(object),
+  [TARGETS_PATH]: ({ object }) => validateTarget(object),
+  [SHARES_PATH]: ({ object }) => validateShare(object),
 };
 
 /** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
@@ -133,12 +131,15 @@ class Admissions implements AdmissionServer {
       requestTimeout: OWN_DEADLINES.requestTimeout,
       keepAliveTimeout: OWN_DEADLINES.keepAliveTimeout,
       logger: false,
+      rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
+    });
+    guardFront(this.#app.server, {
+      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN], answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined, metrics: options.metrics,
     });
     this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#handshakes = new Handshakes(this.#app.server);
     this.#app.removeAllContentTypeParsers();
-    // The text is kept: of the pod in it the manifest is made. Whatever a client says that it is, it must be a review.
-    // What is no UTF-8 is no JSON: decoded all the same, it would be signed as something that was never sent.
+    // Whatever a client says that it is, it must be a review. What is not UTF-8 is not JSON.
     this.#app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''));
     this.#app.server.on('secureConnection', (socket: Socket) => {
       this.#connections.add(socket);
@@ -155,10 +156,14 @@ class Admissions implements AdmissionServer {
     for (const [path, decide] of Object.entries(DECISIONS)) {
       this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
     }
-    this.#app.post(REACHED_PATH, (request, reply) => this.#review(request, reply, ({ request: asked }) => answerQuestion(asked.object), ['metadata']));
+    this.#app.post(REACHED_PATH, (request, reply) => this.#review(request, reply, ({ object }) => answerQuestion(object), ['metadata']));
     this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
-    this.#app.get('/readyz', (_request, reply) => this.#readiness(reply));
-    this.#app.get('/metrics', (_request, reply) => this.#printMetrics(reply));
+    for (const path of PUBLIC_PATHS) {
+      this.#app.get(path, async (_request, reply) => {
+        const { status, type, text } = await this.#publicAnswer(path);
+        return reply.code(status).type(type).send(text);
+      });
+    }
   }
 
   get port(): number {
@@ -210,6 +215,12 @@ class Admissions implements AdmissionServer {
 
   /** Whether the request is taken on; if not, it has been answered. */
   #take(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (request.is404) {
+      // From its head alone, and with it goes the connection: whatever body comes is not read.
+      this.#options.metrics.turnedAway('no-path');
+      reply.code(404).header('connection', 'close').send({ message: 'there is nothing here' });
+      return false;
+    }
     if (request.method !== 'POST') return true;
     const release = this.#budget.take(Number(request.headers['content-length'] ?? BODY_LIMIT));
     if (release !== undefined) {
@@ -223,17 +234,16 @@ class Admissions implements AdmissionServer {
   }
 
   #review(request: FastifyRequest, reply: FastifyReply, decide: Decide, parts?: readonly string[]): unknown {
-    const { metrics, keys } = this.#options;
+    const { metrics, writesManifest } = this.#options;
     const startedAt = performance.now();
-    const known = keys();
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '', parts);
-    if (known === undefined || parsed.kind === 'invalid') {
-      metrics.turnedAway(known === undefined ? 'not-ready' : 'no-review');
-      return reply.code(known === undefined ? 503 : 400).send({ message: parsed.kind === 'invalid' ? parsed.message : 'the webhook has no keys yet' });
+    if (parsed.kind === 'invalid') {
+      metrics.turnedAway('no-review');
+      return reply.code(400).send({ message: parsed.message });
     }
     const answer = parsed.kind === 'settled'
       ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
-      : this.#answer(parsed.apiVersion, parsed, (asked) => decide(asked, known));
+      : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, { writesManifest }));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
     // With its answer, and not before: a connection that is closed while it is idle may have a request on its way.
     if (this.#outdated.has(request.raw.socket)) reply.header('connection', 'close');
@@ -245,31 +255,27 @@ class Admissions implements AdmissionServer {
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
     const namespace = parsed.kind === 'review' ? (parsed.request.namespace ?? '') : '';
     const election = namespace === '' ? undefined : await this.#options.elections?.(namespace);
-    return this.#review(request, reply, ({ request: asked }, keys) => {
+    return this.#review(request, reply, (asked, context) => {
       if (asked.operation !== 'CREATE' || election === undefined) return { kind: 'pass' };
       const startedAt = Date.now();
-      return traced(asked, admitPodOfNamespace(asked.object as Pod, election, { namespace, user: asked.userInfo?.username ?? '', keys }), startedAt);
+      return traced(asked, admitPodOfNamespace(asked.object as Pod, election, context), startedAt);
     });
   }
 
-  #answer(apiVersion: string, asked: Asked, decide: (asked: Asked) => Admission): AnsweredReview {
-    const { request } = asked;
+  #answer(apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission): AnsweredReview {
     try {
-      return answerReview(apiVersion, request.uid, decide(asked));
+      return answerReview(apiVersion, request.uid, decide(request));
     } catch (error) {
       this.#options.logger.error({ uid: request.uid, error: messageOf(error) }, 'review failed');
       return answerFailure(apiVersion, request.uid);
     }
   }
 
-  #readiness(reply: FastifyReply): FastifyReply {
-    const isReady = this.#closing === undefined && this.#options.keys() !== undefined;
-    return reply.code(isReady ? 200 : 503).type('text/plain').send(isReady ? 'ok' : 'not ready');
-  }
-
-  async #printMetrics(reply: FastifyReply): Promise<void> {
+  async #publicAnswer(path: string): Promise<PublicAnswer> {
     const { registry } = this.#options.metrics;
-    await reply.type(registry.contentType).send(await registry.metrics());
+    if (path === '/metrics') return { status: 200, type: registry.contentType, text: await registry.metrics() };
+    const isReady = this.#closing === undefined;
+    return { status: isReady ? 200 : 503, type: 'text/plain', text: isReady ? 'ok' : 'not ready' };
   }
 }
 

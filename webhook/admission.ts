@@ -1,15 +1,10 @@
 // The words in which admission answers, and what it knows beside the pod itself.
-import type { SigningKeys } from '../model/manifest-signature.ts';
 import type { PatchOperation } from './json-patch.ts';
 
-/** What a request says about a pod that the pod does not say itself, and the keys for its manifest. */
+/** What the installation says about admission. */
 export interface AdmissionContext {
-  readonly namespace: string;
-  /** Who creates the pod. */
-  readonly user: string;
-  readonly keys: SigningKeys;
-  /** The pod's JSON as it came; made from the pod where it is missing. */
-  readonly text?: string | undefined;
+  /** Whether proxy pods get a copy of their source pod, as Admiralty writes it, for tools that read it. */
+  readonly writesManifest?: boolean | undefined;
 }
 
 /** A refusal: `reason` in CamelCase from the files beside this one, `message` with what to change. */

@@ -1,23 +1,20 @@
-// Why an elected pod is refused: it could never run, or it claims what only Isthmus may write (design §8, contract §1.2).
+// Why an elected pod is refused: it could never run, or it claims what only Isthmus may write.
 import {
-  CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, OWN_PREFIX,
-  PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION,
+  CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
   USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../api/keys.ts';
 import type { Pod } from '../api/core.ts';
 import { compileLabelPattern } from '../model/label-pattern.ts';
+import { USER_POD_ANNOTATIONS } from '../model/pod-annotations.ts';
 import { readPodGroup } from '../model/pod-group.ts';
 import { controllerOf } from '../model/pod.ts';
 import { deny, type Denial } from './admission.ts';
 
 type Check = (pod: Pod) => Denial | undefined;
 
-/** Annotations under our prefix that users write. */
-const USER_ANNOTATIONS: ReadonlySet<string> = new Set([
-  ELECT_ANNOTATION, NO_RESERVATION_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION,
-]);
-/** What the webhook itself adds to a pod under our prefix. */
-const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION, SOURCE_SIGNATURE_ANNOTATION]);
+/** Annotations under our prefix that a pod may have when it comes: the user's, and the manifest where tools want it. */
+const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_POD_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION]);
 const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
 const RESERVED_SCHEDULERS: ReadonlySet<string> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
 
@@ -41,8 +38,11 @@ export function checkElection(pod: Pod): Denial | undefined {
   return undefined;
 }
 
-/** Why a pod that carries no manifest yet is refused for its scheduler. */
-export function checkScheduler({ spec }: Pod): Denial | undefined {
+/** Why a pod that carries no admission record is refused for what only proxy pods have. */
+export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined {
+  if (Object.hasOwn(metadata.annotations ?? {}, SOURCE_MANIFEST_ANNOTATION)) {
+    return deny('ForeignManifest', `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus doctor" tells)`);
+  }
   if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;
   return deny('ReservedScheduler', `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster is to use`);
 }
@@ -56,7 +56,7 @@ function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
 function hasReservedKeys({ metadata }: Pod): Denial | undefined {
   const annotation = Object.keys(metadata.annotations ?? {}).find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
   if (annotation !== undefined) {
-    return deny('ReservedKey', `annotation ${annotation} is not for users; remove it. These are: ${[...USER_ANNOTATIONS].join(', ')}`);
+    return deny('ReservedKey', `annotation ${annotation} is not for users; remove it. These are: ${[...USER_POD_ANNOTATIONS].join(', ')}`);
   }
   const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);
   if (label === undefined) return undefined;

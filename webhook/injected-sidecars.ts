@@ -1,6 +1,6 @@
-// Peace with the injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it gets no sidecar: it carries their opt-out keys.
-// The delegate gets its own from the injectors of the target. So what an injector of the source put in before us, told by the
-// marks it leaves, is taken out of the pod, and the manifest never holds it (what each of them writes: its injection template).
+// Compatibility with the sidecar injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it carries their opt-out keys
+// (model/sidecar-opt-outs.ts), and the delegate gets its sidecars from the injectors of the target. What an injector of the source
+// put in before us, told by the marks that it leaves, is taken out of the pod (what each of them writes: its injection template).
 import type { Container, Pod, PodSpec, StringMap, Volume } from '../api/core.ts';
 import { withOwnProbes } from './istio-probes.ts';
 
@@ -14,8 +14,6 @@ interface Injector {
   readonly undo?: (pod: Pod) => Pod;
   /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and those that are facts are moved in the target (ADR 0041). */
   readonly traces: readonly string[];
-  /** Keys that it looks at before it injects: set on every proxy pod, or only where the pod has the key. */
-  readonly optOut: readonly { readonly on: 'labels' | 'annotations'; readonly key: string; readonly value: string; readonly always: boolean }[];
 }
 
 interface InjectedNames {
@@ -28,10 +26,6 @@ const ISTIO: Injector = {
   injected: namesOfIstio,
   undo: withOwnProbes,
   traces: ['sidecar.istio.io/status', 'istio.io/rev'],
-  optOut: [
-    { on: 'labels', key: 'sidecar.istio.io/inject', value: 'false', always: true },
-    { on: 'annotations', key: 'sidecar.istio.io/inject', value: 'false', always: false },
-  ],
 };
 
 const LINKERD: Injector = {
@@ -41,24 +35,15 @@ const LINKERD: Injector = {
     volumes: ['linkerd-proxy-init-xtables-lock', 'linkerd-identity-end-entity', 'linkerd-identity-token'],
   }),
   traces: ['linkerd.io/proxy-version', 'linkerd.io/created-by', 'linkerd.io/trust-root-sha256'],
-  optOut: [{ on: 'annotations', key: 'linkerd.io/inject', value: 'disabled', always: true }],
 };
 
 const VAULT: Injector = {
   mark: 'vault.hashicorp.com/agent-inject-status',
   injected: () => ({ containers: ['vault-agent', 'vault-agent-init'], volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'] }),
   traces: ['vault.hashicorp.com/agent-inject-status'],
-  optOut: [{ on: 'annotations', key: 'vault.hashicorp.com/agent-inject', value: 'false', always: false }],
 };
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
-
-const OPT_OUTS = INJECTORS.flatMap(({ optOut }) => optOut.map(({ key, value, ...where }) => ({ ...where, key, entry: [key, value] as const })));
-
-/** The opt-out keys of every injector, with their values, for labels or annotations such as these. */
-export function optOutsFor(on: 'labels' | 'annotations', map: StringMap): readonly (readonly [key: string, value: string])[] {
-  return OPT_OUTS.filter((wish) => wish.on === on && (wish.always || Object.hasOwn(map, wish.key))).map(({ entry }) => entry);
-}
 
 /** The pod as it was before injectors; the very same object when there were none. */
 export function withoutInjectedSidecars(pod: Pod): Pod {

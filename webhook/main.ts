@@ -1,11 +1,8 @@
-// The webhook as one part of a process: keys for manifests, a serving certificate from one of three sources, the server.
+// The webhook as one part of a process: a serving certificate from one of three sources, and the server.
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { ApiError } from '../kubernetes/api-error.ts';
-import { delay } from '../kubernetes/backoff.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { EventRecorder, type EventSink } from '../kubernetes/event-recorder.ts';
-import type { SigningKeyStore } from '../kubernetes/signing-key-store.ts';
 import type { EventRecord } from '../model/event-record.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { serveAlso } from '../process/metrics.ts';
@@ -14,6 +11,8 @@ import { startAdmissionServer, type AdmissionServer } from './admission-server.t
 import { followElections } from './election-client.ts';
 import { followMissedPods } from './missed-pods-controller.ts';
 import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
+import { startReviewPaths } from './review-path-controller.ts';
+import type { PathTimes } from './review-path.ts';
 import { startRulesController } from './rules-controller.ts';
 import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';
 import { problemOf, type CertificatePair } from './serving-certificate.ts';
@@ -32,34 +31,34 @@ export interface WebhookOptions {
   /** Address to listen on; all addresses when in a cluster. */
   readonly host: string;
   readonly port: number;
-  /** Followed by the caller. */
-  readonly signingKeys: SigningKeyStore;
+  /** Whether proxy pods get a copy of their source pod, for tools that read it. */
+  readonly writesManifest?: boolean;
   readonly certificates: CertificateSource;
   /** File (PEM) of the authority whose certificates clients must have; without it anybody may ask. */
   readonly clientAuthorityFile?: string | undefined;
   /** How long a closing webhook goes on serving while it calls itself not ready, in ms. */
   readonly drainMs?: number;
+  /** For tests: how long the path of reviews lives and overlaps with the one before. */
+  readonly pathTimes?: PathTimes | undefined;
   readonly logger: Logger;
 }
 
-/** How often the cluster is asked for the keys at the start, in ms. */
-const RETRY_MS = 1_000;
-
-/** Starts the webhook once it has keys and a certificate; it is closed by whoever started it, after the components that depend on new pods. */
+/** Starts the webhook once it has a certificate; it is closed by whoever started it, after the components that depend on new pods. */
 export async function startWebhook(options: WebhookOptions, signal: AbortSignal): Promise<AdmissionServer> {
   const logger = options.logger.child({ component: 'webhook' });
-  await untilKeysAreThere(options.signingKeys, logger, signal);
   const clientAuthority = await readAuthority(options.clientAuthorityFile);
   const events = new EventRecorder({ client: options.source, controller: 'isthmus.dev/webhook', logger });
   void events.run(signal);
   const served = new ServedCertificate(logger, events);
   const first = served.first(signal);
   startCertificates(options, { client: options.source, installNamespace: options.installNamespace, serve: (pair) => served.serve(pair), logger }, signal);
-  const { host, port, signingKeys, drainMs = 0 } = options;
+  const { host, port, writesManifest = false, drainMs = 0 } = options;
+  const paths = startReviewPaths({ client: options.source, installNamespace: options.installNamespace, times: options.pathTimes, logger }, signal);
+  await paths.ready;
   const metrics = new AdmissionMetrics();
   serveAlso(metrics.registry);
   const server = await startAdmissionServer({
-    host, port, certificate: await first, keys: () => signingKeys.keys, metrics, logger, drainMs, elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
+    host, port, certificate: await first, writesManifest, metrics, logger, drainMs, openSegments: () => paths.open(), elections: followElections({ client: options.source, logger }, signal), ...(clientAuthority !== undefined && { clientAuthority }),
   });
   served.handTo(server);
   startRulesController({ client: options.source, installNamespace: options.installNamespace, events, logger, onMissing: (areMissing) => metrics.rulesMissing(areMissing) }, signal);
@@ -131,16 +130,5 @@ function startCertificates({ certificates }: WebhookOptions, options: Certificat
       return startSecretCertificate(options, certificates.name, signal);
     case 'files':
       void followCertificateFiles(certificates.files, options.serve, options.logger, signal);
-  }
-}
-
-/** Makes the keys, or finds those of another replica. Waits while the cluster cannot be reached or the install namespace is missing. */
-async function untilKeysAreThere(signingKeys: SigningKeyStore, logger: Logger, signal: AbortSignal): Promise<void> {
-  while (signingKeys.keys === undefined) {
-    await signingKeys.ensure(signal).catch((error: unknown) => {
-      if (signal.aborted || (error instanceof ApiError && (error.status === 401 || error.status === 403))) throw error;
-      logger.warn({ error: messageOf(error) }, 'waiting for the keys that sign source manifests');
-    });
-    if (signingKeys.keys === undefined) await delay(RETRY_MS, signal);
   }
 }

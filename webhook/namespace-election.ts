@@ -27,7 +27,7 @@ export function admitPodOfNamespace(pod: Pod, election: Election, context: Admis
   if (isElected(pod)) return admitPod(pod, context);
   if ((election.spec.strategy ?? DEFAULT_STRATEGY) === 'Local' || belongsHere(pod)) return { kind: 'pass' };
   const elected = electedBy(pod, election);
-  const admission = admitPod(elected, { ...context, text: undefined }); // its text is not the one that came
+  const admission = admitPod(elected, context);
   if (admission.kind !== 'mutate') return admission;
   return { ...admission, patch: [...diffJson({ ...pod }, { ...elected }), ...admission.patch] };
 }

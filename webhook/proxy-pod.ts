@@ -1,17 +1,25 @@
-// Step 2 of a pod's way: the elected pod becomes a proxy pod, which keeps the user's manifest, is scheduled by us and runs nothing.
-// Rules of contract §2.1; one finalizer instead of one per target (design D9). The same pod put in again comes out unchanged.
+// Step 2 of a pod's way: the elected pod becomes a proxy pod, which is scheduled by us and runs nothing. It stays what its user made but for
+// a few fields, which its admission record keeps. The same pod put in again comes out unchanged.
 // The rules are written once, as the fields that a proxy pod has; a pod is made of them here, a patch in proxy-patch.ts.
 import {
-  DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
-  SOURCE_SIGNATURE_ANNOTATION, TRUE,
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+  SOURCE_MANIFEST_ANNOTATION, TRUE,
 } from '../api/keys.ts';
 import type { Pod, PodSpec, StringMap, Toleration } from '../api/core.ts';
-import type { SealedManifest } from '../model/sealed-manifest.ts';
-import { optOutsFor } from './injected-sidecars.ts';
+import { optOutsFor } from '../model/sidecar-opt-outs.ts';
 import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
 
 /** A field or key with its value; undefined takes it away. */
 export type Field<T> = readonly [name: string, value: T];
+
+/** What goes onto a proxy pod beside what its source pod says. */
+export interface ProxyParts {
+  /** Text of the admission record. */
+  readonly record: string;
+  /** Text of the source manifest, where it is written at all. */
+  readonly manifest?: string | undefined;
+  readonly constraints: ConstraintsOfPod;
+}
 
 /** What a proxy pod has, whatever its source pod has there. Everything else stays, also what we do not know. */
 export interface ProxyFields {
@@ -24,7 +32,7 @@ export interface ProxyFields {
 const PROXY_TOLERATIONS: readonly Toleration[] = [
   { key: PROVIDER_KEY, operator: 'Equal', value: PROVIDER_VALUE }, // on every virtual node
   { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists' }, // from cloud route controllers, which do not know virtual nodes
-  // A target that is away, or Isthmus itself, must not cost the source its pods (design D14): without these the API server adds 300 s.
+  // A target that is away, or Isthmus itself, must not cost the source its pods: without these the API server adds 300 s.
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
 ];
@@ -32,12 +40,15 @@ const PROXY_NODE_SELECTOR: StringMap = { [PROVIDER_KEY]: PROVIDER_VALUE };
 const HAS_FINALIZER: Field<string> = [HAS_FINALIZER_LABEL, TRUE];
 const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
 
-/** The fields of the proxy pod for a pod, with its manifest and what chooses its cluster. */
-export function proxyFieldsOf({ metadata }: Pod, { manifest, signature }: SealedManifest, { constraints }: ConstraintsOfPod): ProxyFields {
+/** The fields of the proxy pod for a source pod. */
+export function proxyFieldsOf({ metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts): ProxyFields {
   const { labels = {}, annotations = {}, finalizers } = metadata;
+  const written: readonly Field<string>[] = [
+    [ADMISSION_RECORD_ANNOTATION, record], ...(manifest === undefined ? [] : [[SOURCE_MANIFEST_ANNOTATION, manifest] as const]),
+  ];
   return {
     labels: [...optOutsFor('labels', labels), HAS_FINALIZER],
-    annotations: [...optOutsFor('annotations', annotations), [SOURCE_MANIFEST_ANNOTATION, manifest], [SOURCE_SIGNATURE_ANNOTATION, signature]],
+    annotations: [...optOutsFor('annotations', annotations), ...written],
     finalizers: finalizers === undefined ? FINALIZERS : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
     spec: specFields(constraints),
   };
@@ -55,9 +66,8 @@ function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstra
   ];
 }
 
-/** The proxy pod for a pod. */
-export function toProxyPod(pod: Pod, sealed: SealedManifest, constraints: ConstraintsOfPod): Pod {
-  const { labels, annotations, finalizers, spec } = proxyFieldsOf(pod, sealed, constraints);
+/** A pod with the fields of a proxy pod. */
+export function toProxyPod(pod: Pod, { labels, annotations, finalizers, spec }: ProxyFields): Pod {
   const { metadata } = pod;
   return {
     ...pod,

@@ -2,12 +2,16 @@
 // refused because nothing answers; after it the failure policy of the configuration holds, and the rules stay until the configuration goes.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../api/resource-types.ts';
+import { MIGRATION_CONFIG_MAP } from '../api/keys.ts';
+import { CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../api/resource-types.ts';
+import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
 import type { EventSink } from '../kubernetes/event-recorder.ts';
 import { Informer } from '../kubernetes/informer.ts';
+import { webhookOffReason } from '../kubernetes/standby.ts';
 import type { EventRecord } from '../model/event-record.ts';
+import { askedElsewhere } from '../model/live-admiralty.ts';
 import { isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from './missing-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
@@ -47,6 +51,11 @@ export function startRulesController({ client, installNamespace, events, logger,
       return { kind: 'requeue-after', ms: askEveryMs };
     }
     unanswered = 0;
+    const why = await whyToWait(client, installNamespace, signal);
+    if (why !== undefined) {
+      logger.debug({ why }, 'elected pods are not sent to this webhook yet');
+      return { kind: 'requeue-after', ms: askEveryMs };
+    }
     await client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, withRules(names), FIELD_MANAGER, signal);
     logger.info({ webhooks: names }, 'the API server reaches this webhook: elected pods are sent to it from now on');
     return DONE;
@@ -54,6 +63,14 @@ export function startRulesController({ client, installNamespace, events, logger,
   const controller = startController({ name: 'webhook-rules', reconcile, concurrency: 1, logger }, signal);
   informer.onChange(() => controller.enqueue(WEBHOOK_CONFIGURATION_NAME));
   void informer.run(signal);
+}
+
+/** A pod is to be asked about by one of two webhooks, not by both: Admiralty's, until a migration has turned that to this one. */
+async function whyToWait(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<string | undefined> {
+  const record = await client.get(CONFIG_MAPS, { namespace: installNamespace, name: MIGRATION_CONFIG_MAP }, signal).catch(unless(isNotFound));
+  const off = record === undefined ? undefined : webhookOffReason(record);
+  if (off !== undefined) return off;
+  return askedElsewhere(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
 }
 
 function tellNotReached(events: EventSink, logger: Logger): void {

@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../api/keys.ts';
 import type { Pod, PodSpec, Toleration } from '../api/core.ts';
 import { deny, type Denial } from './admission.ts';
-import { CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors } from './constraint-shapes.ts';
+import { CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors } from '../model/constraint-shapes.ts';
 
 /** What a proxy pod is scheduled by. */
 export type Constraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;

@@ -1,5 +1,7 @@
-// What the webhook speaks: TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3, and whom it lets in.
+// What the webhook speaks: TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3, and whom it lets in for how long.
 import { constants } from 'node:crypto';
+import type { ConnectionDeadlines } from '../process/connection-deadlines.ts';
+import type { GateLimits } from '../process/connection-gate.ts';
 import type { CertificatePair } from './serving-certificate.ts';
 
 /** Suites of TLS 1.3, and of 1.2 those that every API server of the last ten years offers (Go `crypto/tls`, preference order). */
@@ -20,3 +22,20 @@ export function tlsSettings(pair: CertificatePair, clientAuthority?: string) {
     ...(clientAuthority !== undefined && { ca: clientAuthority, requestCert: true, rejectUnauthorized: true }),
   } as const;
 }
+
+/**
+ * Connections of those who have not asked for a review on an open path, and of addresses that have: API servers, which may begin one for each of the
+ * reviews that they have under way.
+ */
+export const GATE: GateLimits = {
+  stranger: { burst: 20, perSecond: 10, open: 256 },
+  known: { burst: 1_000, perSecond: 300, open: 1_024 },
+  strangers: { burst: 50, perSecond: 50, open: 1_024 },
+  patience: 10_000,
+  remember: 3_600_000,
+};
+
+/** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. In ms. */
+export const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000, checkEvery: 1_000 };
+/** Node.js' own, in ms: longer than any of {@link DEADLINES}, for what those do not see. */
+export const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };

@@ -3,6 +3,8 @@ import type { WebhookConfiguration } from '../api/resource-types.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
+/** Owner, by server-side apply, of the paths in them. */
+export const PATH_FIELD_MANAGER = 'isthmus-webhook-path';
 
 /** Annotation by which cert-manager's CA injector is asked to write `caBundle`; we then leave the field alone. */
 const CERT_MANAGER_ANNOTATIONS = ['cert-manager.io/inject-ca-from', 'cert-manager.io/inject-ca-from-secret', 'cert-manager.io/inject-apiserver-ca'];

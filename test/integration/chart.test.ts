@@ -14,6 +14,7 @@ import { lookFor } from '../../cli/apply-objects.ts';
 import { IMPORT_PORTS } from '../../gateway/import-listeners.ts';
 import { customResourceDefinitions } from '../../manifests/crds.ts';
 import { gatewayManifests } from '../../manifests/gateway.ts';
+import { gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy } from '../../manifests/network-policies.ts';
 import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from '../../manifests/pod-plane.ts';
 import { serviceDiscoveryInstallation } from '../../manifests/service-discovery.ts';
 import { kustomizeFiles } from '../../manifests/kustomize.ts';
@@ -58,11 +59,11 @@ function bare(object: KubernetesObject): unknown {
 const byName = (objects: readonly KubernetesObject[]): ReadonlyMap<string, unknown> => new Map(objects.map((object) => [nameOf(object), bare(object)]));
 
 /** What the chart has and the Kustomize files have not. */
-const CHART_ONLY = /^NetworkPolicy|isthmus-pre-delete$/;
+const CHART_ONLY = /isthmus-pre-delete$/;
 
 describe('the chart', () => {
   it('says the same as the Kustomize files for a source that is a target too', async () => {
-    const files = Object.entries(kustomizeFiles()).filter(([path]) => path.startsWith('base/') || path.startsWith('components/source/'));
+    const files = Object.entries(kustomizeFiles()).filter(([path]) => path.startsWith('common/') || path.startsWith('components/rights-') || path.startsWith('components/source/'));
     const expected = byName([...customResourceDefinitions(), ...files.flatMap(([, file]) => ('objects' in file ? file.objects : []))].filter(({ kind, metadata }) => kind !== 'Namespace' && nameOf({ kind, metadata } as KubernetesObject) !== 'ServiceAccount isthmus-system/isthmus'));
     const rendered = byName((await tools.render()).filter((object) => !CHART_ONLY.test(nameOf(object))));
     assert.deepEqual([...rendered.keys()].toSorted(), [...expected.keys()].toSorted());
@@ -70,7 +71,7 @@ describe('the chart', () => {
   });
 
   it('says the same of the gateway', async () => {
-    const expected = byName(gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
+    const expected = byName([...gatewayManifests({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }), gatewayNetworkPolicy('isthmus-system')]);
     const rendered = byName(await tools.render(['gateway.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
   });
@@ -91,8 +92,21 @@ describe('the chart', () => {
     assert.ok(!argumentsOf(await tools.render(['gateway.enabled=true']), 'isthmus-gateway').includes('--import-address'));
   });
 
+  it('lets in what is served and nothing else, in one Deployment as in five, unless that is turned off', async () => {
+    type Policy = KubernetesObject & { readonly spec: { readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> }; readonly ingress: readonly { readonly ports: readonly { readonly port: unknown }[] }[] } };
+    const openIn = async (values: readonly string[], app: string): Promise<readonly string[]> => {
+      const policies = (await tools.render(values)).filter(({ kind }) => kind === 'NetworkPolicy') as readonly unknown[] as readonly Policy[];
+      const labels: Readonly<Record<string, string>> = { 'app.kubernetes.io/name': app, 'app.kubernetes.io/part-of': 'isthmus' };
+      const selected = policies.filter(({ spec }) => Object.entries(spec.podSelector.matchLabels).every(([key, value]) => labels[key] === value));
+      return selected.flatMap(({ spec }) => spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => String(port)))).toSorted((one, other) => one.localeCompare(other));
+    };
+    for (const [app, ports] of Object.entries({ 'isthmus-webhook': ['health', 'webhook'], 'isthmus-virtual-node': ['health', 'kubelet'], 'isthmus-scheduler': ['health'] })) assert.deepEqual(await openIn([], app), ports, app);
+    assert.deepEqual(await openIn(['deploy=AllInOne'], 'isthmus'), ['health', 'kubelet', 'webhook']);
+    assert.deepEqual(await openIn(['networkPolicy.enabled=false'], 'isthmus-webhook'), []);
+  });
+
   it('says the same of service discovery, kinds and all', async () => {
-    const expected = byName(serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }));
+    const expected = byName([...serviceDiscoveryInstallation({ namespace: 'isthmus-system', image: DEFAULT_IMAGE }), serviceDiscoveryNetworkPolicy('isthmus-system')]);
     const rendered = byName(await tools.render(['serviceDiscovery.enabled=true']));
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
     assert.deepEqual(namesOf(await tools.render(['serviceDiscovery.enabled=true', 'serviceDiscovery.crds=false']), 'CustomResourceDefinition').filter((name) => name.endsWith('x-k8s.io')), []);
@@ -104,7 +118,7 @@ describe('the chart', () => {
     const rendered = byName(objects);
     for (const [name, object] of expected) assert.deepEqual(rendered.get(name), object, name);
     assert.deepEqual(objects.filter((object) => JSON.stringify(object).includes('"privileged":true')).map(nameOf), ['DaemonSet isthmus-pod-plane/isthmus-pod-plane']);
-    assert.ok(!JSON.stringify(await tools.render()).includes('privileged'));
+    assert.ok(!JSON.stringify(await tools.render()).includes('"privileged":true'));
     const args = JSON.stringify(await tools.render(['podPlane.enabled=true', 'podPlane.addresses[0]=gw.example:51820', 'podPlane.mtu=1400']));
     assert.match(args, /"--address","gw\.example:51820","--mtu","1400"/);
   });
@@ -155,6 +169,7 @@ describe('the chart', () => {
     }
     assert.deepEqual(namesOf(objects, 'Deployment').filter((name) => name.endsWith('peering')), [], 'sourceController.enabled=false');
     const text = JSON.stringify(objects);
+    assert.ok(argumentsOf(objects, 'isthmus-virtual-node').join(' ').includes('--kubelet-signer beta.eks.amazonaws.com/app-serving'));
     assert.ok(text.includes('"reinvocationPolicy":"Never"') && text.includes('"replacement":"c1"'));
   });
 

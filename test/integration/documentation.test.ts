@@ -10,6 +10,7 @@ import type { KubernetesObject } from '../../api/core.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
 import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';
+import { isthmus, RunningCommand } from '../support/command-line.ts';
 import { CHART, Packaging, type Ended } from '../support/packaging.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
@@ -108,21 +109,21 @@ describe('the YAML of the documentation', () => {
   });
 });
 
-describe('the steps from Admiralty', () => {
-  const commands = blocksOf(textOf('docs/from-admiralty.md')).flatMap(({ text }) => text.split('\n')).filter((line) => /^(helm|kubectl) /.test(line));
+describe('the steps from Admiralty, in a target', () => {
+  const lines = blocksOf(textOf('docs/from-admiralty.md')).flatMap(({ text }) => text.split('\n'));
+  const typedBy = (start: string): string => lines.find((line) => line.startsWith(start)) ?? '';
+  const group = { apiVersion: 'multicluster.admiralty.io/v1alpha1' };
   const samples = [
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'eu-west' }, spec: { kubeconfigSecret: { name: 'eu-west', namespace: 'admiralty' } } },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterTarget', metadata: { name: 'here' }, spec: { self: true, excludedLabelsRegexp: '^disk=' } },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Target', metadata: { namespace: 'default', name: 'us-east' }, spec: { self: false, kubeconfigSecret: { name: 'us-east', key: 'config', context: 'main' } } },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterSource', metadata: { name: 'hq' }, spec: { serviceAccount: { name: 'hq', namespace: 'admiralty' } } },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Source', metadata: { namespace: 'default', name: 'team' }, spec: { userName: 'team@example.com', serviceAccountName: 'team' } },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'ClusterSummary', metadata: { name: 'singleton' }, capacity: { cpu: '4', memory: '16Gi' }, allocatable: { cpu: '3800m', memory: '15Gi' } },
-    // Admiralty's definitions ask for nothing, so such a one can be there; it is of no use to either, and must not be in the way.
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'Target', metadata: { namespace: 'default', name: 'unfinished' }, spec: {} },
-    { apiVersion: 'multicluster.admiralty.io/v1alpha1', kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } },
+    { ...group, kind: 'ClusterSource', metadata: { name: 'hq' }, spec: { serviceAccount: { name: 'hq', namespace: 'admiralty' } } },
+    { ...group, kind: 'Source', metadata: { namespace: 'default', name: 'team' }, spec: { userName: 'team@example.com', serviceAccountName: 'team' } },
+    { ...group, kind: 'ClusterSummary', metadata: { name: 'singleton' }, capacity: { cpu: '4', memory: '16Gi' }, allocatable: { cpu: '3800m', memory: '15Gi' } },
+    { ...group, kind: 'PodChaperon', metadata: { namespace: 'default', name: 'web-x7k2p' }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } },
   ];
-  const KINDS = 'clustertargets,targets,clustersources,sources,podchaperons,clustersummaries';
+  const RELEASE = 'mc-admiralty'; // not the one of the page: names follow from it
+  const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'admiralty-cluster-source-hq' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: `${RELEASE}-source` }, subjects: [{ kind: 'ServiceAccount', namespace: 'admiralty', name: 'hq' }] };
+  const KINDS = 'clustersources,sources,podchaperons,clustersummaries';
   let chart: string;
+  let running: RunningCommand;
 
   /** Of the definitions of the group, and of what is of their kinds. */
   const uids = async (): Promise<readonly string[]> => {
@@ -134,31 +135,41 @@ describe('the steps from Admiralty', () => {
   before(async () => {
     chart = await mkdtemp(join(tmpdir(), 'isthmus-admiralty-chart-'));
     await writeAdmiraltyChart(chart);
-    await succeeds(1, `helm install admiralty ${chart} --namespace admiralty --create-namespace --server-side=false`); // as Helm 3 does
+    await succeeds(1, `helm install ${RELEASE} ${chart} --namespace admiralty --create-namespace --server-side=false`); // as Helm 3 does
     await succeeds(1, 'kubectl wait --for=condition=Established crd --all --timeout=60s');
-    await succeeds(1, 'kubectl create -f -', stream(samples));
+    await succeeds(1, 'kubectl create -f -', stream([...samples, binding]));
   });
-  after(() => rm(chart, { recursive: true }));
+  after(async () => {
+    await running?.stop();
+    await rm(chart, { recursive: true });
+  });
 
-  it('put Isthmus in its place, and its kinds and their objects stay the same ones', async () => {
-    assert.deepEqual(commands.map((line) => line.split(' ').slice(0, 2).join(' ')), ['kubectl annotate', 'helm upgrade', 'helm uninstall', 'helm upgrade']);
+  it('leave definitions, objects and rights where they are, and Isthmus in the place of Admiralty', async () => {
     const before = await uids();
     assert.equal(before.length, 6 + samples.length);
-    for (const line of commands) await succeeds(1, line);
-    assert.deepEqual(await uids(), before);
+    await succeeds(1, typedBy('helm upgrade --install'));
+    const { kubeconfigPath } = sandbox.clusters[1]!;
+    running = new RunningCommand('run', '--kubeconfig', kubeconfigPath, '--components', 'delegate-controller,peering');
+    const words = typedBy('isthmus migrate admiralty').replace('target.yaml', kubeconfigPath).split(' ').slice(1);
+    const dry = await isthmus(...words, '--dry-run');
+    assert.match(dry.stdout, /would 1\/8 keep the definitions[^]*nothing was changed/, dry.stderr);
+    const { code, stdout, stderr } = await isthmus(...words);
+    assert.equal(code, 0, stdout + stderr);
+    const { roleRef } = JSON.parse(await succeeds(1, 'kubectl get clusterrolebinding admiralty-cluster-source-hq -o json')) as typeof binding;
+    assert.equal(roleRef.name, 'isthmus-source');
+    await succeeds(1, typedBy('helm uninstall').replace('uninstall admiralty', `uninstall ${RELEASE}`));
+    assert.deepEqual((await uids()).toSorted(), before.toSorted());
     assert.equal((await succeeds(1, 'helm list -A --short')).trim(), 'isthmus');
     assert.equal(await succeeds(1, 'kubectl get deployments,jobs -n admiralty -o name'), '');
+    assert.match(await succeeds(1, `kubectl get clusterrole ${RELEASE}-source ${RELEASE}-cluster-summary-viewer -o name`), /-source\n.*-viewer/);
   });
 
-  it('leave objects that can be changed, and say what is wrong with one that was of no use', async () => {
-    for (const { kind, metadata: { name, namespace = 'default' } } of samples.filter(({ metadata }) => metadata.name !== 'unfinished')) await succeeds(1, `kubectl label ${kind.toLowerCase()} ${name} -n ${namespace} seen=yes`);
-    const { code, stderr } = await typed(1, 'kubectl patch target unfinished --type=merge -p {"spec":{"excludedLabelsRegexp":"x"}}');
-    assert.equal(code, 1);
-    assert.match(stderr, /set either kubeconfigSecret/);
+  it('leave objects that can be changed', async () => {
+    for (const { kind, metadata: { name, namespace = 'default' } } of samples as readonly KubernetesObject[]) await succeeds(1, `kubectl label ${kind?.toLowerCase()} ${name} -n ${namespace} seen=yes`);
   });
 
   it('leave definitions that are of the release of Isthmus, which upgrades them', async () => {
-    await succeeds(1, 'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug');
+    await succeeds(1, 'helm upgrade isthmus manifests/helm/isthmus --namespace isthmus-system --set logLevel=debug --set source.enabled=false');
     const { metadata } = JSON.parse(await succeeds(1, 'kubectl get crd clustertargets.multicluster.admiralty.io -o json')) as KubernetesObject;
     assert.equal(metadata.annotations?.['meta.helm.sh/release-name'], 'isthmus');
   });

@@ -90,7 +90,7 @@ describe('ConfigMaps and Secrets', () => {
     }));
   });
 
-  it('follow the pod that names them, to its target alone, and nothing else does', async () => {
+  it('C2-12: follow the pod that names them, to its target alone, and nothing else does', async () => {
     const { configMaps, secrets } = watched;
     await configMaps[target].until('settings is there', (all) => one(all, namespace, 'settings') !== undefined);
     await secrets[target].until('both Secrets are there', (all) => inNamespace(all, namespace).length === 2);
@@ -357,9 +357,9 @@ describe('a namespace whose pods are all elected', () => {
 });
 
 describe('secrets', () => {
-  it('stand nowhere in what Isthmus says: logs, events, objects, metrics, commands, the support archive', async () => {
+  it('C2-35: stand nowhere in what Isthmus says: logs, events, objects, metrics, commands, the support archive', async () => {
     const canaries = (await Promise.all([world.source, ...world.targets].map(({ client, cluster }) => secretsOf(client, cluster.name)))).flat();
-    assert.ok(canaries.some(({ text }) => text === 'canary-4') && canaries.some(({ what }) => what.includes('isthmus-signing-keys')), 'what followed and what is ours are among them');
+    assert.ok(canaries.some(({ text }) => text === 'canary-4') && canaries.some(({ what }) => what.includes('isthmus-webhook-certificates')), 'what followed and what is ours are among them');
     const work = await mkdtemp(join(tmpdir(), 'isthmus-canaries-'));
     try {
       const outputs = await everyOutput(world, work);

@@ -13,7 +13,7 @@ import { CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, ING
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Cluster, Endpoint } from '../../api/gateway.ts';
-import { ELECT_ANNOTATION, OWN_ENDPOINT_LABEL, PARENT_CLUSTER_LABEL, TRUE } from '../../api/keys.ts';
+import { ALL_SOURCES, ELECT_ANNOTATION, OWN_ENDPOINT_LABEL, PARENT_CLUSTER_LABEL, SOURCES_LABEL, TRUE } from '../../api/keys.ts';
 import { applyObjects, lookFor, typeOf } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';
 import { peerClusters, type PeerCluster, type PeeringRequest } from '../../cli/peer-clusters.ts';
@@ -74,15 +74,15 @@ async function peeringOf(more: Partial<Peering> = {}): Promise<Peering> {
 
 function targetSide(peering: Peering): readonly KubernetesObject[] {
   const identity = peeringIdentity(peering);
-  return [sourceObject(identity), accountManifest(identity)!, ...identityManifests(identity, installNamespace)];
+  return [sourceObject(identity), accountManifest(identity)!, ...identityManifests(identity, installNamespace, ['default'])];
 }
 
 function read(client: ClusterClient, object: KubernetesObject): Promise<KubernetesObject> {
   return client.get(typeOf(object), { namespace: object.metadata.namespace, name: object.metadata.name ?? '' });
 }
 
-/** The API server itself writes the status of definitions; their generation changes with the spec alone. */
-const version = ({ kind, metadata }: KubernetesObject) => (kind === 'CustomResourceDefinition' ? metadata.generation : metadata.resourceVersion);
+/** Kubernetes itself writes the status of definitions and of policies; their generation changes with the spec alone. */
+const version = ({ kind, metadata }: KubernetesObject) => (['CustomResourceDefinition', 'ValidatingAdmissionPolicy'].includes(kind ?? '') ? metadata.generation : metadata.resourceVersion);
 
 async function versions(client: ClusterClient, objects: readonly KubernetesObject[]): Promise<readonly string[]> {
   const stored = await Promise.all(objects.filter((object) => object.kind !== 'Secret').map((object) => read(client, object)));
@@ -161,6 +161,7 @@ describe('isthmus install', () => {
       assert.equal(lines.length, installManifests({ installNamespace }).length + 1);
     }
     assert.deepEqual(await target.client.list(POD_CHAPERONS), []);
+    await target.client.patch(NAMESPACES, { name: 'default' }, { patchType: 'merge', patch: { metadata: { labels: { [SOURCES_LABEL]: ALL_SOURCES } } } });
   });
 
   it('repeated from the command line changes nothing', async () => {
@@ -183,7 +184,7 @@ describe('isthmus install', () => {
     await installInto(source.client, { installNamespace, webhookUrl: 'https://127.0.0.1:1/mutate--v1-pod' }, quiet);
     assert.deepEqual(await clientConfig(), { caBundle, url: 'https://127.0.0.1:1/mutate--v1-pod' });
     await installInto(source.client, { installNamespace }, quiet);
-    const service = { namespace: installNamespace, name: 'isthmus-webhook', path: '/mutate--v1-pod', port: 443 };
+    const service = { namespace: installNamespace, name: 'isthmus-webhook', port: 443 };
     assert.deepEqual(await clientConfig(), { caBundle, service });
   });
 
@@ -455,16 +456,20 @@ describe('the identity of a source that was peered with the whole target', () =>
     });
   });
 
+  const ownRights = async (): Promise<readonly string[]> => {
+    const peering = await peeringOf();
+    return documentedRights().inTarget.map((right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${sourceName(peering)}`).replace(/=CLUSTER$/, `=${peering.sourceId}`));
+  };
+
   it('may do what docs/joining.md lists, and nothing else', async () => {
-    const { inNamespaces, inTarget } = documentedRights();
-    const name = sourceName(await peeringOf());
-    const own = inTarget.map((right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${name}`));
+    const { inNamespaces, elsewhere } = documentedRights();
+    const own = await ownRights();
     const everybody = new Set(await rightsIn(plain, installNamespace));
     const rights = await rightsIn(client, installNamespace);
     assert.ok([...everybody].every((right) => rights.includes(right)));
-    assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...inNamespaces, ...own].toSorted());
-    const elsewhere = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
-    assert.deepEqual(elsewhere, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted());
+    assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...elsewhere, ...own].toSorted());
+    const letIn = (await rightsIn(client, 'default')).filter((right) => !everybody.has(right));
+    assert.deepEqual(letIn, [...inNamespaces, ...own].filter((right) => !right.includes('serviceaccounts/token')).toSorted());
   });
 
   it('is told the same by kubectl auth can-i --list', async () => {
@@ -479,9 +484,7 @@ describe('the identity of a source that was peered with the whole target', () =>
     };
     try {
       const [rights, everybody] = [await listed(await sourceKubeconfig(installNamespace)), new Set(await listed(plainKubeconfig))];
-      const { inNamespaces, inTarget } = documentedRights();
-      const name = sourceName(await peeringOf());
-      assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...inNamespaces, ...inTarget.map((right) => right.replace(/=(SOURCE|ACCOUNT)$/, `=${name}`))].toSorted());
+      assert.deepEqual(rights.filter((right) => !everybody.has(right)), [...documentedRights().elsewhere, ...(await ownRights())].toSorted());
     } finally {
       await rm(dir, { recursive: true });
     }
@@ -505,9 +508,9 @@ describe('the identity of a source that was peered with the whole target', () =>
   const reviews: [boolean, Access][] = [
     [true, { verb: 'deletecollection', group: ours, resource: 'podchaperons', namespace: 'default' }],
     [true, { verb: 'watch', resource: 'pods' }],
-    [true, { verb: 'get', resource: 'pods', subresource: 'log', namespace: 'default' }],
-    [true, { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'default' }],
-    ...['exec', 'attach', 'portforward'].map((subresource): [boolean, Access] => [true, { verb: 'get', resource: 'pods', subresource, namespace: 'default' }]),
+    [false, { verb: 'get', resource: 'pods', subresource: 'log', namespace: 'default' }], // but for delegates that it asks for
+    [false, { verb: 'create', resource: 'pods', subresource: 'exec', namespace: 'default' }],
+    ...['exec', 'attach', 'portforward'].map((subresource): [boolean, Access] => [false, { verb: 'get', resource: 'pods', subresource, namespace: 'default' }]),
     [true, { verb: 'watch', group: ours, resource: 'clustersummaries' }],
     [true, { verb: 'update', resource: 'secrets', namespace: 'default' }],
     ...['get', 'list', 'watch', 'patch'].map((verb): [boolean, Access] => [false, { verb, resource: 'secrets', namespace: 'default' }]),
@@ -558,10 +561,12 @@ describe('peering of one namespace', () => {
     assert.equal(sourceAccount(await peeringOf({ namespace })).namespace, namespace);
   });
 
-  it('lets the components read the kubeconfig there, and no other Secrets but their own namespace\'s', async () => {
+  it('C2-5: lets the components read the kubeconfig there, and no other Secret', async () => {
     const user = `system:serviceaccount:${installNamespace}:isthmus-scheduler`;
     const secrets = { verb: 'watch', resource: 'secrets' };
-    assert.equal(await isAllowed(source.client, { ...secrets, namespace }, user), true);
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace, name: 'eu-west-kubeconfig' }, user), true);
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace, name: 'of-the-team' }, user), false);
+    assert.equal(await isAllowed(source.client, { ...secrets, namespace }, user), false);
     assert.equal(await isAllowed(source.client, { ...secrets, namespace: installNamespace }, user), true);
     assert.equal(await isAllowed(source.client, { ...secrets, namespace: 'default' }, user), false);
     assert.equal(await isAllowed(source.client, secrets, user), false);
@@ -584,7 +589,7 @@ describe('the components in a cluster', () => {
     ['scheduler', false, { verb: 'patch', resource: 'nodes' }],
     ['delegate-controller', true, { verb: 'create', resource: 'pods', namespace: 'default' }],
     ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'podchaperons', subresource: 'status', namespace: 'default' }],
-    ['delegate-controller', true, { verb: 'update', group: ours, resource: 'clustersummaries', name: 'singleton' }],
+    ['delegate-controller', true, { verb: 'patch', group: ours, resource: 'clustersummaries', name: 'singleton' }],
     ['delegate-controller', true, { verb: 'delete', group: ours, resource: 'clustersummaries', name: 'of-a-target-without-us' }],
     ['delegate-controller', true, { verb: 'watch', resource: 'secrets', namespace: 'default' }],
     ['delegate-controller', false, { verb: 'patch', resource: 'secrets', namespace: 'default' }],

@@ -34,6 +34,8 @@ import { Transport } from '../../kubernetes/transport.ts';
 import { startCredentials } from '../../peering/credential-controller.ts';
 import { startJoining } from '../../peering/join-controller.ts';
 import { startSources } from '../../peering/source-controller.ts';
+import { IDENTITY_LABELS } from '../../peering/source-identity.ts';
+import type { RoleObject } from '../../model/rbac-objects.ts';
 import { targetKubeconfig, tokenKubeconfig, tokenOf } from '../../peering/target-access.ts';
 import { AppError } from '../../process/errors.ts';
 import { API_SERVER_SERVICE } from '../../model/gateway-names.ts';
@@ -110,10 +112,10 @@ const dependents = async (source: string): Promise<string[]> => {
 describe('a ClusterSource', () => {
   const spec = { serviceAccount: { namespace: installNamespace, name: 'by-hand' }, clusterID: 'cluster-1' };
 
-  it('gets its account, its rights and its policy, and says so', async () => {
+  it('gets its account and its rights, and says so', async () => {
     await target.client.create(CLUSTER_SOURCES, clusterSource('by-hand', spec));
     await untilReady(CLUSTER_SOURCES, { name: 'by-hand' }, 'Established');
-    assert.equal((await dependents('by-hand')).length, 9);
+    assert.equal((await dependents('by-hand')).length, 8);
   });
 
   it('gets back what somebody took away', async () => {
@@ -124,9 +126,33 @@ describe('a ClusterSource', () => {
     assert.ok(await lookFor(look, patience, signal));
   });
 
-  it('loses its policy when it no longer says which cluster it is', async () => {
+  it('is known by any cluster when it no longer says which it is', async () => {
     await target.client.patch(CLUSTER_SOURCES, { name: 'by-hand' }, { patchType: 'merge', patch: { spec: { clusterID: null } } });
-    await untilGone(VALIDATING_ADMISSION_POLICIES, { name: 'admiralty-cluster-source-by-hand-own-objects' });
+    const rules = async () => ((await target.client.get(CLUSTER_ROLES, { name: 'admiralty-cluster-source-by-hand-leave' })) as RoleObject).rules;
+    const isAny = async () => ((await rules()).some(({ verbs, resourceNames }) => verbs.includes('own') && resourceNames === undefined) ? true : undefined);
+    assert.ok(await lookFor(isAny, patience, signal));
+  });
+
+  it('gets no rights while nothing limits them', async () => {
+    const name = 'isthmus-sources';
+    const policy = await target.client.get(VALIDATING_ADMISSION_POLICIES, { name });
+    await target.client.delete(VALIDATING_ADMISSION_POLICIES, { name });
+    await target.client.create(CLUSTER_SOURCES, clusterSource('unlimited', { userName: 'jane' }));
+    await untilReady(CLUSTER_SOURCES, { name: 'unlimited' }, 'PolicyMissing');
+    assert.deepEqual(await dependents('unlimited'), []);
+    const { metadata: { labels = {} } } = policy;
+    await target.client.create(VALIDATING_ADMISSION_POLICIES, { ...policy, metadata: { name, labels } });
+    await untilReady(CLUSTER_SOURCES, { name: 'unlimited' }, 'Established');
+    await target.client.delete(CLUSTER_SOURCES, { name: 'unlimited' });
+  });
+
+  it('loses, by the next installation, the policy that a former version made for it', async () => {
+    const name = 'admiralty-cluster-source-by-hand-own-objects';
+    const policy = await target.client.get(VALIDATING_ADMISSION_POLICIES, { name: 'isthmus-sources' });
+    const metadata = { name, labels: IDENTITY_LABELS, annotations: { 'isthmus.dev/source': 'by-hand' } };
+    await target.client.create(VALIDATING_ADMISSION_POLICIES, { ...policy, metadata });
+    await installInto(target.client, { installNamespace }, quiet);
+    await untilGone(VALIDATING_ADMISSION_POLICIES, { name });
   });
 
   it('leaves nothing when it goes', async () => {
@@ -154,12 +180,12 @@ describe('a ClusterSource', () => {
 });
 
 describe('a Source of one namespace', () => {
-  it('takes its cluster-wide binding and policy with it, which it cannot own', async () => {
+  it('takes its cluster-wide binding with it, which it cannot own', async () => {
     await target.client.create(NAMESPACES, { metadata: { name: 'team-b' } });
     const named: Source = { metadata: { namespace: 'team-b', name: 's' }, spec: { serviceAccountName: 'sa', userName: 'jane', clusterID: 'cluster-3' } };
     await target.client.create(SOURCES, named);
     await untilReady(SOURCES, { namespace: 'team-b', name: 's' }, 'Established');
-    assert.equal((await dependents('team-b/s')).length, 9);
+    assert.equal((await dependents('team-b/s')).length, 8);
     await target.client.delete(SOURCES, { namespace: 'team-b', name: 's' });
     assert.ok(await lookFor(async () => ((await dependents('team-b/s')).length === 0 ? true : undefined), patience, signal));
   });
@@ -232,10 +258,21 @@ describe('an invitation', () => {
     ['that is nothing like it', async () => 'x', 'TokenMalformed'],
   ];
   for (const [what, make, reason] of forgeries) {
-    it(`lets in nobody with a token ${what}: ${reason}`, async () => assert.equal(await refusal(await make()), `Refused ${reason}`));
+    it(`C2-30: lets in nobody with a token ${what}: ${reason}`, async () => assert.equal(await refusal(await make()), `Refused ${reason}`));
   }
 
-  it('lets nobody in with the token of another invitation, nor the target itself', async () => {
+  it('offers what is stored of it, and not what a token claims', async () => {
+    const { token: offered, name } = await inviteSource(target, offer({ targetName: 'claimed', namespace: 'team-b' }), signal);
+    const { iss, aud, jti, nbf, exp, namespace: _namespace, ...data } = unverifiedData(offered) as Record<string, unknown>;
+    const claims = await signToken({ issuer: String(iss), audience: String(aud), id: String(jti), notBefore: Number(nbf), expiresAt: Number(exp), data }, await realKey());
+    const { status } = await ask(claims, { targetName: 'claimed' });
+    assert.equal(status?.phase, 'Accepted');
+    assert.equal(await target.client.get(CLUSTER_SOURCES, { name: `claimed-${sourceId.slice(0, 8)}` }).then(() => 'whole cluster', () => 'one namespace'), 'one namespace');
+    await target.client.delete(SOURCES, { namespace: 'team-b', name: `claimed-${sourceId.slice(0, 8)}` });
+    assert.match(name, /^invitation-/);
+  });
+
+  it('C2-30 and C2-38: lets nobody in with the token of another invitation, nor the target itself', async () => {
     assert.equal(await refusal(token, { invitation: 'other' }), 'Refused WrongInvitation');
     assert.equal(await refusal(token, { clusterID: await readClusterId(target.client, signal) }), 'Refused SameCluster');
   });
@@ -269,7 +306,7 @@ describe('an invitation', () => {
     assert.equal(made.spec.clusterID, sourceId, 'the identity is bound to the cluster that asked');
   });
 
-  it('is used up: a replay and a second cluster are told so, by an Event too', async () => {
+  it('C2-30: is used up: a replay and a second cluster are told so, by an Event too', async () => {
     assert.equal(await refusal(token), 'Refused AlreadyRedeemed');
     assert.equal(await refusal(token, { clusterID: 'another-cluster' }), 'Refused AlreadyRedeemed');
     const type: ResourceType<KubernetesObject & { readonly reason?: string; readonly note?: string }> = EVENTS;
@@ -278,10 +315,19 @@ describe('an invitation', () => {
     assert.ok(await lookFor(look, patience, signal), 'no Event');
   });
 
-  it('gives nobody the identity of a source that is there, whoever he says he is', async () => {
+  it('C2-31: gives nobody the identity of a source that is there, whoever he says he is', async () => {
     const { token: another } = await inviteSource(target, offer(), signal);
     assert.equal(await refusal(another), 'Refused AlreadyASource');
     assert.equal(await refusal(another, { clusterID: `${sourceId.slice(0, 8)}-of-somebody-else` }), 'Refused AlreadyASource');
+  });
+
+  it('lets nobody act as a component by a name and a cluster that make up its account', async () => {
+    const { token: another } = await inviteSource(target, offer(), signal);
+    const account = { namespace: installNamespace, name: 'isthmus-peering' };
+    const before = await target.client.get(SERVICE_ACCOUNTS, account);
+    assert.equal(await refusal(another, { targetName: 'isthmus', clusterID: 'peering' }), 'Refused AccountTaken');
+    assert.deepEqual(await target.client.get(SERVICE_ACCOUNTS, account), before);
+    await assert.rejects(target.client.get(CLUSTER_SOURCES, { name: 'isthmus-peering' }), /not found/);
   });
 
   it('is refused by the command with the reason of the target', async () => {
@@ -410,7 +456,14 @@ describe('leaving a target', () => {
     await becomesAsBefore();
   });
 
-  it('that was left before changes nothing', async () => {
+  it('that was left before is an error, and changes nothing', async () => {
+    await assert.rejects(leaveTarget(leave(), quiet), (error: unknown) => error instanceof AppError && error.code === 'NotFound' && /There is no ClusterTarget left here\. Targets here: .*eu-west/.test(error.message));
+    await becomesAsBefore();
+  });
+
+  it('that was broken off before the Secret was removed goes on', async () => {
+    await peer();
+    await source.client.delete(CLUSTER_TARGETS, { name: 'left' });
     await leaveTarget(leave(), quiet);
     await becomesAsBefore();
   });
@@ -461,6 +514,7 @@ describe('leaving a target', () => {
   it('is finished by an administrator of the target', async () => {
     await leaveTarget(leave({ targetAdministrator: target.client }), quiet);
     await untilGone(CLUSTER_SOURCES, { name: `left-${sourceId.slice(0, 8)}` });
+    await assert.rejects(source.client.get(CONFIG_MAPS, { namespace: installNamespace, name: 'isthmus-left-behind-left' }), /not found/, 'nothing is left behind any more');
   });
 
   it('that was peered with nothing of ours in it needs an administrator there, and leaves nothing of it', async () => {

@@ -11,8 +11,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
 import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
 import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
-import type { PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import { CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
+import { CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PLACEMENT_POLICIES, PODS, type ResourceType } from '../../api/resource-types.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { isthmus as typed } from '../support/command-line.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -47,6 +47,10 @@ async function label(target: string, labels: StringMap): Promise<void> {
 
 async function applyPolicy(spec: PlacementPolicySpec, name = 'policy'): Promise<void> {
   await world.source.client.create(PLACEMENT_POLICIES, { metadata: { namespace: NAMESPACE, name }, spec } as PlacementPolicy);
+}
+
+async function applyClusterPolicy(spec: PlacementPolicySpec): Promise<void> {
+  await world.source.client.create(CLUSTER_PLACEMENT_POLICIES, { metadata: { name: 'policy' }, spec } as ClusterPlacementPolicy);
 }
 
 interface PodWish {
@@ -122,7 +126,11 @@ describe('require and forbid', () => {
   it('are refused by the API server where they make no sense, with a word that helps', async () => {
     await assert.rejects(applyPolicy({ forbid: {} }), /forbid with an empty selector forbids every target/);
     await assert.rejects(applyPolicy({ require: { matchExpressions: [{ key: 'a', operator: 'In' }] } }), /In and NotIn need values/);
-    await assert.rejects(applyPolicy({ overrides: [{ targets: {}, patch: [{ op: 'add', path: '/metadata/name', value: 'x' }] }] }), /path must begin with \/spec\//);
+    await assert.rejects(applyPolicy({ overrides: [{ targets: {}, patch: [{ op: 'add', path: '/metadata/name', value: 'x' }] }] }), /a PlacementPolicy may patch nodeSelector, tolerations/);
+    for (const path of ['/spec/hostPID', '/spec/containers/0/securityContext', '/spec/volumes/-', '/spec/serviceAccountName', '/metadata/annotations/a']) {
+      await assert.rejects(applyPolicy({ overrides: [{ targets: {}, patch: [{ op: 'add', path, value: true }] }] }), /anything else takes a ClusterPlacementPolicy/, path);
+    }
+    await assert.rejects(applyClusterPolicy({ overrides: [{ targets: {}, patch: [{ op: 'add', path: '/metadata/name', value: 'x' }] }] }), /path must begin with \/spec\//);
     await assert.rejects(applyPolicy({ tiers: [{ targets: {} }], replicas: { shares: [{ targets: {}, weight: 1 }] } }), /two ways to divide pods/);
   });
 });
@@ -199,8 +207,8 @@ describe('replicas in proportion', () => {
 
 describe('overrides', () => {
   it('change the delegate in the targets that they name, and only there', async () => {
-    await applyPolicy({
-      spread: [{ topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' }],
+    await applyPolicy({ spread: [{ topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' }] });
+    await applyClusterPolicy({
       overrides: [{ targets: { matchLabels: { site: 'cloud' } }, patch: [{ op: 'replace', path: '/spec/containers/0/image', value: 'cloud.example/main:1' }, { op: 'add', path: '/metadata/labels/site', value: 'cloud' }] }],
     });
     await create(aPod('here'), aPod('there'));

@@ -5,16 +5,18 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Condition, KubernetesObject, Pod } from '../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
-import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import { DEFAULT_INSTALL_NAMESPACE, DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_UID_LABEL, POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
+import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType } from '../../api/resource-types.ts';
 import { adoptPods } from '../../cli/adopt.ts';
 import { applyObjects, lookFor } from '../../cli/apply-objects.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/proxy-policy.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { virtualNodeName } from '../../model/names.ts';
 import { admiraltyChaperon, admiraltyProxy } from '../support/admiralty-pods.ts';
+import { eventually } from '../support/eventually.ts';
 import { SpanCollector } from '../support/span-collector.ts';
 import { refusedCalls } from '../support/refused-calls.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
@@ -312,15 +314,24 @@ describe('pods that Admiralty 0.17 left running', () => {
   const at = { namespace: 'legacy', name: 'web' };
   const CHAPERON = { namespace: 'legacy', name: 'web-x7k2p' };
 
+  /** A pod as it was made before Isthmus was installed: its policy of proxy pods is away meanwhile. */
+  async function createdBefore(pod: Pod): Promise<Pod> {
+    const { client } = world.source;
+    const binding = proxyPolicyManifests(DEFAULT_INSTALL_NAMESPACE).filter(({ kind }) => kind === VALIDATING_ADMISSION_POLICY_BINDINGS.kind);
+    await client.delete(VALIDATING_ADMISSION_POLICY_BINDINGS, { name: PROXY_POLICY_NAME });
+    const created = await eventually('the API server has seen that the policy is away', () => client.create<Pod>(PODS, pod));
+    await applyObjects(client, binding, MANAGER, { tell: () => undefined, signal: world.signal });
+    return created;
+  }
+
   it('are left alone, and once they are adopted they show their status, run on, and go with their proxies', async () => {
-    const [{ client: target, pods, cluster }] = world.targets;
+    const [{ client: target, pods }] = world.targets;
     await Promise.all([world.source.client, target].map((client) => client.apply(NAMESPACES, { metadata: { name: at.namespace } }, MANAGER)));
     const nodeName = virtualNodeName({ kind: 'ClusterTarget', name: 'cluster-eu-west' });
-    const proxy = await world.source.client.create<Pod>(PODS, admiraltyProxy({ ...at, nodeName, finalizers: ['multicluster.admiralty.io/cluster-eu-west'] }));
+    const proxy = await createdBefore(admiraltyProxy({ ...at, nodeName, finalizers: ['multicluster.admiralty.io/cluster-eu-west'] }));
     forced.add(proxy.metadata.uid ?? '');
     await target.create(POD_CHAPERONS, admiraltyChaperon(proxy, 'hub'));
     await pods.until('its delegate is there', (all) => inNamespace(all, at.namespace).length === 1);
-    await target.post(PODS, { ...CHAPERON, subresource: 'binding' }, { apiVersion: 'v1', kind: 'Binding', metadata: CHAPERON, target: { kind: 'Node', name: `${cluster.name}-node-1` } }); // as Admiralty's scheduler does
     const [delegate] = inNamespace(await pods.until('its delegate runs', (all) => inNamespace(all, at.namespace).some(isRunning)), at.namespace);
     const before = await world.source.client.get<Pod>(PODS, at);
     assert.deepEqual([before.metadata.uid, before.metadata.finalizers, before.status?.phase], [proxy.metadata.uid, proxy.metadata.finalizers, 'Pending']);

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Container, KubernetesObject, Pod, StringMap } from '../../api/core.ts';
 import { ELECT_ANNOTATION } from '../../api/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { sourcePodOf, toProxyPodRecord } from '../../model/proxy-pod.ts';
+import { restoreSourcePod } from '../../model/admission-record.ts';
 import { createAuthority } from '../../process/certificate-authority.ts';
 import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
 
@@ -189,7 +189,7 @@ for (const [name, injector] of Object.entries(INJECTORS)) {
           assert.equal(proxy.spec.tolerations?.length, 4);
           assert.equal(proxy.metadata.annotations?.[SEEN], `${name}-${index}`);
 
-          const opened = sourcePodOf(toProxyPodRecord(proxy)!, webhook.keys.keys!);
+          const opened = restoreSourcePod(proxy);
           assert.ok(opened.kind === 'restored');
           assert.deepEqual(names(opened.pod.spec.containers), ['main']);
           assert.deepEqual(names(opened.pod.spec.initContainers), ['setup']);

@@ -54,13 +54,13 @@ describe('the broker', () => {
     assert.deepEqual(store.endpoints.get('first-mtls')?.spec, { clusterID: 'first', backend: 'mtls', addresses: ['10.0.0.1:443'] });
   });
 
-  it('takes no name from the signing request', async () => {
+  it('C2-31: takes no name from the signing request', async () => {
     const { request } = await createSigningRequest('first');
     const { certificate } = (await ask('POST', '/v1/join', { token: await token(), clusterId: 'modest', signingRequest: request })) as { certificate: string };
     assert.equal(new X509Certificate(certificate).subjectAltName, 'DNS:modest.gateway.isthmus.dev');
   });
 
-  it('takes a token once, even when it is used twice at the same time', async () => {
+  it('C2-30: takes a token once, even when it is used twice at the same time', async () => {
     const single = await token();
     const outcomes = await Promise.allSettled([join('twin-a', single), join('twin-b', single)]);
     assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
@@ -116,7 +116,7 @@ describe('the broker', () => {
     await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no member/);
   });
 
-  it('lets a member write its own Endpoint and no other', async () => {
+  it('C2-34: lets a member write its own Endpoint and no other', async () => {
     const member = await join('writer');
     await ask('PUT', '/v1/clusters/writer/endpoint', { addresses: ['10.9.9.9:443'] }, member);
     assert.deepEqual(store.endpoints.get('writer-mtls')?.spec.addresses, ['10.9.9.9:443']);
@@ -187,7 +187,7 @@ describe('the broker', () => {
       response.destroy();
     });
 
-    it('of others are not written', async () => {
+    it('C2-34: of others are not written', async () => {
       await assert.rejects(ask('PUT', '/v1/clusters/first/exports/shop/web', { spec }, member), /\(403\).*own objects only/);
       await assert.rejects(ask('DELETE', '/v1/clusters/first/exports/shop/web', undefined, member), /\(403\)/);
       await assert.rejects(ask('PUT', '/v1/clusters/exporter/exports/shop/web', { spec }), /\(401\)/);

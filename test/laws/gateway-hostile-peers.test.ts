@@ -42,7 +42,7 @@ async function assertGrew({ atMost, since }: { readonly atMost: number; readonly
   if (AS_WRITTEN) assert.ok((await memory()) - since < atMost, `memory grew by ${((await memory()) - since) >> 20} MiB`);
 }
 
-describe('a gateway among hostile peers', () => {
+describe('C2-32 and C2-41: a gateway among hostile peers', () => {
   let authority: CertificateAuthority;
   let hub: TestGateway;
   let good: TestGateway;
@@ -176,7 +176,7 @@ describe('a gateway among hostile peers', () => {
   });
 });
 
-describe('a cable through something that changes bytes', () => {
+describe('C2-32: a cable through something that changes bytes', () => {
   it('breaks when a bit is flipped, is made anew, and gives nothing that was changed', TIMEOUT, async () => {
     const authority = await makeAuthority();
     const echo = await startService();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { exploreAll, walk } from '../model/explore.ts';
 import { MUTANTS, preconditionMutants } from '../model/mutants.ts';
 import { PLANS } from '../model/processes.ts';
-import { QUICK, walkScenario } from '../model/scenarios.ts';
+import { boundedScenario, QUICK, walkScenario } from '../model/scenarios.ts';
 
 /** As many as take about a second; `npm run test:model` takes thousands. */
 const SEEDS = 60;
@@ -12,6 +12,13 @@ describe('the plans of scheduler and delegate controller together', () => {
   it(`hold every invariant on ${SEEDS} random walks with crashes, cuts, losses and foreign hands`, () => {
     for (let seed = 0; seed < SEEDS; seed += 1) {
       const { breach, trace } = walk(seed, walkScenario(seed), PLANS);
+      assert.equal(breach, undefined, [`seed ${seed}`, ...trace].join('\n'));
+    }
+  });
+
+  it(`hold them on ${SEEDS} random walks on which candidates end unless they are confirmed`, () => {
+    for (let seed = 0; seed < SEEDS; seed += 1) {
+      const { breach, trace } = walk(seed, boundedScenario(seed), PLANS);
       assert.equal(breach, undefined, [`seed ${seed}`, ...trace].join('\n'));
     }
   });
@@ -56,6 +63,13 @@ describe('the model finds out plans that forget', () => {
     it(what, () => {
       const seeds = [seed, ...Array.from({ length: 600 }, (_value, index) => index)];
       assert.ok(seeds.some((one) => walk(one, walkScenario(one), all[what]!).breach !== undefined));
+    });
+  }
+
+  for (const [what, seed] of [['scheduler: that the target has stopped what it gives up', 10], ['planChaperon: that a candidate that was not confirmed is stopped', 75]] as const) {
+    it(what, () => {
+      const seeds = [seed, ...Array.from({ length: 600 }, (_value, index) => index)];
+      assert.ok(seeds.some((one) => walk(one, boundedScenario(one), all[what]!).breach !== undefined));
     });
   }
 });

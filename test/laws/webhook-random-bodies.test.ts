@@ -11,7 +11,7 @@ import { createAuthority, type CertificateAuthority } from '../../process/certif
 import { AdmissionMetrics } from '../../webhook/admission-metrics-server.ts';
 import { startAdmissionServer, type AdmissionServer } from '../../webhook/admission-server.ts';
 import type { AdmissionResponse } from '../../webhook/admission-review.ts';
-import { KEYS, reviewOf } from '../support/admission.ts';
+import { reviewOf } from '../support/admission.ts';
 
 const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const GOOD = JSON.stringify(reviewOf(POD));
@@ -48,7 +48,7 @@ async function post(to: Pool, body: string | Uint8Array): Promise<Answer> {
 before(async () => {
   authority = await createAuthority('ca', 1, new Date());
   const certificate = await authority.issue({ commonName: 'w', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
-  server = await startAdmissionServer({ host: '127.0.0.1', port: 0, certificate, keys: () => KEYS, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }) });
+  server = await startAdmissionServer({ host: '127.0.0.1', port: 0, certificate, metrics: new AdmissionMetrics(), logger: pino({ level: 'silent' }) });
   pool = openPool();
 });
 after(async () => {

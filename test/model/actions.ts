@@ -19,22 +19,24 @@ export interface Action {
 
 /** All that can happen in this world; the world itself is not changed. */
 export function actionsOf(world: World, plans: Plans): Action[] {
-  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...othersInTheSource(world), ...forcedAway(world), ...lateArrivals(world), ...leases(world), ...faults(world)];
+  return [...deliveries(world), ...controllers(world, plans), ...targetLife(world), ...userActs(world), ...othersInTheSource(world), ...forcedAway(world), ...lateArrivals(world), ...leases(world), ...confirmations(world), ...faults(world)];
 }
 
 const progress = (name: string, act: (world: World) => void): Action => ({ name, kind: 'progress', act });
 const optional = (name: string, act: (world: World) => void): Action => ({ name, kind: 'optional', act });
 
 /** Copies a world. By hand: a general copy takes most of the time of a run. */
-export function copyOf({ proxies, targets, source, left, bound, ran, late, forced, departed, ...rest }: World): World {
+export function copyOf({ proxies, targets, source, left, bound, ran, late, forced, departed, givenUp, ...rest }: World): World {
   return {
     ...rest,
     proxies: { ...proxies },
-    targets: targets.map(({ chaperons, pods, isCut, lease, process }) => ({
+    targets: targets.map(({ chaperons, pods, isCut, lease, clock, confirmed, process }) => ({
       chaperons: { ...chaperons },
       pods: { ...pods },
       isCut,
       lease,
+      clock,
+      confirmed: [...confirmed],
       process: { ...process, chaperons: copyOfWatch(process.chaperons), pods: copyOfWatch(process.pods), seen: [...process.seen], gone: [...process.gone], unheard: { ...process.unheard } },
     })),
     source: {
@@ -42,7 +44,7 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
       proxies: copyOfWatch(source.proxies),
       links: source.links.map(({ chaperons, pods, gone, ...link }) => ({ chaperons: copyOfWatch(chaperons), pods: copyOfWatch(pods), gone: [...gone], ...link })),
       memories: Object.fromEntries(
-        Object.entries(source.memories).map(([uid, memory]) => [uid, { ...memory, targets: [...memory.targets], refused: [...memory.refused], withdrawn: { ...memory.withdrawn } }]),
+        Object.entries(source.memories).map(([uid, memory]) => [uid, { ...memory, targets: [...memory.targets], refused: [...memory.refused], before: { ...memory.before }, givenUp: [...memory.givenUp], withdrawn: { ...memory.withdrawn } }]),
       ),
     },
     left: { ...left },
@@ -51,6 +53,7 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
     late: [...late],
     forced: [...forced],
     departed: [...departed],
+    givenUp: [...givenUp],
   };
 }
 
@@ -384,6 +387,22 @@ function leases(world: World): Action[] {
       ...(process.isUp && process.heardLease !== lease ? [hears] : []),
       ...(isHeard && isDue ? [renews] : []),
     ];
+  });
+}
+
+// --- candidates that end unless they are confirmed
+
+function confirmations({ bounded, left, source, targets }: World): Action[] {
+  if (bounded === undefined) return [];
+  const proxy = source.isUp && source.proxies.synced ? valueOf(source.proxies.cached) : null;
+  return targets.flatMap(({ isCut, confirmed }, index): Action[] => {
+    const passes = optional(`time passes in ${index}`, (now) => {
+      now.left.time -= 1;
+      now.targets[index]!.clock += 1;
+    });
+    const confirms = progress(`source confirms in ${index}`, (now) => void now.targets[index]!.confirmed.push(uidOf(proxy)));
+    const isDue = !isCut && nodeNameOf(proxy) === nodeOf(index) && !confirmed.includes(uidOf(proxy));
+    return [...(left.time > 0 ? [passes] : []), ...(isDue ? [confirms] : [])];
   });
 }
 

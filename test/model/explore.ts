@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/keys.ts';
 import type { Pod } from '../../api/core.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { actionsOf, copyOf, type Action } from './actions.ts';
 import { isLivingDelegate, type Plans } from './processes.ts';
@@ -98,7 +99,10 @@ function breachIn(world: World): string | undefined {
     const object = objectIn(pods);
     return object?.metadata.labels?.[PARENT_UID_LABEL] === undefined ? [] : [{ object, target }];
   });
-  const chaperons = world.targets.flatMap(({ chaperons: held }) => objectIn(held) ?? []);
+  const chaperons = world.targets.flatMap(({ chaperons: held }, target) => {
+    const object = objectIn(held);
+    return object === null ? [] : [{ object, target }];
+  });
   const proxy = objectIn(world.proxies);
   const held = proxy?.metadata.finalizers?.includes(DELEGATE_FINALIZER) === true ? proxy.metadata.uid : undefined;
   const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
@@ -106,8 +110,26 @@ function breachIn(world: World): string | undefined {
     const uid = object.metadata.labels?.[PARENT_UID_LABEL] ?? '';
     if (living.slice(index + 1).some((other) => other.object.metadata.labels?.[PARENT_UID_LABEL] === uid)) return `two delegates of ${uid} at a time`;
   }
-  const orphan = [...chaperons, ...delegates.map(({ object }) => object)].find((object) => parentOf(object) !== held && ![...world.forced, ...world.departed].includes(parentOf(object) ?? ''));
+  const orphan = orphanIn(world, held, [...chaperons, ...delegates]);
   if (orphan !== undefined) return `${parentOf(orphan)} was let go while ${orphan.metadata.uid} was there`;
+  return strayIn(world, delegates);
+}
+
+interface Placed<T> {
+  readonly object: T;
+  readonly target: number;
+}
+
+function orphanIn(world: World, held: string | undefined, objects: readonly Placed<Pod | PodChaperon>[]): Pod | PodChaperon | undefined {
+  const isKnown = (object: Pod | PodChaperon) => [...world.forced, ...world.departed].includes(parentOf(object) ?? '');
+  return objects.find(({ object, target }) => parentOf(object) !== held && !isKnown(object) && !wasGivenUp(world, object, target))?.object;
+}
+
+/** A delegate that runs where it is not to be any more. */
+function strayIn(world: World, delegates: readonly Placed<Pod>[]): string | undefined {
+  const living = delegates.filter(({ object }) => !isTerminal(object.status?.phase));
+  const again = delegates.find(({ object, target }) => isLivingDelegate(object) && wasGivenUp(world, object, target));
+  if (again !== undefined) return `${parentOf(again.object)} runs in ${again.target}, where it was given up`;
   const left = delegates.find(({ object }) => isLivingDelegate(object) && world.departed.includes(parentOf(object) ?? '') && !world.forced.includes(parentOf(object) ?? ''));
   if (left !== undefined) return `${parentOf(left.object)} runs in ${left.target}, which it has left`;
   const stray = living.find(({ object, target }) => {
@@ -115,6 +137,10 @@ function breachIn(world: World): string | undefined {
     return node !== undefined && node !== nodeOf(target);
   });
   return stray === undefined ? undefined : `a delegate in ${stray.target}, which its proxy is not bound to`;
+}
+
+function wasGivenUp({ givenUp }: World, object: Pod | PodChaperon, target: number): boolean {
+  return givenUp.includes(`${parentOf(object)} ${target}`);
 }
 
 /** What is not as it should be where nothing more happens by itself: invariants 2, 3 and 11. */

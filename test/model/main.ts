@@ -2,7 +2,7 @@
 import { exploreAll, walk, type Finding } from './explore.ts';
 import { MUTANTS, preconditionMutants } from './mutants.ts';
 import { PLANS, type Plans } from './processes.ts';
-import { departureScenario, FULL, LEAVING, QUICK, walkScenario } from './scenarios.ts';
+import { boundedScenario, BOUNDED, departureScenario, FULL, LEAVING, QUICK, walkScenario } from './scenarios.ts';
 import type { Scenario } from './world.ts';
 
 const seeds = Number(process.argv[2] ?? 10_000);
@@ -37,11 +37,11 @@ function walks(plans: Plans, count: number, scenarioOf: (seed: number) => Scenar
 
 /** Looks for a breach in every interleaving of the small scenarios, then in walks. */
 function findOut(plans: Plans): Finding {
-  for (const [name, scenario] of Object.entries({ ...QUICK, ...LEAVING })) {
+  for (const [name, scenario] of Object.entries({ ...QUICK, ...LEAVING, ...BOUNDED })) {
     const finding = exploreAll(scenario, plans, MAX_MUTANT_STATES);
     if (finding.breach !== undefined) return { ...finding, breach: `${name}: ${finding.breach}` };
   }
-  const stages = [() => walks(plans, Math.min(seeds, FEW_SEEDS), departureScenario), () => walks(plans, seeds, walkScenario), () => walks(plans, seeds, departureScenario)];
+  const stages = [() => walks(plans, Math.min(seeds, FEW_SEEDS), boundedScenario), () => walks(plans, Math.min(seeds, FEW_SEEDS), departureScenario), () => walks(plans, seeds, walkScenario), () => walks(plans, seeds, departureScenario), () => walks(plans, seeds, boundedScenario)];
   let found: Finding = { states: 0, trace: [] };
   for (const stage of stages) {
     found = stage();
@@ -53,6 +53,7 @@ function findOut(plans: Plans): Finding {
 const findings = [
   timed(`${seeds} random walks`, () => walks(PLANS, seeds, walkScenario)),
   timed(`${seeds} random walks with leases`, () => walks(PLANS, seeds, departureScenario)),
+  timed(`${seeds} random walks with candidates that end`, () => walks(PLANS, seeds, boundedScenario)),
   ...Object.entries(FULL).map(([name, scenario]) => timed(`all interleavings: ${name}`, () => exploreAll(scenario, PLANS))),
 ];
 for (const { breach, trace } of findings) if (breach !== undefined) tell([breach, ...trace].join('\n  '));

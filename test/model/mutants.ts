@@ -5,10 +5,10 @@ import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import type { Command, Plan } from '../../model/plan.ts';
 import { walk } from './explore.ts';
 import { PLANS, type Plans } from './processes.ts';
-import { departureScenario, walkScenario } from './scenarios.ts';
+import { boundedScenario, departureScenario, walkScenario } from './scenarios.ts';
 
 /** A plan among those under test, by name. */
-type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll'>;
+type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll' | 'hasExpired'>;
 
 /** One precondition that a plan puts into one sort of writes. */
 interface Check {
@@ -38,6 +38,7 @@ function checksInUse(seeds: number): ReadonlyMap<string, Check> {
   for (let seed = 0; seed < seeds; seed += 1) {
     walk(seed, walkScenario(seed), watched);
     walk(seed, departureScenario(seed), watched);
+    walk(seed, boundedScenario(seed), watched);
   }
   return checks;
 }
@@ -138,6 +139,12 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planChaperon: that a chaperon that was fenced gets no delegate again': {
     ...PLANS,
     planChaperon: (state, now) => PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
+  },
+  'scheduler: that the target has stopped what it gives up': { ...PLANS, hasExpired: () => true },
+  'planChaperon: that a candidate that was not confirmed is stopped': {
+    ...PLANS,
+    planChaperon: (state, now) => PLANS.planChaperon({ ...state, isOverdue: false }, now),
+    hasExpired: ({ targets }, index, { before }) => targets[index]!.clock >= before,
   },
   'the finalizer that holds a chaperon': { ...PLANS, chaperonFinalizers: [] },
 };

@@ -1,13 +1,15 @@
 // What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into requests. The order of reads and
 // writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience there is has ended.
-import { CHAPERON_FINALIZER, FENCED_AT_ANNOTATION } from '../../api/keys.ts';
+import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION } from '../../api/keys.ts';
 import type { Pod } from '../../api/core.ts';
+import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon-plan.ts';
 import { mayLeave, planDeparture } from '../../delegate-controller/failover-plan.ts';
 import { planFeedback } from '../../delegate-controller/feedback-plan.ts';
+import { confirmBefore, toBeConfirmed } from '../../model/confirmation.ts';
 import { planWithdrawal } from '../../model/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-pod.ts';
-import { toChaperonRecord, toDelegatePodRecord } from '../../model/delegate-pod.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate-pod.ts';
 import type { Command, Plan } from '../../model/plan.ts';
 import { isTerminal } from '../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
@@ -25,12 +27,14 @@ export interface Plans {
   readonly planDeparture: typeof planDeparture;
   /** Whether the source may take it for granted that the target has stopped its pods. */
   readonly hasStoppedAll: typeof hasStoppedAll;
+  /** Whether the source may take it for granted that the target has stopped a candidate that nobody confirmed. */
+  readonly hasExpired: typeof hasExpired;
   /** Of the chaperons that the source makes. */
   readonly chaperonFinalizers: readonly string[];
 }
 
 /** The plans as they are. */
-export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, chaperonFinalizers: [CHAPERON_FINALIZER] };
+export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, hasExpired, chaperonFinalizers: [CHAPERON_FINALIZER] };
 
 /** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
 export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
@@ -69,6 +73,7 @@ export function schedule(world: World, plans: Plans, isLate: boolean): Intent {
 function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; readonly proxy: ProxyPod }, isLate: boolean): Intent {
   const memory = memoryOf(world, proxy.uid);
   if (memory.bindSent) return NOTHING;
+  giveUpLost(world, proxy, memory, plans);
   const candidates = gather(world, proxy, memory);
   settlePending(world, memory);
   if (memory.pending?.kind === 'unconfirmed') return one(creation(world, pod, memory.pending.target, plans));
@@ -84,16 +89,23 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
     case 'bind':
       return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
     case 'withdraw':
-      if (step.refusal !== undefined) noteRefusal(memory, Number(step.target));
+      noteRefusal(memory, step);
       return one({ requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target), of: proxy.uid });
+    case 'waive':
+      return one(waiver(step, candidates, proxy));
     case 'release':
       return one({ requests: writes('source', step.plan, proxy.uid) });
   }
 }
 
+function waiver({ target, plan }: { readonly target: string; readonly plan: Plan }, candidates: readonly Candidate[], { uid }: ProxyPod): Operation {
+  const chaperon = candidates.find((candidate) => candidate.target === target)?.chaperon;
+  return { requests: writes(Number(target), plan, chaperon?.uid ?? null), noted: 'waived', target: Number(target), of: uid };
+}
+
 /** Once: else a controller that is behind would make a new state each time that it looks. */
-function noteRefusal({ refused }: Memory, target: number): void {
-  if (!refused.includes(target)) refused.push(target);
+function noteRefusal({ refused }: Memory, { target, refusal }: { readonly target: string; readonly refusal: unknown }): void {
+  if (refusal !== undefined && !refused.includes(Number(target))) refused.push(Number(target));
 }
 
 function waitFor(ms: number | undefined): Intent {
@@ -102,7 +114,7 @@ function waitFor(ms: number | undefined): Intent {
 
 /** What is remembered of a pod. */
 export function memoryOf({ source }: World, uid: string): Memory {
-  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [], withdrawn: {} });
+  return (source.memories[uid] ??= { pending: null, bindSent: false, targets: [], refused: [], before: {}, givenUp: [], withdrawn: {} });
 }
 
 function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
@@ -110,7 +122,41 @@ function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
   return source.links.flatMap((link, index) => (link.chaperons.synced && link.pods.synced ? [] : [String(index)]));
 }
 
-function gather({ source }: World, proxy: ProxyPod, memory: Memory): Candidate[] {
+/** Targets that are lost, and that have stopped what nobody has confirmed. */
+function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plans): void {
+  for (const target of memory.targets) {
+    const before = memory.before[target];
+    if (before === undefined || !world.source.links[target]!.seenCut || !plans.hasExpired(world, target, { uid, before })) continue;
+    memory.targets = memory.targets.filter((other) => other !== target);
+    if (memory.pending?.target === target) memory.pending = null;
+    memory.givenUp.push(target);
+    delete memory.before[target];
+    world.givenUp.push(`${uid} ${target}`);
+  }
+}
+
+/** What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has passed has been stopped, or never comes to be. */
+function hasExpired({ targets }: World, index: number, { uid, before }: { readonly uid: string; readonly before: number }): boolean {
+  const { chaperons, pods, clock } = targets[index]!;
+  const [chaperon, pod] = [objectIn(chaperons), objectIn(pods)];
+  const isMarked = parentOf(chaperon) !== uid || chaperon?.metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined || goes(chaperon);
+  return clock >= before && isMarked && !(parentOf(pod) === uid && isLivingDelegate(pod));
+}
+
+function isOverdue({ targets, bounded }: World, index: number, chaperon: PodChaperon): boolean {
+  const { clock, confirmed } = targets[index]!;
+  const before = confirmBefore(chaperon.metadata);
+  return bounded === true && before !== undefined && clock >= before / CLOCK_MS && !confirmed.includes(parentOf(chaperon) ?? '');
+}
+
+function isLate(clock: number, chaperon: Chaperon | undefined): boolean {
+  return chaperon?.confirmBefore !== undefined && clock >= chaperon.confirmBefore / CLOCK_MS;
+}
+
+/** A step of a target's clock. */
+const CLOCK_MS = 1_000;
+
+function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Candidate[] {
   return [...memory.targets].flatMap((index): Candidate[] => {
     const { chaperons, pods, seenCut } = source.links[index]!;
     if (!chaperons.synced || !pods.synced) return [];
@@ -125,7 +171,8 @@ function gather({ source }: World, proxy: ProxyPod, memory: Memory): Candidate[]
       return [];
     }
     if (memory.pending?.target === index) memory.pending = null;
-    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...withdrawalOf(memory, index, found.chaperon?.uid) }];
+    const is = { ...(memory.givenUp.includes(index) && { isVoid: true }), ...(isLate(targets[index]!.clock, found.chaperon) && { isLate: true }) };
+    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is, ...withdrawalOf(memory, index, found.chaperon?.uid) }];
   });
 }
 
@@ -157,9 +204,12 @@ function choose(world: World, pod: Pod, memory: Memory, plans: Plans): Intent {
   return operations.length === 0 ? NOTHING : { kind: 'operations', operations };
 }
 
-function creation({ fenced }: World, pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
-  const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object: chaperonFor(pod, chaperonFinalizers, fenced) } as const;
-  return { requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target };
+function creation({ fenced, bounded, source, targets }: World, pod: Pod, target: number, { chaperonFinalizers }: Plans): Operation {
+  const plain = chaperonFor(pod, chaperonFinalizers, fenced);
+  const before = source.memories[uidOf(pod)]?.before[target] ?? targets[target]!.clock + 1;
+  const object = bounded === true ? toBeConfirmed(plain, before * CLOCK_MS) : plain;
+  const command = { kind: 'create', type: { kind: 'PodChaperon' } as never, object } as const;
+  return { ...(bounded === true && { before }), requests: [{ kind: 'write', place: target, what: 'PodChaperon', command, meant: null }], noted: 'created', target };
 }
 
 /** The feedback controller. */
@@ -183,20 +233,23 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   const known = { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) } as const;
   const step = plans.planFeedback(proxy, isUnknown(source.links[target]!) ? { kind: 'unknown' } : known);
   const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request => ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
+  if (step.kind === 'settled' || step.kind === 'carry') return NOTHING; // nobody changes a running pod here
   switch (step.kind) {
-    case 'settled':
-    case 'carry': // nobody changes a running pod here
-      return NOTHING;
     case 'write':
+    case 'tell-lost':
     case 'mirror':
       return one({ requests: writes('source', step.plan, proxy.uid) });
     case 'withdraw':
       return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });
     case 'confirm-gone':
-      return one({ requests: [...(hasSeenAllGo(source.links[target]!, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')]), ...writes('source', step.plan, proxy.uid)] });
+      return one({ requests: [...readsBeforeRelease(source.links[target]!, proxy, read), ...writes('source', step.plan, proxy.uid)] });
     case 'confirm-lost':
       return one({ requests: [read('PodChaperon', 'lost'), ...writes('source', step.plan, proxy.uid)] });
   }
+}
+
+function readsBeforeRelease(link: Link, proxy: ProxyPod, read: (what: 'Pod' | 'PodChaperon', kind: 'no-child') => Request): readonly Request[] {
+  return hasSeenAllGo(link, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')];
 }
 
 function hasSeenAllGo({ gone }: Link, { uid }: ProxyPod): boolean {
@@ -222,7 +275,7 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const pod = targetPodOf(process.pods.cached);
     if (chaperon === null) return orphan(index, pod, plans);
   const uid = uidOf(chaperon);
-  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0, sourceLost: process.heardLease === 'ended' }, isLate ? LATE : 0);
+  const step = plans.planChaperon({ chaperon, pod, podSeen: process.seen.includes(uid), statusChangedAt: 0, sourceLost: process.heardLease === 'ended', isOverdue: isOverdue(world, index, chaperon) }, isLate ? LATE : 0);
   const meant = (command: Command) => (whatOf(command) === 'Pod' ? (pod?.uid ?? null) : uid);
   const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
   switch (step.kind) {
@@ -232,12 +285,17 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
     case 'wait':
       return { kind: 'patience' };
     case 'write':
+    case 'expire':
       return one({ requests: written(step.plan) });
     case 'confirm-gone':
-      return one({ requests: [...(process.gone.includes(uid) ? [] : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } } as const]), ...written(step.plan)] });
+      return one({ requests: [...readBeforeEnd(world, index, uid), ...written(step.plan)] });
     case 'create':
       return one({ requests: writes(index, [{ kind: 'create', type: { kind: 'Pod' } as never, object: step.pod }], null), noted: 'made', target: index });
   }
+}
+
+function readBeforeEnd({ targets }: World, index: number, uid: string): readonly Request[] {
+  return targets[index]!.process.gone.includes(uid) ? [] : [{ kind: 'read', place: index, what: 'Pod', expect: { kind: 'not-owned', uid } }];
 }
 
 function orphan(index: number, pod: TargetPod | undefined, plans: Plans): Intent {

@@ -62,8 +62,9 @@ function hasLostAll({ proxies, targets }: World): boolean {
   return !chaperon || parentOf(chaperon) !== uidOf(proxy) || isLost(toChaperonRecord(chaperon));
 }
 
-function noteSending(world: World, { requests, target = 0 }: Operation): void {
+function noteSending(world: World, { requests, target = 0, before }: Operation): void {
   const memory = memoryOf(world, wantedBy(requests[0]!));
+  if (before !== undefined) memory.before[target] = before;
   if (!memory.targets.includes(target)) memory.targets.push(target);
   memory.pending = { kind: 'unconfirmed', target, version: 0 };
 }
@@ -116,6 +117,10 @@ function noteBefore(world: World, operation: Operation, request: Request): (answ
       return (answer) => answer !== undefined && noteCreation(world, wantedBy(request), target, answer);
     case 'withdrawn':
       return beginWithdrawal(world, operation, String(request.kind === 'write' ? request.meant : ''));
+    case 'waived':
+      return (answer) => {
+        if (answer?.kind === 'ok') delete memoryOf(world, operation.of ?? '').before[target];
+      };
     case 'made':
       return beginMaking(world, request, target);
     case 'departed':
@@ -134,6 +139,7 @@ function noteCreation(world: World, uid: string, target: number, answer: Answer)
   } else {
     memory.pending = null;
     memory.refused.push(target);
+    delete memory.before[target];
     memory.targets = memory.targets.filter((known) => known !== target);
   }
 }

@@ -27,6 +27,12 @@ export function departureScenario(seed: number): Scenario {
   return { targets: 2, restartPolicy: seed % 4 === 0 ? 'Never' : 'Always', watches: 'every', fenced: true, budget };
 }
 
+/** A walk of a pod whose candidates end unless they are confirmed: requests are lost, ways are cut, and clocks go on. */
+export function boundedScenario(seed: number): Scenario {
+  const budget = { ...MORE, cut: 3, loss: 3, time: 4 };
+  return { targets: 2, restartPolicy: seed % 4 === 0 ? 'Never' : 'Always', watches: 'every', bounded: true, budget };
+}
+
 const SMALL = { targets: 2, watches: 'newest', prompt: 'targets', restartPolicy: 'Always' } as const;
 
 /** Exhaustive runs that take seconds, by name. */
@@ -45,10 +51,16 @@ export const LEAVING: Readonly<Record<string, Scenario>> = {
   'it leaves a lost target, and another one of its name comes': { ...LEAVING_ONE, budget: { cut: 1, successor: 1 } },
 };
 
+/** Exhaustive runs of a pod that is given up where its target is lost, by name. */
+export const BOUNDED: Readonly<Record<string, Scenario>> = {
+  'its target is lost before its word, and time passes': { ...SMALL, bounded: true, budget: { cut: 1, time: 1 } },
+};
+
 /** Exhaustive runs of `npm run test:model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */
 export const FULL: Readonly<Record<string, Scenario>> = {
   ...QUICK,
   ...LEAVING,
+  ...BOUNDED,
   'one crash, deleted by its user': { ...SMALL, budget: { userDelete: 1, crash: 1 } },
   'two crashes and a partition': { ...SMALL, budget: { crash: 2, cut: 1 } },
 };

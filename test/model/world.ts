@@ -39,8 +39,10 @@ export interface Operation {
   /** What the bound proxy had lost when the operation began; see `requests.ts`. */
   readonly wasLost?: boolean;
   /** What the scheduler notes of the answer, or the chaperon controller of the target. */
-  readonly noted?: 'created' | 'bound' | 'withdrawn' | 'departed' | 'made';
+  readonly noted?: 'created' | 'bound' | 'withdrawn' | 'waived' | 'departed' | 'made';
   readonly target?: number;
+  /** When the candidate that is sent must be confirmed. */
+  readonly before?: number;
   /** The proxy whose candidate is withdrawn. */
   readonly of?: string;
 }
@@ -51,6 +53,10 @@ export interface Memory {
   bindSent: boolean;
   targets: number[];
   refused: number[];
+  /** By target, when its candidate must be confirmed. */
+  before: Record<number, number>;
+  /** Targets that were given up. */
+  givenUp: number[];
   /** By target, the chaperon whose delete was sent, and whether it was done. */
   withdrawn: Record<number, { uid: string; withdrawal: Withdrawal }>;
 }
@@ -77,6 +83,10 @@ export interface World {
     isCut: boolean;
     /** The source's lease there: the target's process marks it as ended, the source renews it. */
     lease: 'held' | 'ended';
+    /** Its API server's clock, in whole steps. */
+    clock: number;
+    /** Proxies whose candidates the source has confirmed there. */
+    confirmed: string[];
     process: { isUp: boolean; /** What it has heard of the lease. */ heardLease: 'held' | 'ended'; chaperons: Watch<PodChaperon>; pods: Watch<Pod>; seen: string[]; /** Chaperons whose delegate was seen to go after they were deleted. */ gone: string[]; /** Chaperons of which it made a delegate that it has not heard of, by its UID; empty when the answer is out. */ unheard: Record<string, string>; operation: Ref<Operation> };
   }[];
   source: {
@@ -97,12 +107,15 @@ export interface World {
   forced: string[];
   /** Proxies that have left a lost target, which must have stopped them. */
   departed: string[];
+  /** `proxy target`: it was given up there, which must have stopped it. */
+  givenUp: string[];
   /** Proxies of which a delegate has run. */
   ran: string[];
   readonly restartPolicy: string;
   readonly watches: Scenario['watches'];
   readonly prompt?: 'targets';
   readonly fenced?: true;
+  readonly bounded?: true;
   /** Writes of a process that has given them up, or has ended; each may still reach its server. */
   late: Extract<Request, { readonly kind: 'write' }>[];
   /** What is lost on the way of the request that is being sent; a late one arrives when nobody waits for it any more. */
@@ -128,6 +141,8 @@ export interface Budget {
   refusal: number;
   /** Patience of the scheduler or of the chaperon controller ends. */
   impatience: number;
+  /** Steps of the targets' clocks. */
+  time: number;
   /** Somebody else's finalizer, or pod of the delegate's name, appears. */
   foreign: number;
   /** A controller of the source sets a condition on the bound proxy. */
@@ -155,13 +170,15 @@ export interface Scenario {
   readonly prompt?: 'targets';
   /** Pods may leave a lost target once it has stopped them (ADR 0020). Time is any time here, so what the lease's times promise is taken for granted. */
   readonly fenced?: true;
+  /** Candidates end unless they are confirmed (ADR 0048). What the times promise is taken for granted here, too. */
+  readonly bounded?: true;
   readonly budget: Partial<Budget>;
 }
 
-const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0 };
+const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0 };
 
 /** A new world: the user has just created the pod. */
-export function newWorld({ targets, restartPolicy, watches, prompt, fenced, budget }: Scenario): World {
+export function newWorld({ targets, restartPolicy, watches, prompt, fenced, bounded, budget }: Scenario): World {
   const world: World = {
     proxies: { version: 0, made: 0, held: 0 },
     targets: Array.from({ length: targets }, () => ({
@@ -169,12 +186,15 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, budg
       pods: { version: 0, made: 0, held: 0 },
       isCut: false,
       lease: 'held',
+      clock: 0,
+      confirmed: [],
       process: { isUp: true, heardLease: 'held', chaperons: newWatch(true), pods: newWatch(true), seen: [], gone: [], unheard: {}, operation: 0 },
     })),
     source: { isUp: true, began: 0, proxies: newWatch(true), links: Array.from({ length: targets }, () => newLink(true)), memories: {}, scheduling: 0, feedback: 0, departing: 0 },
     left: { ...NOTHING_MORE, ...budget },
     bound: {},
     departed: [],
+    givenUp: [],
     ran: [],
     late: [],
     forced: [],
@@ -182,6 +202,7 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, budg
     watches,
     ...(prompt && { prompt }),
     ...(fenced && { fenced }),
+    ...(bounded && { bounded }),
   };
   makeProxy(world, restartPolicy);
   return world;

@@ -70,7 +70,7 @@ async function shortenTokens(): Promise<void> {
   const opened = await Promise.all(world.sandbox.clusters.map(async ({ name, kubeconfigPath }) => ({ ...(await openCluster({ kubeconfigPath, userAgent: 'isthmus-test' })), label: name })));
   const [from, ...targets] = opened;
   for (const target of targets) {
-    await peerClusters({ name: target.label, installNamespace: DEFAULT_INSTALL_NAMESPACE, tokenSeconds: TOKEN_SECONDS, source: from!, target }, { tell: () => undefined, signal });
+    await peerClusters({ name: target.label, installNamespace: DEFAULT_INSTALL_NAMESPACE, tokenSeconds: TOKEN_SECONDS, grants: { namespaces: 'All' }, source: from!, target }, { tell: () => undefined, signal });
   }
   await Promise.all(opened.map(({ client }) => client.transport.close()));
 }

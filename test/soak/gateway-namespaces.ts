@@ -189,7 +189,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     await isthmus('here', 'install', '--webhook-url', 'https://127.0.0.1:9443', '--kubeconfig', source.outside);
     start('source', 'isthmus-source', 'run', '--kubeconfig', source.inside, '--components', 'webhook,scheduler,delegate-controller,virtual-node,kubelet-api,peering', '--no-target', '--webhook-host', '127.0.0.1', '--webhook-port', '9443', '--gateway', PIPE, ...KUBELET);
     // Joining goes through the tunnel as well: from here there is no other way to the target.
-    const invitation = await isthmus('target', 'invite', '--name', 'target', '--kubeconfig', target.inside);
+    const invitation = await isthmus('target', 'invite', '--all-namespaces', '--name', 'target', '--kubeconfig', target.inside);
     const joined = isthmus('source', 'join', invitation, '--kubeconfig', source.inside, '--gateway', PIPE, '--gateway-cluster', 'target');
     const isReady = async () => (await source.client.get(CLUSTER_TARGETS, { name: 'target' })).status?.conditions?.some(({ type, status, observedGeneration }) => type === 'Ready' && status === 'True' && (observedGeneration ?? 0) > 0) === true;
     figures['targetReadyAfterMs'] = Math.round(await until('the target to be Ready', isReady, 90));
@@ -263,7 +263,7 @@ describe('a target behind NAT that may only open TCP 443, in network namespaces'
     await until('a target without a way', async () => !(await isReady()), 90);
     const since = performance.now();
     // The target's kubeconfig names a loopback address of the target's own network.
-    const said = await isthmus('source', 'peer', '--source-kubeconfig', source.inside, '--target-kubeconfig', target.inside, '--name', 'target', '--gateway', PIPE, '--gateway-cluster', 'target');
+    const said = await isthmus('source', 'peer', '--all-namespaces', '--source-kubeconfig', source.inside, '--target-kubeconfig', target.inside, '--name', 'target', '--gateway', PIPE, '--gateway-cluster', 'target');
     assert.match(said, /ClusterTarget target is Ready/);
     figures['peeredThroughTheGatewayMs'] = Math.round(performance.now() - since);
     assert.deepEqual((await found()).spec.gateway, { cluster: 'target' });

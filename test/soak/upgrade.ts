@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
+import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../api/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
@@ -76,7 +76,8 @@ function note(load: Load, pod: Pod): void {
 }
 
 function isElected({ metadata }: Pod): boolean {
-  return metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION] !== undefined;
+  const { annotations = {} } = metadata;
+  return [ADMISSION_RECORD_ANNOTATION, SOURCE_MANIFEST_ANNOTATION].some((key) => annotations[key] !== undefined); // an older version wrote manifests
 }
 
 function passedByIn({ passedBy }: Load, phase: string): number {
@@ -98,8 +99,8 @@ async function main(): Promise<void> {
   const old = join(folder, 'old');
   await checkOut(before, old);
   const setups = {
-    old: { chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old), env: {} },
-    new: { chart: CHART, command: await makeImageFiles(join(folder, 'new-image')), env: {} },
+    old: { chart: join(old, 'manifests/helm/isthmus'), command: await makeImageFiles(join(folder, 'old-image'), old), env: {}, peersByCommand: true },
+    new: { chart: CHART, command: await makeImageFiles(join(folder, 'new-image')), env: {}, peersByCommand: false },
   };
   const world = await startWorld({ nodes: 2 }, (sandbox, signal) => ChartInstallation.start(sandbox, signal, setups.old));
   const installation = world.isthmus as ChartInstallation;

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { ADMIRALTY_GROUP } from '../../api/resource-types.ts';
 
-const NAME = 'multicluster-scheduler';
-const labels = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/instance': 'admiralty', 'app.kubernetes.io/managed-by': 'Helm' };
-const selector = { 'app.kubernetes.io/name': NAME };
-const template = { metadata: { labels: selector }, spec: { containers: [{ name: 'main', image: 'example/main:1' }] } };
+/** Name of the chart since 0.16; objects are named after the release where that contains it. */
+const NAME = 'admiralty';
+const labels = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/instance': '{{ .Release.Name }}', 'app.kubernetes.io/managed-by': 'Helm' };
+const selector = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/instance': '{{ .Release.Name }}' };
+const FULL_NAME = '{{ .Release.Name }}';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -63,7 +64,7 @@ const under = (name: string, values: Readonly<Record<string, string | number>>):
 export const ADMIRALTY_VALUES: Readonly<Record<ValueFate, readonly (readonly [path: string, value: string | number | boolean])[]>> = {
   taken: [
     ['clusterName', 'c1'], ['imagePullSecretName', 'pull'], ['sourceController.enabled', false], ['webhook.reinvocationPolicy', 'Never'],
-    ['controllerManager.replicas', 3], ...under('controllerManager', OF_A_WORKLOAD),
+    ['controllerManager.replicas', 3], ['controllerManager.certificateSignerName', 'beta.eks.amazonaws.com/app-serving'], ...under('controllerManager', OF_A_WORKLOAD),
     ['scheduler.replicas', 4], ...under('scheduler', OF_A_WORKLOAD),
     ...under('postDeleteJob', OF_A_WORKLOAD),
   ],
@@ -72,17 +73,60 @@ export const ADMIRALTY_VALUES: Readonly<Record<ValueFate, readonly (readonly [pa
     ['debug.controllerManager', true], ['debug.proxyScheduler', true], ['debug.candidateScheduler', true], ['debug.restarter', true],
     // Their names hold other programs.
     ...['agent', 'scheduler', 'restarter', 'remove-finalizers'].map((name): [string, string] => ['controllerManager.image.repository', `mirror.example/admiralty/multicluster-scheduler-${name}`]),
+    // Since 0.16 under another name.
+    ...['agent', 'scheduler', 'restarter', 'remove-finalizers'].map((name): [string, string] => ['controllerManager.image.repository', `public.ecr.aws/admiralty/admiralty-${name}`]),
+    ['scheduler.image.repository', 'public.ecr.aws/admiralty/admiralty-scheduler'],
     ['scheduler.image.repository', 'quay.io/admiralty/multicluster-scheduler-scheduler'], ['postDeleteJob.image.repository', 'quay.io/admiralty/multicluster-scheduler-remove-finalizers'],
   ],
 };
 
-/** Writes the chart into a folder that is not there yet. */
+/** Its Deployments, by the label `component` of their pods, with the variables by which they know names of objects. */
+const COMPONENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'controller-manager': { CLUSTER_NAME: '', SOURCE_CLUSTER_ROLE_NAME: `${FULL_NAME}-source`, CLUSTER_SUMMARY_VIEWER_CLUSTER_ROLE_NAME: `${FULL_NAME}-cluster-summary-viewer` },
+  'proxy-scheduler': { CLUSTER_NAME: '' },
+  'candidate-scheduler': {},
+  restarter: { ADMIRALTY_CONTROLLER_MANAGER_DEPLOYMENT_NAME: `${FULL_NAME}-controller-manager` },
+};
+
+function toDeployment([component, variables]: [string, Readonly<Record<string, string>>]): object {
+  const all = { ...selector, component };
+  const container = { name: component, image: `public.ecr.aws/admiralty/admiralty-${component === 'controller-manager' ? 'agent' : 'scheduler'}:0.17.0`, env: Object.entries(variables).map(([name, value]) => ({ name, value })) };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: `${FULL_NAME}-${component}`, labels }, spec: { replicas: 2, selector: { matchLabels: all }, template: { metadata: { labels: all }, spec: { containers: [container] } } } };
+}
+
+/** The roles that its controller binds sources to, in its `templates/cr.yaml`. */
+const ROLES: Readonly<Record<string, readonly object[]>> = {
+  source: [
+    { apiGroups: [ADMIRALTY_GROUP], resources: ['podchaperons'], verbs: ['get', 'list', 'watch', 'create', 'update', 'delete', 'deletecollection', 'patch'] },
+    { apiGroups: [''], resources: ['services', 'secrets', 'configmaps'], verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'] },
+    { apiGroups: ['networking.k8s.io'], resources: ['ingresses'], verbs: ['get', 'list', 'watch', 'create', 'update', 'delete'] },
+    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+    { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+    { apiGroups: [''], resources: ['pods/exec'], verbs: ['create'] },
+  ],
+  'cluster-summary-viewer': [{ apiGroups: [ADMIRALTY_GROUP], resources: ['clustersummaries'], verbs: ['get', 'list', 'watch'] }],
+};
+
+function toRole([name, rules]: [string, readonly object[]]): object {
+  return { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: `${FULL_NAME}-${name}`, labels }, rules };
+}
+
+/** Its webhook, at a URL in place of a Service. */
+function toWebhook(url: string): object {
+  const webhook = {
+    name: `${FULL_NAME}.multicluster.admiralty.io`, clientConfig: { url }, failurePolicy: 'Ignore', sideEffects: 'None', admissionReviewVersions: ['v1beta1'],
+    namespaceSelector: { matchLabels: { 'multicluster-scheduler': 'enabled' } }, rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'], scope: '*' }],
+  };
+  return { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', metadata: { name: FULL_NAME, labels, annotations: { 'cert-manager.io/inject-ca-from': `{{ .Release.Namespace }}/${FULL_NAME}` } }, webhooks: [webhook] };
+}
+
+/** Writes the chart into a folder that is not there yet. Nobody answers at its webhook, which is not waited for. */
 export async function writeAdmiraltyChart(folder: string): Promise<void> {
-  const definitions = DEFINITIONS.map(toCustomResourceDefinition);
-  const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: `admiralty-${NAME}-controller-manager`, labels }, spec: { replicas: 1, selector: { matchLabels: selector }, template } };
   const hook = { 'helm.sh/hook': 'post-delete', 'helm.sh/hook-delete-policy': 'hook-succeeded' };
-  const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `admiralty-${NAME}-post-delete-hook`, labels, annotations: hook }, spec: { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } } };
+  const template = { metadata: { labels: selector }, spec: { restartPolicy: 'Never', containers: [{ name: 'remove-finalizers', image: 'public.ecr.aws/admiralty/admiralty-remove-finalizers:0.17.0' }] } };
+  const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `${FULL_NAME}-post-delete-hook`, labels, annotations: hook }, spec: { template } };
+  const objects = [...DEFINITIONS.map(toCustomResourceDefinition), ...Object.entries(ROLES).map(toRole), ...Object.entries(COMPONENTS).map(toDeployment), toWebhook('https://127.0.0.1:1/mutate--v1-pod'), job];
   await mkdir(join(folder, 'templates'), { recursive: true });
   await writeFile(join(folder, 'Chart.yaml'), stringify({ apiVersion: 'v2', name: NAME, version: '0.17.0', appVersion: '0.17.0' }));
-  await writeFile(join(folder, 'templates', 'all.yaml'), [...definitions, deployment, job].map((object) => stringify(object)).join('---\n'));
+  await writeFile(join(folder, 'templates', 'all.yaml'), objects.map((object) => stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })).join('---\n'));
 }

@@ -3,7 +3,7 @@
 import type { Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint } from '../../api/core.ts';
 import {
   DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER,
-  SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
+  ADMISSION_RECORD_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
 } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/resource-types.ts';
@@ -44,10 +44,9 @@ export function aPod(...changes: Change<Pod>[]): Pod {
 
 /** An elected pod after admission, not bound yet. */
 export function aProxy(...changes: Change<Pod>[]): Pod {
-  const manifest = JSON.stringify(aPod(annotated({ [ELECT_ANNOTATION]: '' })));
   const admitted = aPod(
     withUid(PROXY_UID),
-    annotated({ [ELECT_ANNOTATION]: '', [SOURCE_MANIFEST_ANNOTATION]: manifest }),
+    annotated({ [ELECT_ANNOTATION]: '', [ADMISSION_RECORD_ANNOTATION]: '{"spec":{}}' }),
     withFinalizers(DELEGATE_FINALIZER),
     withSpec({ schedulerName: PROXY_SCHEDULER }),
   );

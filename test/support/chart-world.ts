@@ -1,7 +1,9 @@
 // A sandbox into which Isthmus comes as users get it: the Helm chart installs the objects, and for each of its Deployments a process runs with the
 // image's command line on the image's file set, as the Deployment's ServiceAccount. Only ports differ, for all clusters share one machine.
+import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { KubernetesObject } from '../../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
 import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SERVICE_ACCOUNTS, type ResourceType } from '../../api/resource-types.ts';
@@ -37,6 +39,8 @@ export interface ChartSetup {
   readonly command?: ImageCommand;
   /** Variables of the processes, as `defaults.extraEnv` sets them. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether clusters are peered by the command of the image: another version than this one has other rights to give. */
+  readonly peersByCommand?: boolean;
 }
 
 /** Isthmus from the chart. The name of a process is `cluster/deployment`. */
@@ -58,7 +62,7 @@ export class ChartInstallation implements IsthmusInSandbox {
   static async start(sandbox: Sandbox, signal: AbortSignal, setup: ChartSetup = {}): Promise<ChartInstallation> {
     const image = join(sandbox.dir, '..', `image-of-${process.pid}`);
     const command = setup.command ?? (await makeImageFiles(image));
-    const installation = new ChartInstallation(sandbox, await Packaging.open(signal), { chart: CHART, env: {}, ...setup, command });
+    const installation = new ChartInstallation(sandbox, await Packaging.open(signal), { chart: CHART, env: {}, peersByCommand: false, ...setup, command });
     try {
       await installation.install();
       await installation.#peer(signal);
@@ -147,13 +151,22 @@ export class ChartInstallation implements IsthmusInSandbox {
     try {
       const [source, ...targets] = opened;
       for (const target of source === undefined ? [] : targets) {
-        const peering = await peerClusters({ name: target.cluster.name, namespace: undefined, installNamespace: NAMESPACE, source: source!, target }, { tell: () => undefined, signal });
+        if (this.#setup.peersByCommand) {
+          await this.#peerByCommand(source!.cluster, target.cluster);
+          continue;
+        }
+        const peering = await peerClusters({ name: target.cluster.name, namespace: undefined, installNamespace: NAMESPACE, grants: { namespaces: 'All' }, source: source!, target }, { tell: () => undefined, signal });
         const readiness = await untilTargetReady(source!.client, peering, signal, PATIENCE);
         if (readiness.kind !== 'ready') throw new Error(`${target.cluster.name}: ${JSON.stringify(readiness)}`);
       }
     } finally {
       await Promise.all(opened.map(({ client }) => client.transport.close()));
     }
+  }
+
+  async #peerByCommand(source: Cluster, target: Cluster): Promise<void> {
+    const [program, ...args] = this.#setup.command(['peer', '--name', target.name, '--source-kubeconfig', source.kubeconfigPath, '--target-kubeconfig', target.kubeconfigPath]);
+    await promisify(execFile)(program, args);
   }
 
   async stop(): Promise<void> {

@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs';
 import type { PolicyRule } from '../../model/rbac-objects.ts';
 
-/** Both tables of the page as `verb group/resource[=name]`, sorted. */
+/** The tables of the page as `verb group/resource[=name]`, sorted. */
 export interface DocumentedRights {
   /** Where pods may go. */
   readonly inNamespaces: readonly string[];
-  /** Beside that, with SOURCE and ACCOUNT for the names of one source. */
+  /** In the other namespaces. */
+  readonly elsewhere: readonly string[];
+  /** Beside that, with SOURCE, CLUSTER and ACCOUNT for the names of one source. */
   readonly inTarget: readonly string[];
 }
 
@@ -14,9 +16,9 @@ export interface DocumentedRights {
 export function documentedRights(): DocumentedRights {
   const page = readFileSync(new URL('../../../docs/joining.md', import.meta.url), 'utf8');
   const tables = page.split('| Resource | Group | Verbs | Only |').slice(1).map((text) => rightsOf(text.split('\n\n')[0] ?? ''));
-  const [inNamespaces, inTarget, ...more] = tables;
-  if (inNamespaces === undefined || inTarget === undefined || more.length > 0) throw new Error('docs/joining.md must have two tables of rights');
-  return { inNamespaces, inTarget };
+  const [inNamespaces, elsewhere, inTarget, ...more] = tables;
+  if (inNamespaces === undefined || elsewhere === undefined || inTarget === undefined || more.length > 0) throw new Error('docs/joining.md must have three tables of rights');
+  return { inNamespaces, elsewhere, inTarget };
 }
 
 function rightsOf(table: string): readonly string[] {

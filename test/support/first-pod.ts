@@ -85,7 +85,7 @@ export function firstPodByPeer(clusters: BareClusters, signal: AbortSignal): Pro
   return firstPod(clusters, signal, async (session) => {
     const { source, target } = clusters;
     await Promise.all([session.start(RUNNING, ...targetFlags(target)), sourceFlags(source).then((flags) => session.start(RUNNING, ...flags))]);
-    await session.run('peer', '--source-kubeconfig', source, '--target-kubeconfig', target, '--name', 'first-target');
+    await session.run('peer', '--source-kubeconfig', source, '--target-kubeconfig', target, '--name', 'first-target', '--allow-namespace', 'default');
   });
 }
 
@@ -94,7 +94,7 @@ export function firstPodByToken(clusters: BareClusters, signal: AbortSignal): Pr
   return firstPod(clusters, signal, async (session) => {
     const { source, target } = clusters;
     await session.start(RUNNING, ...targetFlags(target));
-    const { stdout } = await session.run('invite', '--kubeconfig', target, '--name', 'first-target');
+    const { stdout } = await session.run('invite', '--kubeconfig', target, '--name', 'first-target', '--allow-namespace', 'default');
     await session.start(/first-target is Ready/, ...(await sourceFlags(source)), '--join', stdout.trim());
   });
 }

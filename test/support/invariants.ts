@@ -2,7 +2,7 @@
 // watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION, TRACE_ANNOTATION } from '../../api/keys.ts';
+import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/keys.ts';
 import { findCondition } from '../../model/conditions.ts';
 import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
 
@@ -204,7 +204,7 @@ function wantedDelegatesStay({ proxies, delegates }: Lives, context: HistoryCont
 
 function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
   return proxies.flatMap(({ uid, key, versions }) => {
-    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== TRACE_ANNOTATION);
+    const user = Object.entries(versions[0]!.object.metadata.annotations ?? {}).filter(([name]) => !name.startsWith(OWN_PREFIX) && name !== ELECT_ANNOTATION && name !== ADMISSION_RECORD_ANNOTATION && name !== TRACE_ANNOTATION);
     return (delegates.get(uid) ?? []).flatMap((delegate) => {
       const carried = delegate.versions[0]!.object.metadata.annotations ?? {};
       // What opts proxies out of meshes is the webhook's, not the user's.
@@ -215,7 +215,7 @@ function annotationsReachTheDelegate({ proxies, delegates }: Lives): string[] {
 
 /** The webhook writes its own marks once, and into nobody else's pods. */
 function othersAreLeftAlone({ proxies, others }: Lives): string[] {
-  const marks = ({ metadata: { annotations = {}, finalizers = [] } }: Pod) => [...finalizers.filter((one) => one === DELEGATE_FINALIZER), ...Object.keys(annotations).filter((key) => key === SOURCE_MANIFEST_ANNOTATION)];
+  const marks = ({ metadata: { annotations = {}, finalizers = [] } }: Pod) => [...finalizers.filter((one) => one === DELEGATE_FINALIZER), ...Object.keys(annotations).filter((key) => key === ADMISSION_RECORD_ANNOTATION)];
   const touched = others.filter(({ versions }) => marks(versions[0]!.object).length > 0).map(({ key }) => `${key} is nobody's to elect and has marks of ours`);
   const twice = proxies.filter(({ versions }) => versions.some(({ object }) => object.metadata.finalizers?.filter((one) => one === DELEGATE_FINALIZER).length === 2)).map(({ key }) => `${key} has its finalizer twice`);
   return [...touched, ...twice];

@@ -3,7 +3,7 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pod } from '../../api/core.ts';
-import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import { ALL_SOURCES, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, SOURCES_LABEL } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
 import { NAMESPACES, POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
@@ -76,11 +76,11 @@ export async function openWorldCluster(cluster: Cluster, signal: AbortSignal, na
   return { cluster, client, pods, chaperons };
 }
 
-/** Makes a namespace in every cluster, opted in at the source. */
+/** Makes a namespace in every cluster, opted in at the source, and letting sources in at the targets. */
 export async function makeNamespace(world: IsthmusWorld, name: string): Promise<void> {
   const labels = { [NAMESPACE_OPT_IN_LABEL]: NAMESPACE_OPT_IN_VALUE };
   await world.source.client.apply(NAMESPACES, { metadata: { name, labels } }, 'isthmus-test');
-  await Promise.all(world.targets.map(({ client }) => client.apply(NAMESPACES, { metadata: { name } }, 'isthmus-test')));
+  await Promise.all(world.targets.map(({ client }) => client.apply(NAMESPACES, { metadata: { name, labels: { [SOURCES_LABEL]: ALL_SOURCES } } }, 'isthmus-test')));
 }
 
 /** Those of a namespace. */

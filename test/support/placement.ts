@@ -67,5 +67,5 @@ export function aBook(...policies: readonly KnownPolicy[]): PolicyBook {
 
 /** The rules that one policy of team-a makes for all of its pods. */
 export function rulesOf(spec: PlacementPolicySpec): PlacementRules {
-  return rulesFor({ namespace: 'team-a', labels: {} }, aBook(aPolicy(spec)));
+  return rulesFor({ namespace: 'team-a', labels: {} }, aBook(aClusterPolicy(spec)));
 }

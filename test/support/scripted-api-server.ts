@@ -41,7 +41,7 @@ export class ScriptedApiServer {
 
   /** Listens on a free port of 127.0.0.1. */
   static async start(): Promise<ScriptedApiServer> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 120_000 }); // longer than a busy machine may keep a client waiting
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return new ScriptedApiServer(server);

@@ -9,11 +9,11 @@ import { installInto } from '../../cli/install.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';
-import { SigningKeyStore } from '../../kubernetes/signing-key-store.ts';
 import { createLogger } from '../../process/logger.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';
 import type { AdmissionServer } from '../../webhook/admission-server.ts';
-import { startWebhook, type CertificateSource } from '../../webhook/main.ts';
+import { startWebhook, type CertificateSource, type WebhookOptions } from '../../webhook/main.ts';
+import type { PathTimes } from '../../webhook/review-path.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
@@ -25,7 +25,6 @@ export const PLAIN_NAMESPACE = 'team-b';
 /** A webhook that runs: its server, and what ends it with everything it started. */
 export interface RunningWebhook {
   readonly server: AdmissionServer;
-  readonly keys: SigningKeyStore;
   stop(): Promise<void>;
 }
 
@@ -37,7 +36,7 @@ export interface WebhookWorld {
   readonly url: string;
   readonly signal: AbortSignal;
   /** Starts a replica on the port of the webhook configuration, or on another. */
-  startWebhook(certificates?: CertificateSource, port?: number): Promise<RunningWebhook>;
+  startWebhook(certificates?: CertificateSource, port?: number, pathTimes?: PathTimes): Promise<RunningWebhook>;
   stop(): Promise<void>;
 }
 
@@ -63,7 +62,7 @@ export async function startWebhookWorld(): Promise<WebhookWorld> {
     await stop();
     throw error;
   }
-  return { client, dir, port, url, signal, stop, startWebhook: (certificates = { kind: 'own' }, at = port) => runWebhook(client, certificates, at) };
+  return { client, dir, port, url, signal, stop, startWebhook: (certificates = { kind: 'own' }, at = port, pathTimes) => runWebhook(client, { certificates, port: at, pathTimes }) };
 }
 
 async function makeNamespaces(client: ClusterClient, signal: AbortSignal): Promise<void> {
@@ -76,21 +75,18 @@ async function makeNamespaces(client: ClusterClient, signal: AbortSignal): Promi
     wanted.every((namespace) => all.some(({ metadata }) => metadata.namespace === namespace && metadata.name === 'default')));
 }
 
-async function runWebhook(client: ClusterClient, certificates: CertificateSource, port: number): Promise<RunningWebhook> {
+async function runWebhook(client: ClusterClient, given: Pick<WebhookOptions, 'certificates' | 'port' | 'pathTimes'>): Promise<RunningWebhook> {
   const ended = new AbortController();
   const logger = createLogger('silent');
-  const keys = new SigningKeyStore({ client, installNamespace: DEFAULT_INSTALL_NAMESPACE, logger });
-  const following = keys.run(ended.signal);
   const server = await startWebhook(
-    { source: client, installNamespace: DEFAULT_INSTALL_NAMESPACE, host: '127.0.0.1', port, signingKeys: keys, certificates, logger },
+    { source: client, installNamespace: DEFAULT_INSTALL_NAMESPACE, host: '127.0.0.1', logger, ...given },
     ended.signal,
   );
   const stop = async (): Promise<void> => {
     ended.abort();
     await server.close();
-    await following;
   };
-  return { server, keys, stop };
+  return { server, stop };
 }
 
 /** What the API server said to a create. */

@@ -64,9 +64,20 @@ describe('what Admiralty left', () => {
 
   const others: readonly (readonly [string, Pod])[] = [
     ['a pod of another target', { ...proxy, spec: { ...proxy.spec, nodeName: 'admiralty-c3' } }],
-    ['a proxy that Isthmus made', { ...proxy, metadata: { ...proxy.metadata, annotations: { ...proxy.metadata.annotations, [`${P}sourcepod-signature`]: 'x' } } }],
+    ['a proxy that Isthmus made', { ...proxy, metadata: { ...proxy.metadata, finalizers: [`${P}delegate`], annotations: { ...proxy.metadata.annotations, 'isthmus.dev/admission-record': '{"spec":{}}' } } }],
+    ['a proxy that an older version of Isthmus made', { ...proxy, metadata: { ...proxy.metadata, finalizers: [`${P}delegate`] } }],
     ['an ordinary pod', { metadata: { namespace: 'web', name: 'c' }, spec: { containers: [] } }],
   ];
+  it('concerns a proxy that Isthmus made and that was given back to Admiralty', () => {
+    const given = { ...proxy, metadata: { ...proxy.metadata, annotations: { [`${P}elect`]: '', 'isthmus.dev/admission-record': '{"spec":{}}' } } };
+    assert.equal(plan({ proxies: [given] }).adoptions.length, 1);
+  });
+
+  it('puts nothing on a chaperon that nobody would take off while an Admiralty works in the target', () => {
+    const [adoption] = plan({ isAdmiraltyThere: true }).adoptions;
+    assert.ok(!JSON.stringify(adoption?.inTarget).includes(`${P}chaperon"`));
+  });
+
   for (const [what, pod] of others) it(`does not concern ${what}`, () => assert.deepEqual(plan({ proxies: [pod] }), { adoptions: [], left: [] }));
 });
 

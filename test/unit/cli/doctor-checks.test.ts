@@ -36,7 +36,7 @@ const member = (clusterID: string, more: object): Cluster => ({ metadata: { name
 const well: DoctorFacts = {
   installNamespace: 'isthmus-system', nowMs: NOW, version: '0.1.0', kubernetes: 'v1.36.3', server: look(), unread: [], stored, webhook: webhook(), probe: { kind: 'asked' },
   leases: [lease('scheduler'), lease('delegate-controller'), { metadata: { name: 'somebody-elses' } }], deployments: [], targets: [target()], sources: [], virtualNodes: [nodeNamed(node)],
-  electedPods: [], chaperons: [], secretCopies: [], members: [], leftBehind: [], joining: [], moves: [],
+  electedPods: [], chaperons: [], secretCopies: [], members: [], leftBehind: [], joining: [], moves: [], admiralty: { webhooks: [], leases: [] },
 };
 const bad = (facts: Partial<DoctorFacts>): readonly Finding[] => diagnose({ ...well, ...facts }).filter(({ severity }) => severity !== 'ok');
 const deployment = (image: string): KubernetesObject => ({ metadata: { name: 'isthmus-scheduler' }, spec: { template: { spec: { containers: [{ image }] } } } }) as KubernetesObject;
@@ -53,6 +53,8 @@ describe('doctor', () => {
     ['a Kubernetes without admission policies', { kubernetes: 'v1.29.4', targets: [], virtualNodes: [] }, 'error Versions this cluster', /1\.30/],
     ['a target that is far behind', { targets: [target({ kubernetes: 'v1.31.0' })] }, 'warning Versions target eu', /Upgrade the older/],
     ['a Deployment of another version', { deployments: [deployment('registry.example/isthmus:0.0.9@sha256:abc')] }, 'warning Versions Deployment isthmus-scheduler', /same version/],
+    ['an Admiralty that works in a source', { admiralty: { webhooks: ['admiralty'], leases: [] } }, 'error Admiralty this cluster', /isthmus migrate admiralty/],
+    ['an Admiralty that works in a target', { admiralty: { webhooks: [], leases: ['admiralty/admiralty-controller-manager'] }, targets: [], virtualNodes: [] }, 'warning Admiralty this cluster', /isthmus migrate admiralty/],
     ['a kind that is not there', { stored: without('CustomResourceDefinition /secretcopies.isthmus.dev') }, 'error Definitions CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/],
     ['a kind of another version', { stored: changed('CustomResourceDefinition /secretcopies.isthmus.dev', { spec: { versions: [] } }) }, 'warning Definitions CustomResourceDefinition secretcopies.isthmus.dev', /isthmus install/],
     ['a role that is not there', { stored: without('ClusterRole /isthmus-source') }, 'error Rights ClusterRole isthmus-source', /isthmus install/],
@@ -92,7 +94,7 @@ describe('doctor', () => {
     ['a copy that somebody changed', { secretCopies: [secretCopy(600_000, false)] }, 'warning Drift Secret a/password', /puts it right/],
   ];
   for (const [what, facts, expected, remedy] of rows) {
-    it(`finds ${what}, alone, and says what to do`, () => {
+    it(`C2-43: finds ${what}, alone, and says what to do`, () => {
       const found = bad(facts);
       assert.deepEqual(found.map(({ severity, check, subject }) => `${severity} ${check} ${subject}`), [expected]);
       assert.match(found[0]?.remedy ?? '', remedy);
@@ -120,7 +122,7 @@ describe('doctor', () => {
   it('shows what is well by one line for each check, and all of it when asked', () => {
     const findings = diagnose({ ...well, joining: ['us'] });
     const [brief, wide] = [findingLines(findings, false), findingLines(findings, true)];
-    assert.match(brief, /^✓ Versions\n✓ Definitions\n/);
+    assert.match(brief, /^✓ Versions\n✓ Admiralty\n✓ Definitions\n/);
     assert.match(brief, /! Drift: target us: joining it was broken off\n {4}Run "isthmus join"/);
     assert.match(wide, /✓ Components: scheduler: replica-1 acts/);
   });

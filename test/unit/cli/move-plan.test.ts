@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../api/core.ts';
-import { ELECT_ANNOTATION, MOVE_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../../api/keys.ts';
+import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, MOVE_LABEL } from '../../../api/keys.ts';
 import { planMove, type Move } from '../../../cli/move-plan.ts';
 import { virtualNodeName } from '../../../model/names.ts';
-import { saveSourceManifest } from '../../../model/source-manifest.ts';
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs', controller: true };
 const made: Pod = { metadata: { labels: { app: 'web' }, annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const pod: Pod = {
-  metadata: { namespace: 'ns', name: 'web-1', uid: 'u', labels: { app: 'web' }, annotations: { [SOURCE_MANIFEST_ANNOTATION]: saveSourceManifest(made) }, ownerReferences: [controller] },
+  metadata: { namespace: 'ns', name: 'web-1', uid: 'u', labels: { app: 'web' }, annotations: { [ELECT_ANNOTATION]: '', [ADMISSION_RECORD_ANNOTATION]: '{"spec":{}}' }, ownerReferences: [controller] },
   spec: { ...made.spec, schedulerName: 'admiralty-proxy', nodeName: virtualNodeName({ kind: 'ClusterTarget', name: 'us' }) },
   status: { phase: 'Running' },
 };
@@ -32,8 +31,7 @@ describe('a move', () => {
 
   it('selects by no label that only this pod has, and by no more than a policy takes', () => {
     const labels = { app: 'web', 'statefulset.kubernetes.io/pod-name': 'web-1', 'apps.kubernetes.io/pod-index': '1', 'multicluster.admiralty.io/has-finalizer': 'true', ...Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`l${index}`, ''])) };
-    const annotations = { [SOURCE_MANIFEST_ANNOTATION]: saveSourceManifest({ ...made, metadata: { ...made.metadata, labels } }) };
-    const planned = plan({ pod: { ...pod, metadata: { ...pod.metadata, annotations } } });
+    const planned = plan({ pod: { ...pod, metadata: { ...pod.metadata, labels } } });
     const selected = planned.kind === 'evict' ? Object.keys(planned.policy.spec.podSelector?.matchLabels ?? {}) : [];
     assert.equal(selected.length, 16);
     assert.ok(selected.includes('app') && !selected.some((key) => /pod-name|pod-index|admiralty/.test(key)));
@@ -57,7 +55,7 @@ describe('a move', () => {
     'that has ended': [{ pod: { ...pod, status: { phase: 'Succeeded' } } }, /has ended/],
     'that goes anyway': [{ pod: { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } } }, /is being deleted/],
     'without a controller, unless it is asked for': [{ pod: unmanaged }, /--recreate/],
-    'without a controller whose manifest was changed': [{ pod: { ...unmanaged, metadata: { ...unmanaged.metadata, annotations: {} } }, recreates: true }, /cannot be made anew/],
+    'without a controller and without a record': [{ pod: { ...unmanaged, metadata: { ...unmanaged.metadata, annotations: {} } }, recreates: true }, /cannot be made anew/],
     'to the target of another namespace': [{ target: { kind: 'Target', namespace: 'other', name: 'eu' } }, /is for pods of namespace other, not of ns/],
     'to a target that is not there': [{ node: undefined }, /has no virtual node.*isthmus get targets/],
     'to a target that is cordoned': [{ node: { ...node, spec: { unschedulable: true } } }, /isthmus uncordon eu/],

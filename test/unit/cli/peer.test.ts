@@ -9,7 +9,7 @@ const good = { name: 'cluster-eu-west', installNamespace: 'isthmus-system', toke
 describe('peerOptions', () => {
   it('takes over what is right', () => {
     const flags = { ...good, namespace: 'team-a', targetServer: 'https://b.example:6443' };
-    assert.deepEqual(peerOptions(flags), { ...flags, delegation: undefined });
+    assert.deepEqual(peerOptions(flags), { ...flags, delegation: undefined, grants: { podSecurity: 'baseline' } });
     assert.equal(peerOptions({ ...good, delegation: 'Pod' }).delegation, 'Pod');
   });
 

@@ -8,7 +8,7 @@ import { tarArchive } from '../../../cli/tar-archive.ts';
 const CANARY = 'c4n4ry-3f9a7b';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJlLW9mLWNhbmFyeQ';
 
-describe('redactedText', () => {
+describe('C2-35: redactedText', () => {
   const rows: readonly (readonly [string, string])[] = [
     ['a token', `Authorization failed for ${JWT}, sorry`],
     ['a sealed message with an empty part', `${JWT}.${'a'.repeat(20)}.${CANARY}`],

@@ -4,25 +4,19 @@ import { checksAtStart } from '../../../cli/run.ts';
 import type { Component } from '../../../cli/run-options.ts';
 
 describe('what a process is not ready without, from its start', () => {
-  const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[]])[] = [
-    [['webhook'], ['signing-keys']],
-    [['scheduler'], ['signing-keys', 'targets', 'proxies']],
+  const rows: readonly (readonly [components: readonly Component[], waitsFor: readonly string[], source?: boolean])[] = [
+    [['webhook'], []],
+    [['scheduler'], ['targets', 'proxies']],
     [['delegate-controller'], ['targets', 'proxies']],
     [['virtual-node'], ['targets', 'proxies']],
-    [['webhook', 'scheduler', 'delegate-controller', 'virtual-node'], ['signing-keys', 'targets', 'proxies']],
+    [['delegate-controller', 'peering'], [], false],
+    [['webhook', 'scheduler', 'delegate-controller', 'virtual-node'], ['targets', 'proxies']],
   ];
-  for (const [components, waitsFor] of rows) {
-    it(`${components.join(', ')}: ${waitsFor.join(', ')}`, () => {
-      const checks = checksAtStart(components, { hasSynced: false });
+  for (const [components, waitsFor, source = true] of rows) {
+    it(`${components.join(', ')}${source ? '' : ' of a cluster that is no source'}: ${waitsFor.join(', ')}`, () => {
+      const checks = checksAtStart({ components, source });
       assert.deepEqual(Object.keys(checks), waitsFor);
       for (const holds of Object.values(checks)) assert.equal(holds(), false);
     });
   }
-
-  it('the keys are asked for each time', () => {
-    const keys = { hasSynced: false };
-    const checks = checksAtStart(['webhook'], keys);
-    keys.hasSynced = true;
-    assert.deepEqual(Object.values(checks).map((holds) => holds()), [true]);
-  });
 });

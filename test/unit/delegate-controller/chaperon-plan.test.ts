@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod, PodStatus } from '../../../api/core.ts';
-import { CHAPERON_FINALIZER, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
+import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { LAZY_STATUS_MS, MISSING_PATIENCE_MS, planChaperon, planOrphanedDelegate, reportRejection, type ChaperonState, type ChaperonStep } from '../../../delegate-controller/chaperon-plan.ts';
@@ -85,7 +85,9 @@ describe('planChaperon', () => {
 
   const marked = annotated({ [FENCE_ANNOTATION]: '30' });
   const fenced = annotated({ [FENCE_ANNOTATION]: '30', [FENCED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
+  const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
   const lost = { sourceLost: true };
+  const overdue = { isOverdue: true };
   const commandsOf = (step: ChaperonStep) => ('plan' in step ? step.plan.map(({ kind }) => kind).join(', ') : step.kind);
   const fencing: Record<string, readonly [state: ChaperonState, commands: string]> = {
     'the delegate of a lost source is marked, then stopped': [state(aChaperon(marked), delegate(inPhase('Running')), lost), 'patch, delete'],
@@ -98,6 +100,11 @@ describe('planChaperon', () => {
     'then its source is told that there is none': [state(aChaperon(fenced), undefined), 'patch'],
     'and none is made, however long that is ago': [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'settled'],
     'one that must not run again is let go with its end': [state(aChaperon(fenced), delegate(held, stopped, inPhase('Failed'))), 'patch, patch'],
+    'a candidate that nobody has confirmed in time is marked, then stopped': [state(aChaperon(), delegate(inPhase('Running')), overdue), 'patch, delete'],
+    'also before it has its delegate': [state(aChaperon(), undefined, overdue), 'patch'],
+    'and gets none any more': [state(aChaperon(expired, missingFor(MISSING_PATIENCE_MS)), undefined, overdue), 'settled'],
+    'whatever is confirmed later': [state(aChaperon(expired), delegate(inPhase('Running'))), 'delete'],
+    'one that has ended by itself keeps its end': [state(aChaperon(inPhase('Succeeded')), delegate(inPhase('Succeeded')), overdue), 'settled'],
   };
   it('a mark that comes late is for this chaperon alone, not for the next one of its name', () => {
     const step = planChaperon(state(aChaperon(marked), delegate(inPhase('Running')), lost), NOW);
@@ -105,6 +112,13 @@ describe('planChaperon', () => {
     assert.equal(mark?.kind === 'patch' && (mark.patch as { metadata: { uid?: string } }).metadata.uid, CHAPERON_UID);
   });
   for (const [sentence, [before, commands]] of Object.entries(fencing)) it(`${sentence} (fencing)`, () => assert.equal(commandsOf(planChaperon(frozen(before), NOW)), commands));
+
+  it('a candidate that is stopped has little time, and the mark is for the version that was looked at', () => {
+    const step = planChaperon(state(aChaperon(withSpec({ terminationGracePeriodSeconds: 600 })), delegate(inPhase('Running')), overdue), NOW);
+    const [mark, deletion] = step.kind === 'expire' ? step.plan : [];
+    assert.ok(mark?.kind === 'patch' && JSON.stringify(mark.patch).includes('resourceVersion'));
+    assert.equal(deletion?.kind === 'delete' && deletion.gracePeriodSeconds, 5);
+  });
 
   it('marks when the delegate was found gone, on this very chaperon, and comes back when patience ends', () => {
     const patch = { metadata: { annotations: { [POD_MISSING_SINCE_ANNOTATION]: '2026-01-02T00:00:00.000Z' }, resourceVersion: '10' } };

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ContainerStatus, Pod, PodStatus } from '../../../api/core.ts';
 import {
-  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
+  CARRIED_CHANGES_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SPEC_AT_BIND_ANNOTATION, TARGET_UNREACHABLE_CONDITION,
 } from '../../../api/keys.ts';
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../api/resource-types.ts';
 import { planFeedback, planRelinquishment, shownPhase, type BoundTarget, type FeedbackStep } from '../../../delegate-controller/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../model/delegate-pod.ts';
 import { planWithdrawal } from '../../../model/delegation.ts';
-import { liveSpecDigest, stateOf, writeCarried } from '../../../model/live-changes.ts';
+import { specDigests, stateOf, writeCarried } from '../../../model/live-changes.ts';
 import { isTerminal } from '../../../model/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
@@ -21,9 +21,10 @@ import {
 const AT = { namespace: 'team-a', name: 'web' };
 const UNKNOWN: BoundTarget = { kind: 'unknown' };
 const LOST: BoundTarget = { kind: 'unknown', lost: { reason: 'Unreachable', message: 'no route', since: '2026-11-22T10:00:00Z' } };
-const REMOVED: BoundTarget = { kind: 'removed' };
+const REMOVED: BoundTarget = { kind: 'removed', lost: { reason: 'TargetRemoved', message: 'it was removed', since: '2026-11-22T10:00:00Z' } };
 const missing = annotated({ [POD_MISSING_SINCE_ANNOTATION]: 'T' });
 const gateOpen = withCondition({ type: 'a.io/gate', status: 'True' });
+const expired = annotated({ [EXPIRED_AT_ANNOTATION]: '2026-01-01T00:00:00Z' });
 const toldOfLoss = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'Unreachable' });
 const toStopWithin = (seconds: number) => annotated({ [GRACE_PERIOD_ANNOTATION]: String(seconds) });
 const inGracePeriod = withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 });
@@ -64,15 +65,19 @@ describe('planFeedback', () => {
     'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
     'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
     'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
+    'one that was stopped because its bind was not heard of is wanted again': [aBoundProxy(), known([expired, missing]), 'withdraw: patch annotations'],
+    'once it has stopped': [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
+    'not when it must not run again': [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-lost: delete'],
     'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'settled'],
     'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
-    'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'write: patch status'],
+    'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'tell-lost: patch status'],
     'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'settled'],
     'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'settled'],
     'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'settled'],
     'and what it says when it is back takes its place': [aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status'],
     'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
-    'nor does one that was removed, until the pod is deleted': [aBoundProxy(), REMOVED, 'settled'],
+    'one that was removed is told of at once': [aBoundProxy(inPhase('Running')), REMOVED, 'tell-lost: patch status'],
+    'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'settled'],
     'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'withdraw: delete'],
     'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'withdraw: patch annotations, delete'],
     'it is told once': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'settled'],
@@ -91,6 +96,15 @@ describe('planFeedback', () => {
   for (const [sentence, [proxy, target, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planFeedback(frozen(proxy), frozen(target))), step));
   }
+
+  it('a pod whose target was removed is told once, and is not ready any more', () => {
+    const step = planFeedback(aBoundProxy(inPhase('Running'), toldOfLoss), REMOVED);
+    const [command] = step.kind === 'tell-lost' ? step.plan : [];
+    const { status } = command?.kind === 'patch' ? (command.patch as Pick<Pod, 'status'>) : {};
+    assert.deepEqual(status?.conditions?.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`), ['isthmus.dev/TargetUnreachable True TargetRemoved', 'Ready False TargetRemoved', 'ContainersReady False TargetRemoved']);
+    const told = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'TargetRemoved' });
+    assert.equal(planFeedback(aBoundProxy(inPhase('Running'), told), REMOVED).kind, 'settled');
+  });
 
   it('deletes this very pod, not its successor of that name', () => {
     const step = planFeedback(aBoundProxy(), known('gone'));
@@ -271,7 +285,7 @@ describe('a delegate that the source made itself', () => {
 
 describe('changes of a running pod', () => {
   const carriedTo = (changes: object, of = stateOf(changes)) => annotated({ [CARRIED_CHANGES_ANNOTATION]: writeCarried({ of, changes }) });
-  const manifest = (pod: Pod) => ({ [SOURCE_MANIFEST_ANNOTATION]: JSON.stringify(pod), [SPEC_AT_BIND_ANNOTATION]: liveSpecDigest(pod.spec) });
+  const manifest = (pod: Pod) => ({ [SPEC_AT_BIND_ANNOTATION]: specDigests(pod.spec) });
   const before = aPod();
   const changed = aBoundProxy(annotated(manifest(before)), withSpec({ containers: [{ name: 'app', image: 'app:2' }] }), inPhase('Running'));
   const gated = (...changes: Change<Pod>[]) => aBoundProxy(withSpec({ readinessGates: [{ conditionType: 'example.com/lb' }] }), inPhase('Running'), ...changes);

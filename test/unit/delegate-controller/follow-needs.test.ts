@@ -41,7 +41,7 @@ function needs(allowed: boolean | 'unknown' = false): FollowNeeds {
   return new FollowNeeds(placements, rules, ({ name }) => OBJECTS.get(name));
 }
 
-describe('what is needed in a target', () => {
+describe('C2-11 and C2-12: what is needed in a target', () => {
   const rows: readonly (readonly [what: string, object: FollowedName, at: FollowTarget, allowed: boolean | 'unknown', isNeeded: boolean | 'unknown'])[] = [
     ['what a pod there names', SETTINGS, HERE, false, true],
     ['what a pod names that runs elsewhere', SETTINGS, THERE, true, false],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { LostTargets } from '../../../delegate-controller/lost-targets-controller.ts';
-import type { Availability } from '../../../kubernetes/target-cluster.ts';
+import type { Availability } from '../../../kubernetes/availability.ts';
 
 const READY: Availability = { kind: 'ready' };
 const lostFor = (reason: string): Availability => ({ kind: 'unavailable', reason, message: `because of ${reason}` });

@@ -26,13 +26,13 @@ describe('the plan of a pod plane', () => {
     ['with everybody\'s range', peer('a', 1, { ranges: ['0.0.0.0/0'] }), /is ours/],
   ];
   for (const [what, refused, words] of refusals) {
-    it(`refuses a peer ${what}, and says so`, () => {
+    it(`C2-33: refuses a peer ${what}, and says so`, () => {
       const plan = planPodPlane(self(), [refused, peer('b', 2)]);
       assert.match(plan.refused.get('a') ?? '', words);
       assert.deepEqual(plan.routes, ['10.2.0.0/16']);
     });
   }
-  it('refuses the second of two peers with one range', () => {
+  it('C2-33: refuses the second of two peers with one range', () => {
     const plan = planPodPlane(self(), [peer('b', 1), peer('a', 1)]);
     assert.deepEqual([...plan.refused.keys()], ['b']);
     assert.match(plan.refused.get('b') ?? '', /that of a as well/);

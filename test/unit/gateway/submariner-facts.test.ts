@@ -46,6 +46,13 @@ describe('an existing Submariner', () => {
     assert.deepEqual([ids(read({}, 'eu')), ids(read({}, 'europe'))], [['eu', 'us'], []]);
     assert.match(read({}, 'europe').failure ?? '', /calls this cluster "eu", the clusterset calls it "europe"/);
   });
+  const odd: readonly [string, object, object][] = [
+    ['connections that are no list', {}, { gateways: [{ metadata: {}, status: { haStatus: 'active', localEndpoint: { cluster_id: 'eu' }, connections: 'x' } }, gateway('active', [connection('us', 'connected')])] }],
+    ['a connection that is null', {}, { gateways: [gateway('active', [null as never, connection('us', 'connected')])] }],
+    ['an address that is no text', { endpoints: [...THREE.endpoints] }, { endpoints: [{ metadata: {}, spec: { cluster_id: 'asia', private_ip: {} } }, ...THREE.endpoints] }],
+    ['ranges that are no list', { clusters: [...THREE.clusters] }, { clusters: [{ metadata: {}, spec: { cluster_id: 'us', cluster_cidr: 'x' } }, ...THREE.clusters] }],
+  ];
+  for (const [what, plain, with_] of odd) it(`with ${what} says the rest`, () => assert.deepEqual(read(with_).members, read(plain).members));
   it('may say anything: what is no ID is nobody, and nothing throws', () => {
     const odd = fc.oneof(fc.constantFrom('us', 'eu', '', '../x', 'US', 'a.b'), fc.string());
     fc.assert(fc.property(fc.array(odd), fc.array(odd), odd, (clusters, endpoints, own) => {

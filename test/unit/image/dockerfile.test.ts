@@ -19,7 +19,7 @@ describe('the Dockerfile', () => {
     assert.deepEqual(image.entrypoint, ['node', 'build/cli/main.js']);
   });
 
-  it('installs what the lock file names, without scripts, and tells what it is made of', () => {
+  it('C2-44: installs what the lock file names, without scripts, and tells what it is made of', () => {
     const built = image.stages[0]?.instructions.join('\n') ?? '';
     for (const install of built.match(/npm ci[^&]*/g) ?? []) assert.match(install, /--ignore-scripts/);
     assert.match(built, /npm ci --omit=dev --ignore-scripts/);

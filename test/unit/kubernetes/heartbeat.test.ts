@@ -73,11 +73,13 @@ describe('the heartbeat of a target', () => {
     assert.deepEqual(told, ['alive']);
   });
 
-  it('is taken for granted of a controller that tells no time, as Admiralty does', (t) => {
+  it('is not that of ours where a controller tells no time, as Admiralty does, and is again once one of ours is heard', (t) => {
     begin(t);
     heartbeat.listen();
     heartbeat.hear({ metadata: {} }, NOW);
     t.mock.timers.tick(10 * SILENT_MS);
-    assert.deepEqual(told, ['alive']);
+    heartbeat.hear(summary(0), NOW);
+    heartbeat.hear({ metadata: {} }, NOW);
+    assert.deepEqual(told, ['foreign', 'alive', 'foreign']);
   });
 });

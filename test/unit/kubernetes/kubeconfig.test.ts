@@ -38,7 +38,7 @@ function kubeconfig(cluster: Fields, user: Fields = {}): string {
 const read = (text: string, author: KubeconfigAuthor = 'tenant', context?: string) =>
   readKubeconfig({ text, author, ...(context !== undefined && { context }) });
 
-describe('readKubeconfig: refused when a tenant wrote it', () => {
+describe('C2-1, C2-2, C2-3 and C2-4: readKubeconfig: refused when a tenant wrote it', () => {
   const refused: Record<string, readonly [field: string, cluster: Fields, user: Fields]> = {
     'an exec plugin': ['exec', {}, { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'touch', args: [join(folder, 'ran')] } }],
     'an exec plugin beside a token': ['exec', {}, { token: 't', exec: { command: 'id' } }],
@@ -151,7 +151,7 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'many errors': '}\n'.repeat(100_000),
   };
   for (const [what, text] of Object.entries(bombs)) {
-    it(`a tenant's bomb of ${what}, without taking long`, async () => {
+    it(`C2-45: a tenant's bomb of ${what}, without taking long`, async () => {
       const before = process.cpuUsage();
       await assert.rejects(read(text), { code: 'KubeconfigInvalid', message: /too large or too deeply nested/ });
       const { user, system } = process.cpuUsage(before);

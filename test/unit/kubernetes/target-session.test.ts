@@ -71,8 +71,17 @@ class SessionUnderTest {
 
   async renew(): Promise<void> {
     const heard = this.until(() => this.session.mode !== undefined);
-    this.#summaries?.send('MODIFIED', summaryOf(HOUR_MS - 60_000, '11'));
+    this.publish(HOUR_MS - 60_000);
     await heard;
+  }
+
+  /** The controller says that it lived so long ago. */
+  publish(agoMs: number): void {
+    this.#summaries?.send('MODIFIED', summaryOf(agoMs, '11'));
+  }
+
+  async untilMode(mode: TargetSession['mode']): Promise<void> {
+    while (this.session.mode !== mode) await this.until(() => true);
   }
 
   /** Resolves at the first change after which `holds`. */
@@ -125,6 +134,19 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     const under = await begin(t, { serves: true, summary: summaryOf(HOUR_MS), mayWritePods: false });
     await under.fallSilent();
     assert.deepEqual([under.session.mode, under.session.isControllerSilent], [undefined, true]);
+  });
+
+  it('gets pods while an Admiralty works there and the source may write them, and PodChaperons once it is migrated', async (t) => {
+    const under = await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: true });
+    await under.untilMode('Pod');
+    assert.deepEqual([under.session.mode, under.session.publishesNoSummary], ['Pod', false]);
+    under.publish(0);
+    await under.untilMode('PodChaperon');
+  });
+
+  it('gets nothing while an Admiralty works there and the source may not write pods: it could not delete its chaperons', async (t) => {
+    const { session } = await begin(t, { serves: true, summary: { metadata: { name: 'singleton' } }, mayWritePods: false });
+    assert.deepEqual([session.mode, session.isControllerSilent, session.isForeign], [undefined, false, true]);
   });
 
   it('gets nothing yet, without a word on silence, while nothing was ever published there', async (t) => {

@@ -168,7 +168,7 @@ describe('Transport', () => {
         assert.deepEqual([error.status, error.reason, error.message], [502, '', 'x'.repeat(4_096)]);
       });
 
-      it(`${how}: does not follow a redirect`, async () => {
+      it(`C2-3: ${how}: does not follow a redirect`, async () => {
         const error = await failing(send, 302, '', { location: `${server.url.origin}/elsewhere` });
         assert.deepEqual([error.status, server.requests], [302, 1]);
       });

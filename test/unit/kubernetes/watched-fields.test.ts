@@ -59,6 +59,7 @@ describe('continueTokenOf', () => {
     'metadata behind the items': ['{"items":[],"metadata":{"continue":"next"}}', undefined],
     'white space, which no API server sends': [JSON.stringify(pageWith({ continue: 'next' }), null, 2), undefined],
     'items that are none': ['{"metadata":{"continue":"next"},"items":null}', undefined],
+    'a token that is no text': [JSON.stringify(pageWith({ continue: [null, {}] })), undefined],
     'no JSON': ['<html>"items":[', undefined],
     'nothing': ['', undefined],
   };

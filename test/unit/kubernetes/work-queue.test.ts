@@ -116,7 +116,7 @@ describe('WorkQueue: adding', () => {
 });
 
 describe('WorkQueue: fairness', () => {
-  it('gives namespaces turns: one that brings many keys does not hold up another', async (t) => {
+  it('C2-37: gives namespaces turns: one that brings many keys does not hold up another', async (t) => {
     const h = new Harness(t, 1);
     for (const key of ['big/1', 'big/2', 'big/3', 'big/4', 'small/1', 'other/1', 'small/2', 'node-1', 'node-2']) h.queue.add(key);
     while (h.started.length < 9) await h.end(h.running[0] ?? (await setImmediate(), h.running[0]!));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterRoles } from '../../../manifests/rbac.ts';
-import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../../model/component-accounts.ts';
+import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE } from '../../../model/component-accounts.ts';
 import type { RoleObject } from '../../../model/rbac-objects.ts';
 import { identityManifests } from '../../../peering/source-identity.ts';
 import { documentedRights, rightsOfRules } from '../../support/documented-rights.ts';
@@ -11,12 +11,17 @@ const rulesOf = (name: string) => clusterRoles().find(({ metadata }) => metadata
 const isRole = (object: { readonly kind?: string }): object is RoleObject => object.kind === 'Role' || object.kind === 'ClusterRole';
 
 describe('the page about joining', () => {
-  const { inNamespaces, inTarget } = documentedRights();
+  const { inNamespaces, elsewhere, inTarget } = documentedRights();
 
   it('lists what a source may do where its pods go', () => assert.deepEqual(inNamespaces, rightsOfRules(rulesOf(SOURCE_ROLE))));
 
+  it('lists what it may do in other namespaces, which is a part of that', () => {
+    assert.deepEqual(elsewhere, rightsOfRules(rulesOf(SOURCE_ELSEWHERE_ROLE)));
+    assert.deepEqual(elsewhere.filter((right) => !inNamespaces.includes(right)), []);
+  });
+
   it('lists what else it may do in the target', () => {
-    const own = identityManifests({ name: 'SOURCE', account: { namespace: 'n', name: 'ACCOUNT' }, clusterId: 'c' }, 'n').filter(isRole).flatMap(({ rules }) => rules);
+    const own = identityManifests({ name: 'SOURCE', account: { namespace: 'n', name: 'ACCOUNT' }, clusterId: 'CLUSTER' }, 'n').filter(isRole).flatMap(({ rules }) => rules);
     assert.deepEqual(inTarget, rightsOfRules([...rulesOf(CLUSTER_SUMMARY_VIEWER_ROLE), ...own]));
   });
 });

@@ -28,9 +28,9 @@ describe('the generated manifests', () => {
     assert.deepEqual(there.toSorted(), generated.toSorted());
   });
 
-  it('hold together every object of a default installation once: those of the Kustomize base and of a source', () => {
+  it('hold together every object of a default installation once: those of the Kustomize files', () => {
     const files = kustomizeFiles();
-    const paths = ['base/rbac.yaml', 'components/source/webhook-configuration.yaml'];
+    const paths = ['common/rbac.yaml', ...['source', 'target', 'self'].map((side) => `components/rights-${side}/rbac.yaml`), 'components/source/webhook-configuration.yaml', 'components/source/proxy-policy.yaml'];
     const generated = paths.flatMap((path) => { const file = files[path]; return file !== undefined && 'objects' in file ? file.objects : []; });
     const address = { installNamespace: 'isthmus-system' };
     const installed = installManifests(address).map((object) => (object.kind === 'MutatingWebhookConfiguration' ? packagedWebhookConfiguration(address) : object));
@@ -38,7 +38,7 @@ describe('the generated manifests', () => {
   });
 
   it('have the definitions once, where the Kustomize base takes them from', () => {
-    const base = kustomizeFiles()['base/kustomization.yaml'];
+    const base = kustomizeFiles()['common/kustomization.yaml'];
     assert.ok(base !== undefined && 'kustomization' in base && (base.kustomization['resources'] as string[]).includes('../../crds'));
     const { resources } = parse(manifestFiles().find(({ path }) => path === 'crds/kustomization.yaml')?.text ?? '') as { readonly resources: readonly string[] };
     assert.deepEqual(resources, manifestFiles().map(({ path }) => path).filter((path) => /^crds\/(?!kustomization)/.test(path)).map((path) => basename(path)).toSorted());

@@ -13,7 +13,7 @@ const NOW = '2026-01-01T00:00:00Z';
 const OBSERVED: ObservedTarget = { problem: undefined, summary: { metadata: {}, free: {} }, clusterID: 'c', virtualNode: 'admiralty-c2', hasNode: true, generation: 2 };
 const target = (observed: Partial<ObservedTarget>) => ({ metadata: { generation: 2 }, status: toTargetStatus({}, { ...OBSERVED, ...observed }, NOW) });
 const IDENTITY = { account: { namespace: 'a', name: 'b' }, clusterId: 'c' } as SourceIdentity;
-const source = (kind: 'established' | 'nobody') => ({ metadata: { generation: 1 }, status: identityStatus({}, IDENTITY, { kind }, { generation: 1, now: NOW }) });
+const source = (kind: 'established' | 'nobody') => ({ metadata: { generation: 1 }, status: identityStatus({}, { identity: IDENTITY, outcome: { kind }, allows: { namespaces: '', podSecurity: 'baseline', streams: '' } }, { generation: 1, now: NOW }) });
 const policy = (problem?: string) => {
   const object: PlacementPolicy = { metadata: { namespace: 'a', name: 'p', generation: 2 }, spec: {} };
   const [command] = planPolicyStatus({ object, ...(problem !== undefined && { problem }) }, NOW);

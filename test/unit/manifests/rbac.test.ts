@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { BindingObject, PolicyRule, RoleObject } from '../../../model/rbac-objects.ts';
-import { clusterRoles, COMPONENT_ACCOUNTS, rbacManifests } from '../../../manifests/rbac.ts';
+import { COMPONENT_ACCOUNTS, COMPONENT_RIGHTS } from '../../../manifests/component-rights.ts';
+import { clusterRoles, rbacManifests } from '../../../manifests/rbac.ts';
 import { ALL_COMPONENTS_ACCOUNT, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, targetSecretReaderBinding, TARGET_USERS } from '../../../model/component-accounts.ts';
 
 const objects = rbacManifests('ns');
@@ -21,10 +22,11 @@ function allowed(name: string): string[] {
 const each = (resource: string, ...verbs: string[]): string[] => verbs.map((verb) => (resource.includes('=') ? `${verb} ${resource.replace('=', ' ')}` : `${verb} ${resource}`));
 const READ = ['get', 'list', 'watch'];
 const STREAMED = ['exec', 'attach', 'portforward'].flatMap((name) => each(`pods/${name}`, 'create', 'get'));
-const USE_TARGETS = [
-  ...['targets', 'clustertargets', 'pods', 'podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ)),
-  ...each('namespaces=kube-system', 'get'),
-];
+const FOLLOW_TARGETS = [...['targets', 'clustertargets', 'pods'].flatMap((resource) => each(resource, ...READ)), ...each('namespaces=kube-system', 'get'), ...['list', 'watch'].map((verb) => `${verb} leases admiralty-controller-manager admiralty-proxy-scheduler`)];
+const FOLLOW_ITSELF = ['podchaperons', 'clustersummaries'].flatMap((resource) => each(resource, ...READ));
+const PLACEMENT_INPUTS = ['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch'));
+
+const KNOW_OWN_RANGES = [...each('servicecidrs', 'list'), ...each('endpointslices=kubernetes', 'get')];
 
 const TABLE: readonly [string, readonly string[]][] = [
   [
@@ -32,99 +34,113 @@ const TABLE: readonly [string, readonly string[]][] = [
     [
       ...each('mutatingwebhookconfigurations=isthmus', ...READ, 'patch'), ...each('validatingwebhookconfigurations=isthmus', ...READ, 'patch'),
       ...each('events', 'create', 'patch'), ...each('pods', 'list'), ...each('namespaces', 'list'),
-      ...each('namespaceelections', ...READ), ...each('clustertargets', 'list', 'watch'),
+      ...each('namespaceelections', ...READ), ...each('clustertargets', 'list', 'watch'), ...each('mutatingwebhookconfigurations', 'list'),
     ],
   ],
   [
     'isthmus-scheduler',
     [
-      ...USE_TARGETS,
-      ...each('pods', 'patch', 'delete'),
-      ...each('pods/binding', 'create'),
-      ...each('pods/eviction', 'create'),
-      ...each('pods/status', 'patch'),
+      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES, ...PLACEMENT_INPUTS,
+      ...each('pods', 'patch', 'delete'), ...each('pods/binding', 'create'), ...each('pods/eviction', 'create'), ...each('pods/status', 'patch'),
       ...each('events', 'create', 'patch'),
-      ...['nodes', 'namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch')),
       ...['placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(`${resource}/status`, 'patch')),
-      ...each('podchaperons', 'create', 'patch', 'delete'),
+    ],
+  ],
+  ['isthmus-scheduler-self', [...FOLLOW_ITSELF, ...each('podchaperons', 'create', 'patch', 'delete')]],
+  [
+    'isthmus-delegate-controller-source',
+    [
+      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES, ...PLACEMENT_INPUTS,
+      ...each('pods', 'patch', 'delete'), ...each('pods/status', 'patch'),
+      ...each('events', 'create', 'patch'),
+      ...each('services', ...READ, 'patch'), ...each('ingresses', ...READ, 'patch'),
+      ...each('clustersummaries', ...READ, 'create', 'patch', 'delete'),
     ],
   ],
   [
     'isthmus-delegate-controller',
     [
-      ...USE_TARGETS,
-      ...each('pods', 'create', 'patch', 'delete'),
-      ...each('pods/status', 'patch'),
-      ...each('pods/resize', 'patch'),
-      ...each('podchaperons', 'update', 'patch', 'delete'),
-      ...each('podchaperons/status', 'patch'),
-      ...each('podchaperons/finalizers', 'update'),
-      ...each('events', 'list', 'watch', 'create', 'patch'),
-      ...each('services', ...READ, 'patch'),
-      ...each('ingresses', ...READ, 'patch'),
+      ...each('namespaces=kube-system', 'get'),
+      ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'),
       ...each('nodes', ...READ),
-      ...each('resourceshares', 'list', 'watch'),
-      ...['namespaces', 'placementpolicies', 'clusterplacementpolicies'].flatMap((resource) => each(resource, 'list', 'watch')),
-      ...each('resourceshares/status', 'patch'),
-      ...each('sourceleases', ...READ, 'create', 'patch', 'delete'),
-      ...each('sourceleases/status', 'patch'),
+      ...each('podchaperons', ...READ, 'patch'), ...each('podchaperons/status', 'patch'), ...each('podchaperons/finalizers', 'update'),
+      ...each('clustersummaries', 'create', 'patch'),
+      ...each('events', 'create', 'patch'),
+      ...each('resourceshares', 'list', 'watch'), ...each('resourceshares/status', 'patch'),
+      ...each('sources', 'list', 'watch'), ...each('clustersources', 'list', 'watch'),
+      ...['roles', 'rolebindings'].flatMap((resource) => each(resource, 'list', 'watch', 'create', 'patch', 'delete')),
+      ...each('pods/log', 'get'), ...STREAMED, // given to sources for their own delegates
+      ...each('sourceleases', ...READ, 'patch'), ...each('sourceleases/status', 'patch'),
       ...each('secretcopies', 'list', 'watch', 'create', 'patch', 'delete'),
-      ...each('clustersummaries', 'create', 'update', 'patch', 'delete'),
     ],
   ],
+  ['isthmus-delegate-controller-self', [...each('podchaperons', 'delete'), ...each('events', 'list', 'watch'), ...each('sourceleases', 'create', 'delete')]],
   [
     'isthmus-virtual-node',
     [
-      ...USE_TARGETS,
-      ...each('nodes', ...READ, 'create', 'patch', 'delete'),
-      ...each('nodes/status', 'patch'),
-      ...each('targets/status', 'patch'),
-      ...each('clustertargets/status', 'patch'),
-      ...each('targets', 'patch'),
-      ...each('clustertargets', 'patch'),
+      ...FOLLOW_TARGETS, ...KNOW_OWN_RANGES,
+      ...each('nodes', ...READ, 'create', 'patch', 'delete'), ...each('nodes/status', 'patch'),
+      ...each('targets/status', 'patch'), ...each('clustertargets/status', 'patch'), ...each('targets', 'patch'), ...each('clustertargets', 'patch'),
       ...each('pods/eviction', 'create'),
       ...['subjectaccessreviews', 'tokenreviews'].flatMap((resource) => each(resource, 'create')),
       ...each('certificatesigningrequests', 'create', 'get'),
-      ...each('pods/log', 'get'),
-      ...STREAMED,
-      ...each('pods', 'list'), // of metrics.k8s.io
-      ...each('resourcequotas', 'list'),
     ],
   ],
   [
+    'isthmus-virtual-node-self',
+    [...FOLLOW_ITSELF, ...each('pods/log', 'get'), ...STREAMED, ...each('pods', 'list') /* of metrics.k8s.io */, ...each('resourcequotas', 'list')],
+  ],
+  ['isthmus-peering-source', FOLLOW_TARGETS],
+  [
     'isthmus-peering',
     [
-      ...USE_TARGETS,
+      ...each('namespaces=kube-system', 'get'),
       ...['sources', 'clustersources'].flatMap((resource) => [...each(resource, ...READ, 'create', 'patch', 'delete'), ...each(`${resource}/status`, 'patch')]),
       ...['invitations', 'joinrequests'].flatMap((resource) => [...each(resource, ...READ, 'delete'), ...each(`${resource}/status`, 'patch')]),
       ...each('events', 'create', 'patch'),
-      ...['serviceaccounts', 'roles', 'clusterroles', 'rolebindings', 'clusterrolebindings', 'validatingadmissionpolicies', 'validatingadmissionpolicybindings']
+      ...['serviceaccounts', 'roles', 'clusterroles', 'rolebindings', 'clusterrolebindings']
         .flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
-      'bind clusterroles isthmus-source isthmus-cluster-summary-viewer isthmus-token-requester',
+      ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].flatMap((resource) => each(resource, ...READ)),
+      ...each('namespaces', 'list', 'watch'),
+      ...each('sourceidentities', 'own'),
+      'bind clusterroles isthmus-source isthmus-source-elsewhere isthmus-source-streams isthmus-cluster-summary-viewer isthmus-token-requester',
     ],
   ],
   [
     'isthmus-source',
     [
+      ...each('sourceidentities', 'confined'),
       ...each('podchaperons', ...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'),
       ...each('sourceleases', 'get', 'create', 'patch', 'delete'),
       ...each('pods', ...READ),
-      ...each('pods/log', 'get'),
       ...each('events', 'list', 'watch'),
-      ...STREAMED,
       ...each('pods', 'list'), // of metrics.k8s.io
       ...each('resourcequotas', 'list'),
-      ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'patch', 'delete')),
+      ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'create', 'update', 'patch', 'delete')),
       ...each('secrets', 'create', 'update', 'delete'),
       ...each('secretcopies', 'list', 'watch'),
     ],
   ],
-  ['isthmus-source-pod-mode', [...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch')]],
+  [
+    'isthmus-source-elsewhere',
+    [
+      ...each('sourceidentities', 'confined'),
+      ...each('podchaperons', ...READ, 'patch', 'delete', 'deletecollection'),
+      ...each('sourceleases', 'get', 'delete'),
+      ...each('pods', ...READ), ...each('pods', 'list'), // of metrics.k8s.io
+      ...each('events', 'list', 'watch'),
+      ...['configmaps', 'services', 'ingresses'].flatMap((resource) => each(resource, ...READ, 'delete')),
+      ...each('secrets', 'delete'),
+      ...each('secretcopies', 'list', 'watch'),
+    ],
+  ],
+  ['isthmus-source-streams', [...each('sourceidentities', 'confined'), ...each('pods/log', 'get'), ...STREAMED]],
+  ['isthmus-source-pod-mode', [...each('pods/log', 'get'), ...STREAMED, ...each('sourceidentities', 'confined'), ...each('pods', ...READ, 'create', 'patch', 'delete'), ...each('pods/status', 'patch'), ...each('pods/resize', 'patch'), ...each('nodes', 'list', 'watch')]],
   ['isthmus-cluster-summary-viewer', [...each('clustersummaries', ...READ), ...each('namespaces=kube-system', 'get')]],
-  ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
   ['isthmus-copied-secret-reader', each('secrets', 'list', 'watch')],
-  ['isthmus-target-secret-reader', each('secrets', ...READ)],
   ['isthmus-token-requester', each('serviceaccounts/token', 'create')],
+  ['isthmus-followed-reader', [...each('configmaps', ...READ), ...each('secrets', ...READ)]],
+  ['isthmus-target-secret-reader', each('secrets', ...READ)],
 ];
 
 describe('ClusterRoles', () => {
@@ -137,8 +153,36 @@ describe('ClusterRoles', () => {
   });
 });
 
+describe('a cluster of one role', () => {
+  // In a target the delegate controller has the rights to streams, which it gives to sources for their own delegates.
+  const namesIn = (role: 'source' | 'target', kind: string) => rbacManifests('ns', role).filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+  const rulesIn = (role: 'source' | 'target') => rbacManifests('ns', role).flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
+  const isAllowedIn = (role: 'source' | 'target', verb: string, resource: string) => rulesIn(role).some(({ verbs, resources, resourceNames }) => resourceNames === undefined && verbs.includes(verb) && resources.includes(resource));
+
+  it('has the accounts of what runs there', () => {
+    assert.deepEqual(namesIn('source', 'ServiceAccount'), [...COMPONENT_ACCOUNTS, ALL_COMPONENTS_ACCOUNT]);
+    assert.deepEqual(namesIn('target', 'ServiceAccount'), ['isthmus-delegate-controller', 'isthmus-peering', ALL_COMPONENTS_ACCOUNT]);
+  });
+
+  for (const [verb, resource] of [['create', 'pods'], ['create', 'pods/exec'], ['get', 'pods/exec'], ['create', 'rolebindings'], ['patch', 'clusterroles'], ['create', 'serviceaccounts'], ['create', 'serviceaccounts/token'], ['create', 'podchaperons']] as const) {
+    it(`a source gives nobody the right to ${verb} ${resource}`, () => assert.equal(isAllowedIn('source', verb, resource), false));
+  }
+  for (const [verb, resource] of [['create', 'pods/binding'], ['patch', 'nodes'], ['create', 'nodes'], ['patch', 'services'], ['list', 'clustertargets'], ['create', 'tokenreviews']] as const) {
+    it(`a target gives no component the right to ${verb} ${resource}`, () => {
+      const own = rbacManifests('ns', 'target').filter((object) => object.metadata.name?.startsWith('isthmus-source') !== true).flatMap((object) => ('rules' in object ? (object as RoleObject).rules : []));
+      assert.ok(!own.some(({ verbs, resources }) => verbs.includes(verb) && resources.includes(resource)));
+    });
+  }
+
+  it('has of each object what a cluster of both roles has, and nothing else', () => {
+    const all = new Set(objects.map((object) => JSON.stringify(object)));
+    for (const role of ['source', 'target'] as const) for (const object of rbacManifests('ns', role)) assert.ok(all.has(JSON.stringify(object)));
+    for (const role of ['source', 'target'] as const) assert.ok(rbacManifests('ns', role).length < objects.length);
+  });
+});
+
 describe('every rule', () => {
-  it('names its groups, resources and verbs: no wildcard', () => {
+  it('C2-43: names its groups, resources and verbs: no wildcard', () => {
     for (const rule of rules) assert.ok(![...rule.apiGroups, ...rule.resources, ...rule.verbs].includes('*'), JSON.stringify(rule));
   });
 
@@ -149,8 +193,9 @@ describe('every rule', () => {
   it('gives no way to more rights, but for those of peering, whose task that is', () => {
     const escalating = ['impersonate', 'bind', 'escalate', 'approve', 'sign'];
     const others = rules.filter(({ role }) => role !== 'isthmus-peering' && role !== 'isthmus-token-requester');
+    const inRoles = others.filter(({ role }) => role !== 'isthmus-delegate-controller'); // it writes Roles, of rights that it has itself: streams of delegates
     for (const rule of others) assert.ok(!rule.verbs.some((verb) => escalating.includes(verb)), JSON.stringify(rule));
-    for (const { resources } of others) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
+    for (const { resources } of inRoles) assert.ok(!resources.some((resource) => /role|serviceaccount|nodes\/proxy/.test(resource)), resources.join());
   });
 
   it('that creates is not limited to names, which the API server could not check', () => {
@@ -163,18 +208,18 @@ describe('bindings', () => {
     const reading = (name: string) => rulesOf(name).some(({ verbs, resources }) => resources.includes('secrets') && verbs.some((verb) => ['get', 'list', 'watch', 'patch'].includes(verb)));
     assert.deepEqual(['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader'].map(reading), [false, true, true]);
     const readers = roles.filter((role) => role.rules.some((rule) => rule.resources.includes('secrets'))).map((role) => role.metadata.name);
-    assert.deepEqual(readers, ['isthmus-source', 'isthmus-followed-reader', 'isthmus-copied-secret-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
+    assert.deepEqual(readers, ['isthmus-source', 'isthmus-source-elsewhere', 'isthmus-copied-secret-reader', 'isthmus-followed-reader', 'isthmus-target-secret-reader', 'isthmus-webhook', 'isthmus-peering']);
     const roleOfWebhook = roles.find((role) => role.kind === 'Role' && role.metadata.name === 'isthmus-webhook');
     assert.equal(roleOfWebhook?.metadata.namespace, 'ns');
     const named = (roleOfWebhook?.rules ?? []).filter(({ verbs }) => !verbs.includes('create')).map(({ verbs, resourceNames }) => [verbs.includes('patch'), resourceNames]);
-    assert.deepEqual(named, [[true, ['isthmus-signing-keys', 'isthmus-webhook-certificates']], [false, ['isthmus-cert']]]);
+    assert.deepEqual(named, [[true, ['isthmus-webhook-certificates']], [false, ['isthmus-cert']], [false, ['isthmus-migration']]]);
     const clusterWide = bindings.filter((binding) => binding.kind === 'ClusterRoleBinding').map((binding) => binding.roleRef.name);
-    assert.deepEqual(clusterWide, [...COMPONENT_ACCOUNTS, FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE]);
+    assert.deepEqual(clusterWide, [...COMPONENT_RIGHTS.map(({ name }) => name), FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE]);
   });
 
   it('give each component its own ClusterRole alone, and all of them to the account that runs all components', () => {
     for (const binding of bindings.filter(({ kind }) => kind === 'ClusterRoleBinding')) {
-      const holder = [FOLLOWED_READER_ROLE, COPIED_SECRET_READER_ROLE].includes(binding.roleRef.name) ? 'isthmus-delegate-controller' : binding.roleRef.name;
+      const holder = COMPONENT_RIGHTS.find(({ name }) => name === binding.roleRef.name)?.component ?? 'isthmus-delegate-controller';
       const names = [holder, ALL_COMPONENTS_ACCOUNT];
       assert.deepEqual(binding.subjects, names.map((name) => ({ kind: 'ServiceAccount', namespace: 'ns', name })));
     }
@@ -198,7 +243,7 @@ describe('bindings', () => {
     assert.deepEqual(leases, ['Role isthmus-virtual-node', 'RoleBinding isthmus-virtual-node']);
   });
 
-  it('of a peered namespace let the target-using components of the install namespace read Secrets there', () => {
+  it('of a namespace that holds kubeconfigs let the target-using components of the install namespace read Secrets there', () => {
     const binding = targetSecretReaderBinding('team-a', 'ns');
     assert.equal(binding.metadata.namespace, 'team-a');
     assert.deepEqual(binding.roleRef, { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'isthmus-target-secret-reader' });

@@ -10,7 +10,7 @@ const GOLDEN = {
   webhooks: [
     {
       name: 'pods.isthmus.multicluster.admiralty.io',
-      clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: '/mutate--v1-pod', port: 443 } },
+      clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
       rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }],
       namespaceSelector: {
         matchLabels: { 'multicluster-scheduler': 'enabled' },
@@ -36,7 +36,7 @@ const GOLDEN = {
 const ofNamespaces = (name: string, matchLabels: object) => ({
   ...GOLDEN.webhooks[0],
   name: `${name}.isthmus.multicluster.admiralty.io`,
-  clientConfig: { service: { ...GOLDEN.webhooks[0]!.clientConfig.service, path: '/mutate--v1-pod--namespace' } },
+  clientConfig: GOLDEN.webhooks[0]!.clientConfig,
   namespaceSelector: { ...GOLDEN.webhooks[0]!.namespaceSelector, matchLabels },
   matchConditions: [{ name: 'is-not-elected', expression: `!(${GOLDEN.webhooks[0]!.matchConditions[0]!.expression})` }],
 });
@@ -45,7 +45,7 @@ const NAMESPACES = ofNamespaces('namespaces', { 'isthmus.dev/elect': 'all' });
 /** The last webhook: DaemonSets that would be on virtual nodes. */
 const DAEMON_SETS = {
   name: 'daemonsets.isthmus.multicluster.admiralty.io',
-  clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: '/mutate--daemonsets', port: 443 } },
+  clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
   rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
   matchConditions: [
     {
@@ -83,10 +83,10 @@ describe('webhookConfiguration', () => {
     assert.deepEqual(policies.map((webhook) => (webhook as { failurePolicy?: string }).failurePolicy), ['Fail', 'Ignore', 'Fail']);
   });
 
-  it('never has a CA bundle, which the webhook owns', () => {
+  it('never has a CA bundle, and no path behind the Service, which the webhook owns', () => {
     for (const webhookUrl of [undefined, 'https://h/p']) {
       for (const { clientConfig } of webhookConfiguration({ installNamespace: 'ns', webhookUrl }).webhooks ?? []) {
-        assert.ok(!('caBundle' in clientConfig));
+        assert.ok(!('caBundle' in clientConfig || 'path' in (clientConfig.service ?? {})));
       }
     }
   });
@@ -103,7 +103,7 @@ describe('validatingWebhookConfiguration', () => {
   const specChanged = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
   const webhook = (name: string, apiGroup: string, resources: readonly string[], matchConditions: readonly object[] = []) => ({
     name: `${name}.isthmus.multicluster.admiralty.io`,
-    clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', path: `/validate--${name}`, port: 443 } },
+    clientConfig: { service: { namespace: 'ns', name: 'isthmus-webhook', port: 443 } },
     rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
     matchConditions: [...matchConditions, specChanged],
     ...common,

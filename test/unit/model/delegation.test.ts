@@ -54,6 +54,8 @@ describe('a target that leaves it to the source how pods are delegated', () => {
     'gets PodChaperons where a controller lives': [{ servesChaperons: true, controller: 'alive', mayWritePods: true }, 'PodChaperon'],
     'gets pods where the kind is not served': [{ servesChaperons: false, controller: 'unknown', mayWritePods: undefined }, 'Pod'],
     'gets pods where nobody works on the kind and the source may write them': [{ servesChaperons: true, controller: 'silent', mayWritePods: true }, 'Pod'],
+    'gets pods where an Admiralty works on the kind and the source may write them': [{ servesChaperons: true, controller: 'foreign', mayWritePods: true }, 'Pod'],
+    'is waited for where an Admiralty works on the kind and the source may not': [{ servesChaperons: true, controller: 'foreign', mayWritePods: false }, undefined],
     'is waited for where nobody works on the kind and the source may not': [{ servesChaperons: true, controller: 'silent', mayWritePods: false }, undefined],
     'is waited for while that was not asked': [{ servesChaperons: true, controller: 'silent', mayWritePods: undefined }, undefined],
     'is waited for while nobody knows who lives there': [{ servesChaperons: true, controller: 'unknown', mayWritePods: true }, undefined],

@@ -19,6 +19,21 @@ describe('foreignAnnotations', () => {
   it('does not keep long values', () => assert.ok((foreignAnnotations({ annotations: { a: 'x'.repeat(10_000) } })['a']?.length ?? 0) < 100));
 });
 
+describe('annotations that something in the source acts on', () => {
+  const acted = [
+    'k8s.v1.cni.cncf.io/networks', 'cni.projectcalico.org/ipAddrs', 'io.cilium.io/x', 'sidecar.istio.io/inject', 'linkerd.io/inject', 'vault.hashicorp.com/agent-inject', 'prometheus.io/scrape',
+    'pre.hook.backup.velero.io/command', 'karpenter.sh/do-not-disrupt', 'vpc.amazonaws.com/pod-eni', 'kueue.x-k8s.io/x', 'isthmus.dev/placement', 'cluster-autoscaler.kubernetes.io/safe-to-evict',
+  ];
+  for (const key of acted) it(`are not taken over: ${key}`, () => assert.equal(toAnnotationPatch({}, [], { [key]: 'x' }), undefined));
+  for (const key of ['example.com/ip', 'notes', 'myistio.io/x', 'team.example.org/a.b-c']) it(`are taken over where nobody does: ${key}`, () => assert.equal(toAnnotationPatch({}, [], { [key]: 'x' })?.[key], 'x'));
+  for (const key of ['a b', '/x', 'a/b/c', 'A.io/x', '-x', 'x'.repeat(64), `${'a.'.repeat(200)}io/x`]) it(`and keys that an API server refuses are not: ${key.slice(0, 20)}`, () => assert.equal(toAnnotationPatch({}, [], { [key]: 'x' }), undefined));
+
+  it('of all of them little is taken over, so that the proxy still fits', () => {
+    const patch = toAnnotationPatch({}, [], Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`k${index}`, 'x'.repeat(4_000)])));
+    assert.ok(JSON.stringify(patch).length < 20_000);
+  });
+});
+
 describe('takenKeys', () => {
   const cases: Record<string, readonly [text: string | undefined, keys: readonly string[] | undefined]> = {
     'nothing': [undefined, undefined], 'keys': ['["a","b"]', ['a', 'b']], 'no JSON': ['x', undefined], 'no list': ['{}', undefined], 'no texts': ['[1]', undefined],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod, PodSpec } from '../../../api/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../../api/keys.ts';
+import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../../api/keys.ts';
 import type { Command } from '../../../model/plan.ts';
-import { gatesOf, liveSpecDigest, planLiveChanges, readCarried, specChangesOf, stateOf, withTakenBack, writeCarried, type LiveChanges } from '../../../model/live-changes.ts';
-import { aDelegate, annotated, aPod, aProxy, frozen, onNode, withCondition, withSpec } from '../../support/builders.ts';
+import { gatesOf, planLiveChanges, readCarried, specChangesOf, specDigests, stateOf, withTakenBack, writeCarried, type LiveChanges } from '../../../model/live-changes.ts';
+import { aDelegate, annotated, aProxy, frozen, onNode, withCondition, withSpec } from '../../support/builders.ts';
 
 const BEFORE: PodSpec = { containers: [{ name: 'app', image: 'app:1' }, { name: 'side', image: 'side:1' }], initContainers: [{ name: 'init', image: 'init:1' }], tolerations: [{ key: 'own', operator: 'Exists' }] };
 
@@ -12,7 +12,7 @@ const BEFORE: PodSpec = { containers: [{ name: 'app', image: 'app:1' }, { name: 
 function changedTo(spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod {
   const provider = { key: PROVIDER_KEY, operator: 'Equal', value: 'admiralty' } as const;
   const atBind = { ...BEFORE, tolerations: [provider] };
-  const marks = { [SOURCE_MANIFEST_ANNOTATION]: JSON.stringify(aPod(withSpec(BEFORE))), [SPEC_AT_BIND_ANNOTATION]: liveSpecDigest(atBind) };
+  const marks = { [SPEC_AT_BIND_ANNOTATION]: specDigests(atBind) };
   return frozen(aProxy(onNode('admiralty-c2'), withSpec(atBind), annotated({ ...marks, ...annotations }), withSpec(spec)));
 }
 
@@ -29,7 +29,8 @@ describe('specChangesOf', () => {
     'no toleration that admission gives': [changedTo({ tolerations: [provider, { key: 'node.kubernetes.io/not-ready', operator: 'Exists', tolerationSeconds: 300 }] }), undefined],
     'no toleration that may have chosen the cluster': [changedTo({ tolerations: [provider, added] }, { [PROXY_CONSTRAINTS_ANNOTATION]: '{"tolerations": [{"key": "dedicated"}]}' }), undefined],
     'no container that was put in': [changedTo({ containers: [...BEFORE.containers, { name: 'mesh', image: 'mesh:1' }] }), undefined],
-    'nothing without a manifest': [changedTo({ activeDeadlineSeconds: 60 }, { [SOURCE_MANIFEST_ANNOTATION]: 'x' }), undefined],
+    'nothing where the note of the bind cannot be read': [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: '{"containers":1}' }), undefined],
+    'nothing where an older version noted one digest': [changedTo({ activeDeadlineSeconds: 60 }, { [SPEC_AT_BIND_ANNOTATION]: 'Zm9vYmFyYmF6cXV4' }), undefined],
     'nothing of a pod that was bound by an older version': [aProxy(onNode('n'), withSpec({ activeDeadlineSeconds: 60 })), undefined],
   };
   for (const [what, [proxy, changes]] of Object.entries(cases)) it(`finds ${what}`, () => assert.deepEqual(specChangesOf(proxy), changes));

@@ -43,7 +43,7 @@ describe('pod ranges as the others see them', () => {
   it('are global where pods have addresses of the global range itself', () => assert.deepEqual(seen({ ...eu, clusterCIDR: ['242.7.0.0/16'] }), ['242.0.0.0/16']));
   it('are none where they overlap and there is no global range', () => assert.deepEqual(seen({ ...eu, globalCIDR: [] }, us), []));
   it('are none where the global range has another length', () => assert.deepEqual(seen({ ...eu, globalCIDR: ['242.0.0.0/24'] }, us), []));
-  it('are not changed by one who announces the whole world', () => assert.deepEqual(seen(eu, { clusterID: 'evil', clusterCIDR: ['0.0.0.0/0', '0.0.0.0/1'] }), ['10.1.0.0/16']));
+  it('C2-33: are not changed by one who announces the whole world', () => assert.deepEqual(seen(eu, { clusterID: 'evil', clusterCIDR: ['0.0.0.0/0', '0.0.0.0/1'] }), ['10.1.0.0/16']));
 });
 
 describe('addresses of pods', () => {

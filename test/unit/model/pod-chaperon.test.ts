@@ -9,7 +9,7 @@ import {
 import type { PodChaperon } from '../../../api/pod-chaperon.ts';
 import { delegateName } from '../../../model/names.ts';
 import { prefixLabels, toPodChaperon } from '../../../model/pod-chaperon.ts';
-import { restoreSourcePod, saveSourceManifest } from '../../../model/source-manifest.ts';
+import { restoreSourcePod } from '../../../model/admission-record.ts';
 import { aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change } from '../../support/builders.ts';
 
 const PARENT = { clusterId: 'source-uid', namespace: 'team-a', name: 'web-0', uid: 'proxy-uid' };
@@ -34,7 +34,7 @@ describe('toPodChaperon', () => {
     assert.deepEqual(annotations, { [PARENT_NAME_ANNOTATION]: 'web-0', [PARENT_NAMESPACE_ANNOTATION]: 'team-a', [SOURCE_WATCHES_PODS_ANNOTATION]: 'true' });
   });
 
-  it('carries annotations of users, and none of ours', () => {
+  it('C2-38: carries annotations of users, and none of ours, so it is not elected again', () => {
     const { annotations } = chaperonOf(annotated({ 'a.io/note': 'kept', [keys.ELECT_ANNOTATION]: '', [PARENT_NAME_ANNOTATION]: 'forged' })).metadata;
     assert.equal(annotations?.['a.io/note'], 'kept');
     assert.equal(annotations?.[keys.ELECT_ANNOTATION], undefined);
@@ -85,14 +85,14 @@ describe('toPodChaperon', () => {
     assert.deepEqual(chaperonOf(withSpec(spec)).spec, spec);
   });
 
-  const DROPPED = ['priority', 'nodeName', 'schedulingGates'];
-  it('has the spec of the pod that was saved apart from the fields above; unknown fields survive', () => {
+  const DROPPED = ['priority', 'nodeName', 'schedulingGates', 'ephemeralContainers'];
+  it('has the spec of the stored proxy apart from the fields above; unknown fields survive', () => {
     const field = fc.oneof(fc.constantFrom(...DROPPED, 'dnsPolicy', 'hostNetwork', 'resourceClaims', '__proto__'), fc.string());
     const spec = fc.dictionary(field, fc.jsonValue()).map((fields) => ({ ...fields, containers: [{ name: 'app', image: 'x' }], initContainers: [], volumes: [] }));
     fc.assert(
       fc.property(spec, (spec) => {
-        const saved = JSON.parse(saveSourceManifest({ ...aPod(), spec })) as Pod;
-        const restored = restoreSourcePod(JSON.stringify(saved));
+        const saved = JSON.parse(JSON.stringify({ ...aPod(annotated({ [keys.ADMISSION_RECORD_ANNOTATION]: '{"spec":{}}' })), spec })) as Pod;
+        const restored = restoreSourcePod(saved);
         assert.equal(restored.kind, 'restored');
         const chaperon = toPodChaperon(frozen(restored.kind === 'restored' ? restored.pod : saved), PARENT);
         const kept = Object.entries(saved.spec).filter(([key]) => !DROPPED.includes(key));

@@ -29,7 +29,7 @@ describe('mirroredStatus', () => {
   });
 });
 
-describe('a status that a target has blown up', () => {
+describe('C2-13: a status that a target has blown up', () => {
   const size = (status: unknown) => JSON.stringify(mirroredStatus(status as PodStatus)).length;
   const deep = (depth: number): unknown => (depth === 0 ? 'x' : { deeper: deep(depth - 1) });
   const cases: Record<string, readonly [status: unknown, most: number]> = {

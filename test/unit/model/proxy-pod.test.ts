@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Pod } from '../../../api/core.ts';
-import { DELEGATE_FINALIZER, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION } from '../../../api/keys.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION } from '../../../api/keys.ts';
 import { PODS } from '../../../api/resource-types.ts';
-import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
+import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod } from '../../../model/proxy-pod.ts';
 import {
   aPod, aProxy, aProxyRecord, annotated, frozen, inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
   withStatus, type Change,
@@ -45,16 +45,17 @@ describe('toProxyPodRecord', () => {
     });
   }
 
-  it('keeps the manifest until the pod is bound, and not the node', () => {
+  it('keeps what its source pod is made of until the pod is bound, and not the node', () => {
     const record = aProxyRecord();
-    assert.equal(record.manifest, aProxy().metadata.annotations?.[SOURCE_MANIFEST_ANNOTATION]);
+    const restored = sourcePodOf(record);
+    assert.deepEqual(restored.kind === 'restored' && restored.pod.spec, { containers: [{ name: 'app', image: 'app:1' }] });
     assert.equal(record.nodeName, undefined);
   });
 
-  it('keeps the node once the pod is bound, and neither manifest nor condition', () => {
+  it('keeps the node once the pod is bound, and neither the pod nor its condition', () => {
     const record = aProxyRecord(onNode('admiralty-c1'), unschedulable());
     assert.equal(record.nodeName, 'admiralty-c1');
-    assert.equal(record.manifest, undefined);
+    assert.equal(record.stored, undefined);
     assert.equal(record.podScheduled, undefined);
   });
 

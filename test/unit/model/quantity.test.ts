@@ -25,7 +25,7 @@ function quantity(value: string | number): Quantity {
   return parsed;
 }
 
-describe('parseQuantity', () => {
+describe('C2-29: parseQuantity', () => {
   const inUnits: Record<string, readonly [text: string | number, milli: number, whole: number]> = {
     'reads a plain number': ['2', 2000, 2],
     'reads a JSON number': [2, 2000, 2],

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { identityStatus, type IdentityOutcome } from '../../../peering/identity-status.ts';
+import { allowedToSource, identityStatus, type IdentityOutcome } from '../../../peering/identity-status.ts';
 import type { SourceIdentity } from '../../../peering/source-identity.ts';
 
 const account = { namespace: 'ns', name: 'sa' };
 const looked = { generation: 3, now: '2026-01-01T00:00:00Z' };
-const conditionsOf = (identity: SourceIdentity, outcome: IdentityOutcome) => identityStatus({}, identity, outcome, looked).conditions ?? [];
+const allows = { namespaces: 'all', podSecurity: 'baseline', streams: 'own delegates' } as const;
+const conditionsOf = (identity: SourceIdentity, outcome: IdentityOutcome) => identityStatus({}, { identity, outcome, allows }, looked).conditions ?? [];
 const told = (identity: SourceIdentity, outcome: IdentityOutcome) =>
   conditionsOf(identity, outcome).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 const failed = (status: number, reason: string): IdentityOutcome => ({ kind: 'failed', error: { status, reason, message: 'what the server said' } });
@@ -31,8 +32,24 @@ describe('identityStatus', () => {
 
   it('is of the generation that was looked at, and the very same when nothing changed, so that nothing is written', () => {
     const identity = { name: 's', account, clusterId: 'uid' };
-    const first = identityStatus({}, identity, { kind: 'established' }, looked);
+    const first = identityStatus({}, { identity, outcome: { kind: 'established' }, allows }, looked);
     assert.equal(first.observedGeneration, 3);
-    assert.equal(identityStatus(first, identity, { kind: 'established' }, { ...looked, now: '2026-02-02T00:00:00Z' }), first);
+    assert.equal(identityStatus(first, { identity, outcome: { kind: 'established' }, allows: { ...allows } }, { ...looked, now: '2026-02-02T00:00:00Z' }), first);
+  });
+
+  it('shows what the source may really do', () => {
+    const first = identityStatus({}, { identity: { name: 's', account }, outcome: { kind: 'established' }, allows }, looked);
+    assert.deepEqual(first.allows, allows);
+    const rows: readonly [SourceIdentity, readonly string[], string, string][] = [
+      [{ name: 's' }, [], 'all but kube-* and ours', 'privileged'],
+      [{ namespace: 'team', name: 's', grants: { podSecurity: 'restricted' } }, [], 'team', 'restricted'],
+      [{ name: 's', grants: { namespaces: 'OptedIn', podSecurity: 'baseline' } }, [], 'none yet', 'baseline'],
+      [{ name: 's', grants: { namespaces: 'OptedIn' } }, ['b', 'a'], 'a, b', 'privileged'],
+      [{ name: 's', grants: { namespaces: 'OptedIn' } }, Array.from({ length: 12 }, (_, index) => `n${String(index).padStart(2, '0')}`), 'n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more', 'privileged'],
+    ];
+    for (const [identity, allowed, namespaces, podSecurity] of rows) {
+      const told = allowedToSource(identity, 'ours', allowed);
+      assert.deepEqual([told.namespaces, told.podSecurity], [namespaces, podSecurity]);
+    }
   });
 });

@@ -29,9 +29,9 @@ describe('judgeJoin', () => {
     ['goes on with whom it had let in before it was interrupted, also when time has run out', { invitation: invitation({}, { redeemedBy: 'request-1', clusterID: 'source-1' }), now: NOW * 2 }, 'accept'],
     ['refuses who says it is a source that is there', { sources: [{ name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
     ['refuses who would get the account of a source that is there', { sources: [{ name: 'c2-source-1', clusterId: 'source-1-of-somebody-else' }] }, 'refuse AlreadyASource'],
-    ['refuses one namespace to who says it is a source of all', { namespace: 'team', sources: [{ name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
+    ['refuses one namespace to who says it is a source of all', { invitation: invitation({ namespace: 'team' }), sources: [{ name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
     ['refuses all namespaces to who says it is a source of one', { sources: [{ namespace: 'team', name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
-    ['lets a source of one namespace into another', { namespace: 'team', sources: [{ namespace: 'others', name: 'c2-source-1', clusterId: 'source-1' }] }, 'accept'],
+    ['lets a source of one namespace into another', { invitation: invitation({ namespace: 'team' }), sources: [{ namespace: 'others', name: 'c2-source-1', clusterId: 'source-1' }] }, 'accept'],
     ['lets in another cluster beside those that are there', { sources: [{ name: 'c2-source-0', clusterId: 'source-0' }] }, 'accept'],
     ['goes on with whom it had let in, whose source is there by now', { invitation: invitation({}, { redeemedBy: 'request-1', clusterID: 'source-1' }), sources: [{ name: 'c2-source-1', clusterId: 'source-1' }] }, 'accept'],
     ['goes on with a source that was interrupted and has another invitation: its key says so', { sources: [interrupted] }, 'accept'],
@@ -40,7 +40,7 @@ describe('judgeJoin', () => {
     ['does not go on where the key is none', { request: { ...request, spec: { ...request.spec, publicKey: '{' } }, sources: [{ ...interrupted, joinKey: undefined }] }, 'refuse AlreadyASource'],
     ['does not give the name of one source to another that has its key', { sources: [{ ...interrupted, clusterId: 'source-2' }] }, 'refuse AlreadyASource'],
     ['does not give who was let in to one namespace all of them', { sources: [{ ...interrupted, namespace: 'team' }] }, 'refuse AlreadyASource'],
-    ['goes on in the namespace that it was let in to', { namespace: 'team', sources: [{ ...interrupted, namespace: 'team' }] }, 'accept'],
+    ['goes on in the namespace that it was let in to', { invitation: invitation({ namespace: 'team' }), sources: [{ ...interrupted, namespace: 'team' }] }, 'accept'],
     ['does not forget the others over one that was interrupted', { sources: [interrupted, { name: 'other', clusterId: 'source-1' }] }, 'refuse AlreadyASource'],
     ['waits for an approval', { invitation: manual() }, 'wait ApprovalPending'],
     ['lets in who was approved', { invitation: manual('source-1') }, 'accept'],
@@ -55,7 +55,7 @@ describe('judgeJoin', () => {
       return verdict.kind === 'refuse' ? verdict.message : '';
     };
     assert.match(messageOf({ sources: [{ name: 'other', clusterId: 'source-1' }] }), /deleted in the target \(kubectl delete clustersource other\)/);
-    assert.match(messageOf({ namespace: 'team', sources: [{ namespace: 'team', name: 'other', clusterId: 'source-1' }] }), /\(kubectl delete source other -n team\)/);
+    assert.match(messageOf({ invitation: invitation({ namespace: 'team' }), sources: [{ namespace: 'team', name: 'other', clusterId: 'source-1' }] }), /\(kubectl delete source other -n team\)/);
   });
 
   it('says whom the invitation was used by, and how it is approved', () => {

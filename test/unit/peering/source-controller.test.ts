@@ -12,7 +12,7 @@ const SOURCE: KubernetesObject = {
 const LIVE = '/apis/multicluster.admiralty.io/v1alpha1/clustersources/berlin';
 
 /** Answers lists from what a cache behind its time would show; gives what was asked of the live source, and the writes after it. */
-async function callsOf(live: (exchange: Exchange) => void, until: (writes: readonly string[], asked: number) => boolean): Promise<{ asked: number; writes: readonly string[] }> {
+async function callsOf(live: (exchange: Exchange) => void, until: (writes: readonly string[], asked: number) => boolean, lacksPolicies = false): Promise<{ asked: number; writes: readonly string[] }> {
   const server = await ScriptedApiServer.start();
   const stopped = new AbortController();
   const writes: string[] = [];
@@ -27,6 +27,8 @@ async function callsOf(live: (exchange: Exchange) => void, until: (writes: reado
     } else if (exchange.method !== 'GET') {
       writes.push(`${exchange.method} ${exchange.path}`);
       exchange.answer(200, exchange.body);
+    } else if (lacksPolicies && /validatingadmissionpolicies\//.test(exchange.path)) {
+      exchange.answer(404, { kind: 'Status', reason: 'NotFound', message: 'gone' });
     } else if (exchange.path === LIVE) {
       asked += 1;
       live(exchange);
@@ -56,10 +58,13 @@ describe('the controller of sources', () => {
     });
   }
 
-  it('makes the policy before the rights of a source that is there', async () => {
+  it('makes account and rights of a source that is there', async () => {
     const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('clusterrolebindings')));
-    const place = (part: string) => writes.findIndex((write) => write.includes(part));
-    assert.ok(place('validatingadmissionpolicies') >= 0 && place('validatingadmissionpolicies') < place('clusterrolebindings'), writes.join('\n'));
-    assert.ok(place('serviceaccounts') >= 0);
+    assert.ok(writes.some((write) => write.includes('serviceaccounts')));
+  });
+
+  it('makes nothing while the policies are not there that limit sources', async () => {
+    const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('/status')), true);
+    assert.deepEqual(writes, [`PATCH ${LIVE}/status`]);
   });
 });

@@ -12,11 +12,9 @@ const listed = (identity: SourceIdentity): string[] => objectsOf(identity).map((
 const bindingsOf = (identity: SourceIdentity) => identityManifests(identity, 'isthmus-system').filter((object): object is BindingObject => object.kind?.endsWith('RoleBinding') === true);
 
 describe('the identity of a source', () => {
-  it('for whole clusters is its account, its policy and what it may do, the policy before the rights', () => {
+  it('for whole clusters is its account and what it may do', () => {
     assert.deepEqual(listed(whole), [
       'ServiceAccount isthmus-system c2-0123abcd',
-      'ValidatingAdmissionPolicy admiralty-cluster-source-c2-0123abcd-own-objects',
-      'ValidatingAdmissionPolicyBinding admiralty-cluster-source-c2-0123abcd-own-objects',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd',
       'ClusterRoleBinding admiralty-cluster-source-c2-0123abcd-cluster-summary-viewer',
       'ClusterRole admiralty-cluster-source-c2-0123abcd-leave',
@@ -30,10 +28,10 @@ describe('the identity of a source', () => {
   it('for one namespace has its rights there, and sees capacity only cluster-wide', () => {
     const names = listed(oneNamespace);
     assert.equal(names[0], 'ServiceAccount team-a c2-0123abcd');
-    assert.equal(names[3], 'RoleBinding team-a admiralty-source-c2-0123abcd');
+    assert.equal(names[1], 'RoleBinding team-a admiralty-source-c2-0123abcd');
     // Two variable parts with dashes of their own: Admiralty's rule appends a hash (contract §1.3).
-    assert.match(names[4] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
-    const others = names.slice(5).map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
+    assert.match(names[2] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
+    const others = names.slice(3).map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
     const source = 'admiralty-source-team-a-c2-0123abcd';
     assert.deepEqual(others, [
       `Role team-a ${source}-leave`, `RoleBinding team-a ${source}-leave`,
@@ -50,10 +48,11 @@ describe('the identity of a source', () => {
       for (const { roleRef, subjects } of bindings) assert.deepEqual(subjects, roleRef.name === 'isthmus-token-requester' ? ours : [account]);
     });
 
-    it(`for ${what} may ask for tokens of its own account and remove itself, by name`, () => {
+    it(`for ${what} may ask for tokens of its own account, write what is its cluster's and remove itself, by name`, () => {
       const roles = identityManifests(identity, 'isthmus-system').filter((object): object is RoleObject => object.kind?.endsWith('Role') === true);
-      const [leave, token] = roles.flatMap(({ rules }) => rules);
+      const [leave, own, token] = roles.flatMap(({ rules }) => rules);
       assert.deepEqual(leave, { apiGroups: ['multicluster.admiralty.io'], resources: [identity.namespace === undefined ? 'clustersources' : 'sources'], verbs: ['delete'], resourceNames: ['c2-0123abcd'] });
+      assert.deepEqual(own, { apiGroups: ['isthmus.dev'], resources: ['sourceidentities'], verbs: ['own'], resourceNames: [clusterId] });
       assert.deepEqual(token, { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: ['c2-0123abcd'] });
     });
   }
@@ -76,9 +75,10 @@ describe('the identity of a source', () => {
     assert.equal(accountManifest({ name: 's', userName: 'jane' }), undefined);
   });
 
-  it('without a cluster has no policy', () => {
-    const kinds = identityManifests({ ...whole, clusterId: undefined }, 'isthmus-system').map(({ kind }) => kind);
-    assert.ok(kinds.length > 0 && !kinds.some((kind) => kind?.startsWith('Validating')));
+  it('without a cluster may write what is any cluster\'s', () => {
+    const roles = identityManifests({ ...whole, clusterId: undefined }, 'isthmus-system').filter((object): object is RoleObject => object.kind === 'ClusterRole');
+    const marks = roles.flatMap(({ rules }) => rules).filter(({ resources }) => resources.includes('sourceidentities'));
+    assert.deepEqual(marks, [{ apiGroups: ['isthmus.dev'], resources: ['sourceidentities'], verbs: ['own'] }]);
   });
 
   it('keeps two sources apart that call the target by the same name', () => {

@@ -22,13 +22,14 @@ describe('the source side of a peering', () => {
     assert.deepEqual((objects[3] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig', namespace: 'isthmus-system' } });
   });
 
-  it('of one namespace lies in that namespace, with the right to read its Secrets', () => {
+  it('of one namespace lies in that namespace, with the right to read that one Secret', () => {
     const objects = sourceSideManifests(oneNamespace, 'text');
     assert.deepEqual(listed(objects), [
-      'RoleBinding team-a isthmus-target-secret-reader', 'Role team-a isthmus-renewal-c2-kubeconfig', 'RoleBinding team-a isthmus-renewal-c2-kubeconfig',
+      'Role team-a isthmus-kubeconfig-c2-kubeconfig', 'RoleBinding team-a isthmus-kubeconfig-c2-kubeconfig', 'Role team-a isthmus-renewal-c2-kubeconfig', 'RoleBinding team-a isthmus-renewal-c2-kubeconfig',
       'Secret team-a c2-kubeconfig', 'Target team-a c2',
     ]);
-    assert.deepEqual((objects[4] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig' } });
+    assert.deepEqual((objects[0] as RoleObject).rules, [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list', 'watch'], resourceNames: ['c2-kubeconfig'] }]);
+    assert.deepEqual((objects[5] as { spec?: unknown }).spec, { kubeconfigSecret: { name: 'c2-kubeconfig' } });
   });
 
   it('says through which gateway the target is reached, when one is named', () => {
@@ -56,9 +57,15 @@ describe('the source side of a peering', () => {
   });
 
   it('says whose token it holds', () => {
-    const annotations = (peering: Peering) => (sourceSideManifests(peering, '').find(({ kind }) => kind === 'Secret') as Secret).metadata.annotations;
-    assert.deepEqual(annotations(whole), { 'isthmus.dev/service-account': 'isthmus-system/c2-0123abcd' });
-    assert.deepEqual(annotations(oneNamespace), { 'isthmus.dev/service-account': 'team-a/c2-0123abcd' });
+    const account = (peering: Peering) => (sourceSideManifests(peering, '').find(({ kind }) => kind === 'Secret') as Secret).metadata.annotations?.['isthmus.dev/service-account'];
+    assert.equal(account(whole), 'isthmus-system/c2-0123abcd');
+    assert.equal(account(oneNamespace), 'team-a/c2-0123abcd');
+  });
+
+  it('says of each object that is for one target alone which target that is', () => {
+    const marks = (peering: Peering) => sourceSideManifests(peering, '').map(({ metadata }) => metadata.annotations?.['isthmus.dev/peered-target']);
+    assert.deepEqual(new Set(marks(whole)), new Set(['ClusterTarget/c2']));
+    assert.deepEqual(new Set(marks(oneNamespace)), new Set(['Target/team-a/c2']));
   });
 
   it('holds the kubeconfig under the default key', () => {

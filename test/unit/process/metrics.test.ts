@@ -26,7 +26,7 @@ async function registered(): Promise<readonly string[]> {
 }
 
 describe('metrics', () => {
-  it('are all explained in docs/metrics.md with their type and labels, and no others', async () => {
+  it('C2-37: are all explained in docs/metrics.md with their type and labels, and no others', async () => {
     const text = await readFile(new URL('docs/metrics.md', root), 'utf8');
     const documented = [...text.matchAll(/^\| `(\w+)` \| (\w+) \| ([\w, ]*) \|/gm)].map(([, name, type, labels]) => `${name} ${type} ${labels}`.trim());
     assert.deepEqual(documented, (await registered()).toSorted());

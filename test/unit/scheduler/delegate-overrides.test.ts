@@ -9,7 +9,7 @@ import { rulesOf } from '../../support/placement.ts';
 const chaperon = frozen(aChaperon(labelled({ app: 'web' })));
 
 function patched(...patch: readonly PatchOperation[]) {
-  return overriddenChaperon(chaperon, rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch }] }), { region: 'eu' });
+  return overriddenChaperon(chaperon, rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch }] }), { labels: { region: 'eu' } });
 }
 
 function chaperonAfter(...patch: readonly PatchOperation[]) {
@@ -25,8 +25,8 @@ describe('overriddenChaperon', () => {
 
   it('leaves it alone elsewhere', () => {
     const rules = rulesOf({ overrides: [{ targets: { matchLabels: { region: 'eu' } }, patch: [{ op: 'remove', path: '/spec/containers' }] }] });
-    assert.deepEqual(overriddenChaperon(chaperon, rules, { region: 'us' }), { kind: 'chaperon', chaperon });
-    assert.deepEqual(overriddenChaperon(chaperon, rulesOf({}), { region: 'eu' }), { kind: 'chaperon', chaperon });
+    assert.deepEqual(overriddenChaperon(chaperon, rules, { labels: { region: 'us' } }), { kind: 'chaperon', chaperon });
+    assert.deepEqual(overriddenChaperon(chaperon, rulesOf({}), { labels: { region: 'eu' } }), { kind: 'chaperon', chaperon });
   });
 
   it('applies all overrides that name a target, in their order', () => {
@@ -34,7 +34,7 @@ describe('overriddenChaperon', () => {
       { targets: {}, patch: [{ op: 'add', path: '/spec/priorityClassName', value: 'low' }] },
       { targets: { matchLabels: { region: 'eu' } }, patch: [{ op: 'replace', path: '/spec/priorityClassName', value: 'high' }] },
     ] });
-    const result = overriddenChaperon(chaperon, rules, { region: 'eu' });
+    const result = overriddenChaperon(chaperon, rules, { labels: { region: 'eu' } });
     assert.equal(result.kind === 'chaperon' && result.chaperon.spec.priorityClassName, 'high');
   });
 
@@ -61,7 +61,7 @@ describe('overriddenChaperon', () => {
   for (const [sentence, operation] of Object.entries(failing)) {
     it(`does not apply with ${sentence}`, () => {
       const result = patched(operation);
-      assert.match(result.kind === 'failed' ? result.message : '', /^the patch of PlacementPolicy team-a\/p does not apply to this pod: ./);
+      assert.match(result.kind === 'failed' ? result.message : '', /^the patch of ClusterPlacementPolicy cp does not apply to this pod: ./);
       assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
     });
   }

@@ -64,7 +64,7 @@ describe('toPodToSchedule', () => {
     const { overridden, unpatchable } = wishesOf(aWorld({ overrides: [{ targets: eu, patch }] }));
     assert.deepEqual([...(overridden ?? [])].map(([key, { nodeSelector }]) => [key, nodeSelector]), [['ClusterTarget/a', { pool: 'big' }]]);
     assert.equal(unpatchable?.size, 0);
-    const failing = wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nothing' }] }] }));
+    const failing = wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nodeSelector/nothing' }] }] }));
     assert.deepEqual([...(failing.unpatchable?.keys() ?? [])], ['ClusterTarget/a']);
   });
 

@@ -75,6 +75,11 @@ describe('planPlacement', () => {
     'one whose delete may have been done is taken back, and never bound': [state([aCandidate('a', { withdrawal: 'sent', delegate: [inPhase('Running')] })]), 'withdraw a'],
     'once its target answers': [state([aCandidate('a', { withdrawal: 'sent', reachable: false, delegate: [scheduled()] })]), 'wait'],
     'a second candidate that is withdrawn does not hold up the bind': [state([aCandidate('a', { withdrawal: 'done', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'bind b'],
+    'a candidate that was given up is taken back, and never bound': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] })]), 'withdraw a'],
+    'once its target answers that was lost': [state([aCandidate('a', { isVoid: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
+    'it does not hold up, but goes before, the bind elsewhere': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
+    'a candidate of which its target might hear too late is not to be stopped, before it is bound': [state([aCandidate('a', { isLate: true, delegate: [scheduled()] })]), 'waive a'],
+    'nor one that is slow': [state([aCandidate('a', { isLate: true })]), 'waive a'],
     'and is asked for again where nobody knows': [state([aCandidate('a', { withdrawal: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
     'a pod that goes does not ask again for what was done': [state([aCandidate('a', { withdrawal: 'done' })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'of two candidates the one with a node stays': [state([aCandidate('a'), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
@@ -106,8 +111,8 @@ describe('planPlacement', () => {
 
   it('binds this very pod to the virtual node, and says there where it runs', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [scheduled()] })]), NOW);
-    const { liveSpec } = aProxyRecord();
-    const annotations = { [TARGET_ANNOTATION]: 'a', [DELEGATE_NAME_ANNOTATION]: 'web-abc', [SPEC_AT_BIND_ANNOTATION]: liveSpec };
+    const { specDigests } = aProxyRecord();
+    const annotations = { [TARGET_ANNOTATION]: 'a', [DELEGATE_NAME_ANNOTATION]: 'web-abc', [SPEC_AT_BIND_ANNOTATION]: specDigests };
     assert.deepEqual(step.kind === 'bind' && step.plan, [
       { kind: 'bind', binding: { metadata: { namespace: 'team-a', name: 'web', uid: 'proxy-uid', annotations }, target: { apiVersion: 'v1', kind: 'Node', name: 'admiralty-a' } } },
     ]);
@@ -119,7 +124,7 @@ describe('planPlacement', () => {
     assert.equal(command?.kind === 'bind' && command.binding.metadata.annotations?.[FENCE_ANNOTATION], '30');
   });
 
-  it('takes back this very chaperon, and its delegate first', () => {
+  it('C2-14: takes back this very chaperon, and its delegate first', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('full')] })]), NOW);
     assert.deepEqual(step, {
       kind: 'withdraw', target: 'a', uid: 'chaperon-in-a', refusal: { reason: 'Unschedulable', message: 'full' },

@@ -15,7 +15,7 @@ describe('policyProblem', () => {
     },
     'shares': { replicas: { shares: [{ targets: EU, weight: 3 }, { targets: {}, weight: 5 }], whenUnsatisfiable: 'DoNotSchedule' } },
   };
-  for (const [sentence, spec] of Object.entries(fine)) it(`accepts ${sentence}`, () => assert.equal(policyProblem(spec), undefined));
+  for (const [sentence, spec] of Object.entries(fine)) it(`accepts ${sentence}`, () => assert.equal(policyProblem(spec, 'cluster'), undefined));
 
   const refused: Record<string, readonly [spec: unknown, problem: RegExp]> = {
     'what is no object': [[], /has no spec/],
@@ -36,5 +36,19 @@ describe('policyProblem', () => {
     'a path to the name of the delegate': [{ overrides: [{ targets: {}, patch: [{ op: 'replace', path: '/metadata/name', value: 'x' }] }] }, /has a path outside of/],
     'a patch that is no list': [{ overrides: [{ targets: {}, patch: {} }] }, /patch is no list/],
   };
-  for (const [sentence, [spec, problem]] of Object.entries(refused)) it(`refuses ${sentence}`, () => assert.match(policyProblem(spec) ?? '', problem));
+  for (const [sentence, [spec, problem]] of Object.entries(refused)) it(`refuses ${sentence}`, () => assert.match(policyProblem(spec, 'cluster') ?? '', problem));
+
+  const paths: Record<string, boolean> = {
+    '/spec/nodeSelector/disk': true, '/spec/nodeSelector': true, '/spec/tolerations/-': true, '/spec/affinity': true, '/spec/topologySpreadConstraints': true,
+    '/spec/terminationGracePeriodSeconds': true, '/spec/hostPID': false, '/spec/hostNetwork': false, '/spec/volumes/-': false, '/spec/serviceAccountName': false,
+    '/spec/containers/0/securityContext/privileged': false, '/spec/containers/0/image': false, '/spec/containers/0/resources': false, '/spec/priorityClassName': false,
+    '/spec/schedulerName': false, '/spec/nodeSelectorX': false, '/spec/nodeName': false, '/metadata/annotations/k8s.v1.cni.cncf.io~1networks': false, '/metadata/labels/app': false,
+  };
+  for (const [path, isAllowed] of Object.entries(paths)) {
+    it(`lets a policy of a namespace ${isAllowed ? '' : 'not '}change ${path}`, () => {
+      const spec = { overrides: [{ targets: {}, patch: [{ op: 'add', path, value: 'x' }] }] };
+      assert.equal(policyProblem(spec, 'cluster'), undefined);
+      assert.equal(policyProblem(spec, 'namespace') === undefined, isAllowed);
+    });
+  }
 });

@@ -71,7 +71,7 @@ describe('toTargetCapacity', () => {
     assert.equal(fitsOnNode(capacity, needs({ cpu: '1' })).kind, 'no-node');
   });
 
-  it('passes over figures that are no quantities', () => {
+  it('C2-29: passes over figures that are no quantities', () => {
     assert.deepEqual(toTargetCapacity({ metadata: {}, allocatable: { cpu: 'lots', memory: '1Ki' } }).allocatable, new Map([['memory', 1024]]));
   });
 });

@@ -2,27 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../api/keys.ts';
 import type { ResourceList } from '../../../api/core.ts';
-import { holderOf, sealSourceManifest } from '../../../model/sealed-manifest.ts';
-import { saveSourceManifest } from '../../../model/source-manifest.ts';
 import type { ProxyPod } from '../../../model/proxy-pod.ts';
 import type { DecisionToLog } from '../../../scheduler/decision-log.ts';
 import { ObservedState, type ObservedClusters } from '../../../scheduler/observed-state-client.ts';
 import type { PolicyBook } from '../../../scheduler/placement-rules.ts';
 import { TargetChooser, type ChooserOptions } from '../../../scheduler/target-chooser-client.ts';
-import { KEYS } from '../../support/admission.ts';
-import { annotated, aPod, aProxyRecord, labelled, named, withRequests, withUid } from '../../support/builders.ts';
+import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../support/builders.ts';
 
 const MEMBERS = 10;
 const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
 
-/** A pod of a group of ten that asks for one CPU, as the webhook signed it. */
+/** A pod of a group of ten that asks for one CPU. */
 function aMember(index: number): ProxyPod {
   const group = [labelled({ [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
-  const about = [named(`worker-${index}`), withUid(`uid-${index}`), ...group];
-  const proxy = aProxyRecord(...about);
-  const manifest = saveSourceManifest(aPod(...about, withRequests({ cpu: '1' })));
-  const holder = proxy.seal?.holder ?? holderOf(proxy);
-  return { ...proxy, manifest, seal: { signature: sealSourceManifest(manifest, holder, 'user', KEYS).signature, holder } };
+  return aProxyRecord(named(`worker-${index}`), withUid(`uid-${index}`), ...group, withRequests({ cpu: '1' }));
 }
 
 /** A group of ten and one target with this room; counts decisions. */
@@ -41,7 +34,7 @@ function aWorld(free: ResourceList) {
   const state = new ObservedState(clusters as unknown as ObservedClusters);
   state.observe((key) => asked.push(key));
   const decisions: DecisionToLog[] = [];
-  const options = { sourceId: 'source', proxies: { get }, signingKeys: { keys: KEYS }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) } };
+  const options = { sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) } };
   const chooser = new TargetChooser(options as unknown as ChooserOptions, state);
   const publish = (room: ResourceList) => state.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
   state.views.update(TARGET, undefined);

@@ -6,7 +6,7 @@ import { toTargetTraits } from '../../../scheduler/target-traits.ts';
 const node = { metadata: { name: 'admiralty-c', labels: { region: 'claimed', zone: 'z' } }, spec: { unschedulable: true, taints: [{ key: 'k', effect: 'NoSchedule' }] } };
 
 describe('toTargetTraits', () => {
-  it('takes labels of the object before those of the virtual node', () => {
+  it('C2-15: takes labels of the object before those of the virtual node', () => {
     const { labels } = toTargetTraits({ nodeName: 'admiralty-c', node, labels: { region: 'eu' }, spec: {} });
     assert.deepEqual(labels, { 'kubernetes.io/hostname': 'admiralty-c', region: 'eu', zone: 'z' });
   });

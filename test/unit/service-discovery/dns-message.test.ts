@@ -59,6 +59,17 @@ describe('what does not fit', () => {
   });
 });
 
+describe('a question of a type that nobody has named', () => {
+  for (const type of [64, 65, 99, 257, 65_280]) {
+    it(`${type} is told back as it came`, () => {
+      const message = ask(WEB);
+      message.writeUInt16BE(type, message.length - 4);
+      const bytes = answerMessage(message, 'udp', always({}));
+      assert.deepEqual([bytes?.subarray(12, message.length), (bytes?.readUInt16BE(2) ?? 15) & 15], [message.subarray(12), 0]);
+    });
+  }
+});
+
 describe('what is no question', () => {
   const codeOf = (message: Buffer) => {
     const bytes = answerMessage(message, 'udp', always({ records: addresses(1) }));
@@ -74,6 +85,7 @@ describe('what is no question', () => {
     ['because two things are asked is malformed', packet.encode({ type: 'query', id: 7, questions: [{ type: 'A', name: WEB }, { type: 'A', name: 'x.y' }] }), [7, 1]],
     ['because it is cut off is malformed', ask(WEB).subarray(0, 20), [7, 1]],
     ['because its name points at itself is malformed', Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1]), [7, 1]],
+    ['because a label has a dot in it is malformed: it could not be told back', Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0x2e, 0x75, 3, 0x77, 0x65, 0x62, 0, 0, 1, 0, 1]), [7, 1]],
     ['because its name has bytes that are no text is malformed', Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0xff, 0xfe, 0, 0, 1, 0, 1]), [7, 1]],
   ];
   for (const [what, message, expected] of rows) it(what, () => assert.deepEqual(codeOf(message), expected));

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../api/cluster-summary.ts';
 import type { Node, ResourceList, Taint } from '../../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../../api/keys.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../../api/keys.ts';
 import type { TargetRef } from '../../../model/target-ref.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus } from '../../../virtual-node/virtual-node.ts';
 import { afterMergePatch, aNode, annotated, frozen, labelled, tainted, withoutAnnotation, withReady } from '../../support/builders.ts';
@@ -22,7 +22,7 @@ describe('toVirtualNode', () => {
     assert.deepEqual(toVirtualNode(C2, undefined), {
       metadata: {
         name: 'admiralty-c2',
-        annotations: { 'metrics.k8s.io/resource-metrics-path': '/nodes/admiralty-c2/metrics/resource' }, // metrics-server reads it
+        annotations: { [TARGET_LABELS_ANNOTATION]: '[]', 'metrics.k8s.io/resource-metrics-path': '/nodes/admiralty-c2/metrics/resource' }, // metrics-server reads it
         labels: {
           type: 'virtual-kubelet', [PROVIDER_KEY]: 'admiralty', 'kubernetes.io/role': 'cluster', 'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
           'node.kubernetes.io/exclude-from-external-load-balancers': 'true', [CLUSTER_TARGET_NAME_LABEL]: 'c2',
@@ -45,7 +45,7 @@ describe('toVirtualNode', () => {
 
   it('does not show what spec.excludedLabelsRegexp matches, and nothing where that is no expression', () => {
     const labels = { 'topology.kubernetes.io/zone': 'z', 'kubernetes.io/arch': 'arm64', 'kubernetes.io/os': 'linux' };
-    const shown = (excluded: string) => Object.keys(toVirtualNode(C2, aSummary({}, labels), excluded).metadata.labels ?? {}).filter((key) => key in labels).toSorted();
+    const shown = (excluded: string) => Object.keys(toVirtualNode(C2, aSummary({}, labels), { excluded }).metadata.labels ?? {}).filter((key) => key in labels).toSorted();
     assert.deepEqual(shown('^kubernetes\\.io/(arch|os)='), ['topology.kubernetes.io/zone']);
     assert.deepEqual(shown('=linux$'), ['kubernetes.io/arch', 'topology.kubernetes.io/zone']);
     assert.deepEqual(shown(''), Object.keys(labels).toSorted());
@@ -61,10 +61,15 @@ describe('toVirtualNode', () => {
     assert.deepEqual(toVirtualNode(C2, undefined, undefined, frozen(again)).spec, spec);
   });
 
-  it('lets a target say nothing else, least of all who it is', () => {
+  it('C2-15: lets a target not say who it is, nor what it is for', () => {
     const own = toVirtualNode(C2, undefined);
-    const key = fc.oneof(fc.constantFrom(...Object.keys(own.metadata.labels ?? {}), 'kubernetes.io/hostname', 'node-role.kubernetes.io/control-plane', '__proto__'), fc.string());
+    const key = fc.constantFrom(...Object.keys(own.metadata.labels ?? {}), 'kubernetes.io/hostname', 'node-role.kubernetes.io/control-plane', '__proto__', 'isthmus.dev/x', 'x.k8s.io/y', 'type');
     fc.assert(fc.property(fc.dictionary(key, fc.string()), (labels) => assert.deepEqual(toVirtualNode(C2, aSummary({}, labels)), own)));
+  });
+
+  it('says which of its labels are the word of the target', () => {
+    const { metadata } = toVirtualNode(C2, aSummary({}, { pool: 'gpu', 'topology.kubernetes.io/region': 'r', 'kubernetes.io/hostname': 'h' }));
+    assert.equal(metadata.annotations?.[TARGET_LABELS_ANNOTATION], '["pool","topology.kubernetes.io/region"]');
   });
 });
 
@@ -79,7 +84,7 @@ describe('showsIdentity', () => {
     'a node without our taint': [tainted()(wanted), false],
     'a node whose taint keeps nobody away': [tainted({ key: PROVIDER_KEY, value: 'admiralty', effect: 'PreferNoSchedule' })(wanted), false],
     'a node whose taint has another value': [tainted({ key: PROVIDER_KEY, value: 'x', effect: 'NoSchedule' })(wanted), false],
-    'a node that shows what its target no longer says': [labelled({ 'topology.kubernetes.io/region': 'old' })(wanted), false],
+    'a node that shows what its target no longer says': [toVirtualNode(C2, aSummary({}, { ...zone, 'topology.kubernetes.io/region': 'old' })), false],
     'a node that does not say where its figures are': [withoutAnnotation(RESOURCE_METRICS_PATH_ANNOTATION)(wanted), false],
     'a node with an annotation of its users': [annotated({ ...wanted.metadata.annotations, note: 'x' })(wanted), true],
     'a node without any of it': [aNode(), false],

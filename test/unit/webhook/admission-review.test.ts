@@ -23,12 +23,6 @@ describe('parseReview', () => {
     });
   }
 
-  it('keeps the text of the object as it came, with numbers that JavaScript cannot hold', () => {
-    const text = '{"metadata":{},"spec":{"big":9007199254740993,"exact":1.0}}';
-    const review = parseReview(JSON.stringify(reviewOf(0)).replace('"object":0', `"object":${text}`));
-    assert.equal(review.kind === 'review' ? review.objectText : undefined, text);
-  });
-
   it('reads whatever else is in the frame, and never takes one object for another', () => {
     const bodies = [
       { ...reviewOf(POD), extra: { object: POD, oldObject: null } },
@@ -43,7 +37,6 @@ describe('parseReview', () => {
       const review = parsed(body);
       assert.ok(review.kind === 'review', JSON.stringify(body));
       assert.deepEqual(review.request, (JSON.parse(JSON.stringify(body)) as { request: unknown }).request);
-      if (review.objectText !== undefined) assert.deepEqual(JSON.parse(review.objectText), review.request.object);
     }
   });
 

@@ -6,7 +6,7 @@ import type { EventRecord } from '../../../model/event-record.ts';
 import { packagedWebhookConfiguration, webhookConfiguration } from '../../../manifests/webhook-configuration.ts';
 import { answerQuestion, isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from '../../../webhook/missing-rules.ts';
 import { startRulesController } from '../../../webhook/rules-controller.ts';
-import { ScriptedApiServer, SILENT, type Exchange } from '../../support/scripted-api-server.ts';
+import { ScriptedApiServer, SILENT, type Exchange, status } from '../../support/scripted-api-server.ts';
 
 const PODS = 'pods.isthmus.multicluster.admiralty.io';
 const NAMESPACES = 'namespaces.isthmus.multicluster.admiralty.io';
@@ -83,12 +83,32 @@ describe('the controller of rules', () => {
     first.answer(201, JSON.parse(first.body));
     const second = await nextCall(server);
     second.answer(201, { metadata: { annotations: { 'isthmus.dev/answered': 'true' } } });
+    const record = await nextCall(server);
+    assert.equal(record.path, '/api/v1/namespaces/ns/configmaps/isthmus-migration');
+    record.answer(404, status(404, 'NotFound', 'none'));
+    (await nextCall(server)).answer(200, { metadata: {}, items: [stored] });
     const applied = await nextCall(server);
     assert.deepEqual([applied.method, applied.path, applied.query.get('fieldManager')], ['PATCH', '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/isthmus', 'isthmus-webhook-rules']);
     assert.deepEqual((JSON.parse(applied.body) as { webhooks: unknown }).webhooks, withRules([PODS, NAMESPACES]).webhooks);
     applied.answer(200, stored);
     assert.ok(missing.length >= 2 && missing.every((each) => each), 'and what it tells alerts is that they are missing');
   }));
+
+  const admiraltys = (clientConfig: object) => ({ metadata: { name: 'admiralty' }, webhooks: [{ name: 'admiralty.multicluster.admiralty.io', clientConfig, namespaceSelector: { matchLabels: { 'multicluster-scheduler': 'enabled' } } }] });
+  const waits: Record<string, { readonly record?: object; readonly others: readonly object[] }> = {
+    'a migration was taken back': { record: { metadata: { name: 'isthmus-migration' }, data: { webhook: 'rolled back' } }, others: [] },
+    "Admiralty's own webhook is asked": { others: [admiraltys({ service: { namespace: 'admiralty', name: 'admiralty', path: '/mutate--v1-pod' } })] },
+  };
+  for (const [what, { record, others }] of Object.entries(waits)) {
+    it(`puts no rules there while ${what}, and looks again`, () => withServer(async (server) => {
+      await server.list('1', stored);
+      (await nextCall(server)).answer(201, { metadata: { annotations: { 'isthmus.dev/answered': 'true' } } });
+      (await nextCall(server)).answer(record === undefined ? 404 : 200, record ?? status(404, 'NotFound', 'none'));
+      if (record === undefined) (await nextCall(server)).answer(200, { metadata: {}, items: [stored, ...others] });
+      const again = await nextCall(server);
+      assert.deepEqual([again.method, again.query.get('dryRun')], ['POST', 'All']);
+    }));
+  }
 
   it('leaves a configuration alone that has its rules', () => withServer(async (server) => {
     await server.list('1', { ...webhookConfiguration({ installNamespace: 'ns' }), metadata: stored.metadata });

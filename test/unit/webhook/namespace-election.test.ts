@@ -3,13 +3,12 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../../api/core.ts';
-import { restoreSourcePod } from '../../../model/source-manifest.ts';
+import { restoreSourcePod } from '../../../model/admission-record.ts';
 import type { Admission, AdmissionContext } from '../../../webhook/admission.ts';
 import { admitPod } from '../../../webhook/admit-pod.ts';
 import { admitPodOfNamespace, type Election } from '../../../webhook/namespace-election.ts';
-import { KEYS } from '../../support/admission.ts';
 
-const context: AdmissionContext = { namespace: 'team-a', user: 'jane', keys: KEYS };
+const context: AdmissionContext = {};
 const plain: Pod = { metadata: { namespace: 'team-a', name: 'web' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const election = (spec: Election['spec'] = {}, selfTargets: readonly string[] = []): Election => ({ spec, selfTargets });
 
@@ -25,11 +24,11 @@ describe('a pod of a namespace that elects all of its pods', () => {
     assert.deepEqual(patched(plain, admitPodOfNamespace(plain, election(), context)), patched(annotated, admitPod(annotated, context)));
   });
 
-  it('keeps what it has of annotations, and its manifest says them', () => {
+  it('keeps what it has of annotations, and so does its source pod', () => {
     const pod: Pod = { ...plain, metadata: { ...plain.metadata, annotations: { note: 'a/b~c' } } };
-    const { metadata: { annotations = {} } } = patched(pod, admitPodOfNamespace(pod, election(), context));
-    assert.equal(annotations['note'], 'a/b~c');
-    const restored = restoreSourcePod(annotations['multicluster.admiralty.io/sourcepod-manifest'] ?? '');
+    const proxy = patched(pod, admitPodOfNamespace(pod, election(), context));
+    assert.equal(proxy.metadata.annotations?.['note'], 'a/b~c');
+    const restored = restoreSourcePod(proxy);
     assert.deepEqual(restored.kind === 'invalid' ? undefined : restored.pod.metadata.annotations, { note: 'a/b~c', 'multicluster.admiralty.io/elect': '' });
   });
 

@@ -41,12 +41,12 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{- /* How API servers reach a path of the webhook. */}}
+{{- /* How API servers reach a path of the webhook. Behind the Service the webhook writes the path by itself. */}}
 {{- define "isthmus.clientConfig" }}
 {{- if .root.Values.webhook.url }}
 url: {{ printf "%s%s" (trimSuffix "/mutate--v1-pod" (trimSuffix "/" .root.Values.webhook.url)) .path | quote }}
 {{- else }}
-service: {namespace: {{ .root.Release.Namespace }}, name: isthmus-webhook, path: {{ .path }}, port: 443}
+service: {namespace: {{ .root.Release.Namespace }}, name: isthmus-webhook, port: 443}
 {{- end }}
 {{- end }}
 
@@ -73,9 +73,32 @@ annotations:
 {{- if not .root.Values.target.enabled }}
 - --no-target
 {{- end }}
+{{- if not .root.Values.source.enabled }}
+- --no-source
+{{- end }}
 {{- if .root.Values.gateway.enabled }}
 - --gateway
 - http://isthmus-gateway-connect.{{ .root.Release.Namespace }}.svc:8132
+{{- end }}
+{{- with .root.Values.tenants.allowRanges }}
+- --target-allow-ranges
+- {{ join "," . | quote }}
+{{- end }}
+{{- with .root.Values.tenants.denyRanges }}
+- --target-deny-ranges
+- {{ join "," . | quote }}
+{{- end }}
+{{- if ne (int .root.Values.tenants.targetsPerNamespace) 20 }}
+- --targets-per-namespace
+- {{ .root.Values.tenants.targetsPerNamespace | quote }}
+{{- end }}
+{{- if ne (int .root.Values.tenants.targetCacheMiB) 32 }}
+- --target-cache-mib
+- {{ .root.Values.tenants.targetCacheMiB | quote }}
+{{- end }}
+{{- with .root.Values.clusterRanges }}
+- --cluster-ranges
+- {{ join "," . | quote }}
 {{- end }}
 {{- end }}
 
@@ -88,6 +111,29 @@ annotations:
 - --webhook-certificate-secret
 - isthmus-cert
 {{- end }}
+{{- end }}
+
+{{- define "isthmus.kubeletArguments" }}
+{{- with .Values.controllerManager.certificateSignerName }}
+- --kubelet-signer
+- {{ . | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* Names of webhook configurations by which an Admiralty is asked about elected pods; empty where the cluster cannot be looked at (helm template). */}}
+{{- define "isthmus.admiralty" }}
+{{- $names := list }}
+{{- range (lookup "admissionregistration.k8s.io/v1" "MutatingWebhookConfiguration" "" "").items }}
+{{- $configuration := .metadata.name }}
+{{- range .webhooks }}
+{{- if and (hasSuffix ".multicluster.admiralty.io" .name) (not (hasSuffix ".isthmus.multicluster.admiralty.io" .name)) }}
+{{- $isAsked := true }}
+{{- range (dig "namespaceSelector" "matchExpressions" list .) }}{{ if and (eq .key "multicluster-scheduler") (eq .operator "DoesNotExist") }}{{ $isAsked = false }}{{ end }}{{ end }}
+{{- if $isAsked }}{{ $names = append $names $configuration }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- join ", " $names }}
 {{- end }}
 
 {{- define "isthmus.schedulerArguments" }}

@@ -1,0 +1,63 @@
+// Which Targets of a namespace are used where there may be so many and no more: the oldest. Kept in order, so that a namespace with thousands of
+// them costs little.
+import type { TargetObject } from './target-clusters.ts';
+
+/** What decides on a Target's place, and its key. */
+export type RankedTarget = Pick<TargetObject, 'createdAt'> & { readonly key: string };
+
+/** The Targets of one namespace. */
+export class TargetsOfTenant {
+  readonly #most: number;
+  readonly #ranked: RankedTarget[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether none is left. */
+  get isEmpty(): boolean {
+    return this.#ranked.length === 0;
+  }
+
+  /** Whether a Target is among those that are used. */
+  isUsed(target: RankedTarget): boolean {
+    const place = this.#placeOf(target);
+    return this.#isAt(place, target) && place < this.#most;
+  }
+
+  /** Takes in a Target. Gives the key of the one that is therefore used no longer. */
+  add(target: RankedTarget): string | undefined {
+    const place = this.#placeOf(target);
+    if (this.#isAt(place, target)) return undefined;
+    this.#ranked.splice(place, 0, target);
+    return place < this.#most ? this.#ranked[this.#most]?.key : undefined;
+  }
+
+  /** Leaves out a Target. Gives the key of the one that is therefore used now. */
+  remove(target: RankedTarget): string | undefined {
+    const place = this.#placeOf(target);
+    if (!this.#isAt(place, target)) return undefined;
+    this.#ranked.splice(place, 1);
+    return place < this.#most ? this.#ranked[this.#most - 1]?.key : undefined;
+  }
+
+  #isAt(place: number, { key }: RankedTarget): boolean {
+    return this.#ranked[place]?.key === key;
+  }
+
+  /** Where it is, or would be. */
+  #placeOf(target: RankedTarget): number {
+    let [from, to] = [0, this.#ranked.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const at = this.#ranked[middle];
+      if (at !== undefined && isBefore(at, target)) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+}
+
+function isBefore(one: RankedTarget, other: RankedTarget): boolean {
+  return one.createdAt === other.createdAt ? one.key < other.key : one.createdAt < other.createdAt;
+}

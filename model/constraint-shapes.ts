@@ -1,0 +1,96 @@
+// The shape of scheduling constraints (`core/v1` of Kubernetes v1.36), to find typing errors before the API server fails on the patch.
+// Of users it is read strictly, as Admiralty does: an unknown field is an error. Values (operators, key syntax) are left to the API server, which says them well.
+
+/** A shape: a scalar by its JavaScript type, a list, a map of texts, or an object with these fields. */
+type Shape =
+  | 'string' | 'number' | 'boolean' | 'strings' | 'map'
+  | { readonly list: Shape }
+  | { readonly fields: Readonly<Record<string, Shape>> };
+
+const list = (shape: Shape): Shape => ({ list: shape });
+const object = (fields: Readonly<Record<string, Shape>>): Shape => ({ fields });
+
+const REQUIREMENTS = list(object({ key: 'string', operator: 'string', values: 'strings' }));
+const LABEL_SELECTOR = object({ matchLabels: 'map', matchExpressions: REQUIREMENTS });
+const NODE_TERM = object({ matchExpressions: REQUIREMENTS, matchFields: REQUIREMENTS });
+const POD_TERM = object({
+  labelSelector: LABEL_SELECTOR, namespaces: 'strings', topologyKey: 'string', namespaceSelector: LABEL_SELECTOR,
+  matchLabelKeys: 'strings', mismatchLabelKeys: 'strings',
+});
+const POD_AFFINITY = object({
+  requiredDuringSchedulingIgnoredDuringExecution: list(POD_TERM),
+  preferredDuringSchedulingIgnoredDuringExecution: list(object({ weight: 'number', podAffinityTerm: POD_TERM })),
+});
+const CONSTRAINTS: Readonly<Record<string, Shape>> = {
+  nodeSelector: 'map',
+  tolerations: list(object({ key: 'string', operator: 'string', value: 'string', effect: 'string', tolerationSeconds: 'number' })),
+  affinity: object({
+    nodeAffinity: object({
+      requiredDuringSchedulingIgnoredDuringExecution: object({ nodeSelectorTerms: list(NODE_TERM) }),
+      preferredDuringSchedulingIgnoredDuringExecution: list(object({ weight: 'number', preference: NODE_TERM })),
+    }),
+    podAffinity: POD_AFFINITY,
+    podAntiAffinity: POD_AFFINITY,
+  }),
+  topologySpreadConstraints: list(object({
+    maxSkew: 'number', topologyKey: 'string', whenUnsatisfiable: 'string', labelSelector: LABEL_SELECTOR, minDomains: 'number',
+    nodeAffinityPolicy: 'string', nodeTaintsPolicy: 'string', matchLabelKeys: 'strings',
+  })),
+};
+
+/** Fields of a PodSpec that are constraints. */
+export const CONSTRAINT_FIELDS: ReadonlySet<string> = new Set(Object.keys(CONSTRAINTS));
+
+/** The other fields of a PodSpec: Admiralty passes over them, so users' manifests may have them. */
+const OTHER_FIELDS: ReadonlySet<string> = new Set([
+  'activeDeadlineSeconds', 'automountServiceAccountToken', 'containers', 'dnsConfig', 'dnsPolicy', 'enableServiceLinks', 'ephemeralContainers',
+  'hostAliases', 'hostIPC', 'hostNetwork', 'hostPID', 'hostUsers', 'hostname', 'hostnameOverride', 'imagePullSecrets', 'initContainers', 'nodeName',
+  'os', 'overhead', 'preemptionPolicy', 'priority', 'priorityClassName', 'readinessGates', 'resourceClaims', 'resources', 'restartPolicy',
+  'runtimeClassName', 'schedulerName', 'schedulingGates', 'securityContext', 'serviceAccount', 'serviceAccountName', 'setHostnameAsFQDN',
+  'shareProcessNamespace', 'subdomain', 'terminationGracePeriodSeconds', 'volumes',
+]);
+
+/** Whether this names a field of a PodSpec that is no constraint. */
+export function isOtherPodSpecField(field: string): boolean {
+  return OTHER_FIELDS.has(field);
+}
+
+/** What is wrong with constraints that a user wrote, as text that follows the name of what holds them; fields for which `isIgnored` holds are not looked at. */
+export function shapeErrors(value: unknown, isIgnored: (field: string) => boolean): readonly string[] {
+  if (!isObject(value)) return ['is not a mapping of fields'];
+  const looked = Object.entries(value).filter(([field]) => !isIgnored(field));
+  return errorsOfFields(Object.fromEntries(looked), CONSTRAINTS, '');
+}
+
+/** The same for constraints that passed an API server, which may know fields that are not known here. */
+export function knownShapeErrors(constraints: object): readonly string[] {
+  return shapeErrors(constraints, (field) => !CONSTRAINT_FIELDS.has(field)).filter((error) => !error.startsWith(UNKNOWN_FIELD));
+}
+
+const UNKNOWN_FIELD = 'has an unknown field';
+
+function errorsOfFields(value: object, fields: Readonly<Record<string, Shape>>, path: string): string[] {
+  return Object.entries(value).flatMap(([field, set]) => {
+    const at = path === '' ? field : `${path}.${field}`;
+    const shape = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    if (shape === undefined) return [`${UNKNOWN_FIELD} ${at}`];
+    return set === null ? [] : errorsOf(set, shape, at);
+  });
+}
+
+function errorsOf(value: unknown, shape: Shape, at: string): string[] {
+  if (shape === 'map') return isObject(value) && Object.values(value).every(isText) ? [] : [`wants texts by key in ${at}, and numbers and yes/no in quotes`];
+  if (shape === 'strings') return Array.isArray(value) && value.every(isText) ? [] : [`wants a list of texts in ${at}`];
+  if (typeof shape === 'string') return typeof value === shape ? [] : [`wants a ${shape} in ${at}`];
+  if ('fields' in shape) return isObject(value) ? errorsOfFields(value, shape.fields, at) : [`wants a mapping in ${at}`];
+  if (!Array.isArray(value)) return [`wants a list in ${at}`];
+  return value.flatMap((entry, index) => errorsOf(entry, shape.list, `${at}[${index}]`));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,35 @@
+// Looks at the first line that each connection of an HTTPS server says before the server reads it. Node.js reads all requests that have come in one
+// piece, ten thousand of them if need be, before anybody can end the connection; so who has no business here must not get that far.
+import type { Server, Socket } from 'node:net';
+
+/** Longest request line, in bytes. */
+const MAX_LINE = 8 * 1_024;
+const LINE_FEED = 0x0a;
+
+type Listener = (this: Server, socket: Socket) => void;
+
+/**
+ * Stands before those who listen for connections that can be read so far. `decide` gets the line, without its end, and says whether the server
+ * is to read the connection, from its beginning. Where not, the connection is `decide`'s to end; nothing more of it is read.
+ */
+export function readFirstLines(server: Server, decide: (line: string, socket: Socket) => boolean): void {
+  const listeners = server.listeners('secureConnection') as Listener[];
+  server.removeAllListeners('secureConnection');
+  server.on('secureConnection', (socket: Socket) => {
+    let read = Buffer.alloc(0);
+    socket.on('error', () => undefined); // nobody else listens yet
+    const look = (): void => {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) return;
+      read = Buffer.concat([read, chunk]);
+      const end = read.indexOf(LINE_FEED);
+      if (end === -1 && read.length <= MAX_LINE) return;
+      socket.off('readable', look);
+      if (end === -1 || end > MAX_LINE) return void socket.destroy();
+      if (!decide(read.toString('latin1', 0, end).trimEnd(), socket)) return;
+      socket.unshift(read);
+      for (const listener of listeners) listener.call(server, socket);
+    };
+    socket.on('readable', look);
+  });
+}
