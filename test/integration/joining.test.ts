@@ -104,6 +104,12 @@ async function untilGone(type: ResourceType, at: { name: string; namespace?: str
   assert.ok(await lookFor(look, patience, signal), `${type.kind} ${at.name} stays`);
 }
 
+/** While a Source of this cluster is still going, the next one is refused. */
+async function leave(at: { namespace: string; name: string }): Promise<void> {
+  await target.client.delete(SOURCES, at);
+  await untilGone(SOURCES, at);
+}
+
 const dependents = async (source: string): Promise<string[]> => {
   const all = await Promise.all([SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, VALIDATING_ADMISSION_POLICIES].map((type: ResourceType) => target.client.list(type)));
   return all.flat().filter(({ metadata }) => metadata.annotations?.['isthmus.dev/source'] === source).map(({ metadata }) => metadata.name ?? '');
@@ -268,7 +274,7 @@ describe('an invitation', () => {
     const { status } = await ask(claims, { targetName: 'claimed' });
     assert.equal(status?.phase, 'Accepted');
     assert.equal(await target.client.get(CLUSTER_SOURCES, { name: `claimed-${sourceId.slice(0, 8)}` }).then(() => 'whole cluster', () => 'one namespace'), 'one namespace');
-    await target.client.delete(SOURCES, { namespace: 'team-b', name: `claimed-${sourceId.slice(0, 8)}` });
+    await leave({ namespace: 'team-b', name: `claimed-${sourceId.slice(0, 8)}` });
     assert.match(name, /^invitation-/);
   });
 
@@ -290,7 +296,7 @@ describe('an invitation', () => {
     const stored: Invitation = await target.client.get(INVITATIONS, { namespace: installNamespace, name });
     assert.equal(stored.status?.clusterID, sourceId);
     assert.ok(invitation !== name);
-    await target.client.delete(SOURCES, { namespace: 'team-b', name: `approved-${sourceId.slice(0, 8)}` });
+    await leave({ namespace: 'team-b', name: `approved-${sourceId.slice(0, 8)}` });
   });
 
   it('makes a ClusterTarget that works, from the token alone', async () => {
