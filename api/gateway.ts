@@ -1,7 +1,7 @@
 // The kinds of the gateway: a Cluster and an Endpoint for each member of a clusterset, kept by the broker and copied by each member into its
 // own install namespace; a Gateway for each gateway process of a cluster. States and fields are named as Submariner's (`submariner.io/v1`).
 import type { KubernetesObject } from './core.ts';
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { KindDefinition, Schema } from './schema.ts';
 
 /** Backend of our own pod plane in Endpoint and Gateway objects. */

@@ -1,6 +1,6 @@
 // NamespaceElection: how the pods of a namespace are elected that carry no annotation of their own. Written by the namespace's owner, read by the
 // webhook. That they are elected at all is said by a label of the Namespace, which API servers look at before they store a pod.
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { KubernetesObject, StringMap } from './core.ts';
 import type { KindDefinition } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // PlacementPolicy (namespaced) and ClusterPlacementPolicy (cluster-scoped): where the pods that they select may and should run.
 // What is required or forbidden binds always, whoever wrote it; of the rest a namespace's own policy wins over the cluster's.
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { Condition, KubernetesObject, LabelSelector } from './core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from './schema.ts';
 

@@ -1,6 +1,6 @@
 // ResourceShare: how much of this cluster a source may use. Cluster-scoped, written by the target's administrator, enforced when a delegate
 // pod is made, shown to the source as the allocatable of its virtual node.
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { Condition, KubernetesObject, ResourceList } from './core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition } from './schema.ts';
 

@@ -12,27 +12,7 @@ import type { SecretCopy } from './secret-copy.ts';
 import type { SourceLease } from './source-lease.ts';
 import type { PodChaperon } from './pod-chaperon.ts';
 import type { PodMetrics } from './pod-metrics.ts';
-
-/** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
-export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
-  readonly group: string;
-  readonly version: string;
-  readonly plural: string;
-  readonly kind: string;
-  readonly namespaced: boolean;
-  /** Never set: makes `T` part of the type, so that a path cannot be read as another kind. */
-  readonly shape?: T;
-}
-
-/** API group of Admiralty's kinds, which Isthmus serves unchanged. */
-export const ADMIRALTY_GROUP = 'multicluster.admiralty.io';
-const ADMIRALTY_VERSION = 'v1alpha1';
-
-/** API group of the kinds that Admiralty does not have. */
-export const ISTHMUS_GROUP = 'isthmus.dev';
-
-/** `apiVersion` of Admiralty's kinds. */
-export const ADMIRALTY_API_VERSION = `${ADMIRALTY_GROUP}/${ADMIRALTY_VERSION}`;
+import { ADMIRALTY_GROUP, ADMIRALTY_VERSION, ISTHMUS_GROUP, type ResourceType } from './group-version.ts';
 
 function core<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
   return { group: '', version: 'v1', plural, kind, namespaced };

@@ -1,6 +1,6 @@
 // OpenAPI schemas and CustomResourceDefinitions as data. Each kind's file holds its TypeScript type and its schema side by side;
 // `manifests/crds/` is printed from here and a test keeps it current.
-import { ADMIRALTY_GROUP } from './resource-types.ts';
+import { ADMIRALTY_GROUP } from './group-version.ts';
 
 /** A structural schema (Kubernetes "Extend the API: CustomResourceDefinitions", OpenAPI v3 subset). */
 export interface Schema {

@@ -1,7 +1,7 @@
 // SecretCopy: what a target tells a source of a Secret that it keeps for it. A source has no right to read Secrets in a target (ADR 0024), so it
 // learns here that its copy is there, which state of the original it was made of, and whether somebody has changed it. Never what is in it.
 import type { KubernetesObject } from './core.ts';
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { KindDefinition } from './schema.ts';
 
 /** What the target has seen of the Secret of this name. */

@@ -1,7 +1,7 @@
 // The Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) as far as Isthmus fills it in, what it needs of EndpointSlices, and our own
 // ExportedService: what one cluster tells the others about one export. Service discovery writes it, gateways and broker carry it.
 import type { Condition, KubernetesObject, ServicePort, StringMap } from './core.ts';
-import { ISTHMUS_GROUP, type ResourceType } from './resource-types.ts';
+import { ISTHMUS_GROUP, type ResourceType } from './group-version.ts';
 import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from './schema.ts';
 
 /** API group of the Multi-Cluster Services API. */

@@ -1,7 +1,7 @@
 // SourceLease: a source's sign of life in a target, in each namespace that holds pods which the target must stop when it loses the source
 // (design D14, ADR 0020). The source writes the spec, the target's delegate controller the status.
 import type { KubernetesObject } from './core.ts';
-import { ISTHMUS_GROUP } from './resource-types.ts';
+import { ISTHMUS_GROUP } from './group-version.ts';
 import type { KindDefinition } from './schema.ts';
 
 /** What the source says. */

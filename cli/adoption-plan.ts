@@ -6,7 +6,8 @@ import {
 } from '../api/keys.ts';
 import type { ObjectMeta, Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { POD_CHAPERONS, PODS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import type { Command, Plan } from '../model/plan.ts';
 import { isProxyPod, objectKey } from '../model/pod.ts';
 

@@ -2,7 +2,8 @@
 import { Command } from 'commander';
 import type { KubernetesObject, Pod } from '../api/core.ts';
 import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../api/keys.ts';
-import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { AppError } from '../process/errors.ts';

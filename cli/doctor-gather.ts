@@ -1,8 +1,10 @@
 // Gathers what `isthmus doctor` and `isthmus status` look at, from one cluster and the API servers of its targets. What cannot be read is noted and
 // holds nothing up.
+import type { ResourceType } from '../api/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES,
-  POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRET_COPIES, SECRETS, SOURCES, type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES,
+  SECRET_COPIES, SECRETS, SOURCES,
 } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../api/keys.ts';
 import type { KubernetesObject, Pod } from '../api/core.ts';

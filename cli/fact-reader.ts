@@ -1,6 +1,6 @@
 // Reading for commands that look at everything: what cannot be read is noted, and holds nothing up.
 import type { KubernetesObject } from '../api/core.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient, Selection } from '../kubernetes/cluster-client.ts';
 import { messageOf } from '../process/errors.ts';

@@ -2,7 +2,7 @@
 // side knows the copies that it has made. Pure.
 import type { KubernetesObject } from '../api/core.ts';
 import { HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL } from '../api/keys.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import type { Command, Plan } from '../model/plan.ts';
 
 /** The write that frees an object of the source from Admiralty's finalizers; nothing where it has none. */

@@ -2,7 +2,8 @@
 import { Command } from 'commander';
 import type { Secret } from '../api/core.ts';
 import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../api/keys.ts';
-import { CLUSTERS, ENDPOINTS, SECRETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
 import { EXPORTED_SERVICES } from '../api/service-discovery.ts';
 import { askBroker } from '../gateway/broker-request-client.ts';
 import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../gateway/gateway-secret.ts';

@@ -4,7 +4,10 @@ import { stringify } from 'yaml';
 import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../api/keys.ts';
-import { apiVersionOf, CLUSTER_SOURCES, CLUSTER_TARGETS, NODES, PODS, SOURCES, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import {
+  apiVersionOf, CLUSTER_SOURCES, CLUSTER_TARGETS, NODES, PODS, SOURCES, TARGETS,
+} from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { TargetCluster } from '../kubernetes/target-cluster.ts';
 import { AppError } from '../process/errors.ts';

@@ -3,7 +3,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse, stringify } from 'yaml';
 import type { KubernetesObject } from '../api/core.ts';
-import { ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP } from '../api/group-version.ts';
 
 /** The annotation by which Helm leaves an object where it is. */
 export const RESOURCE_POLICY = 'helm.sh/resource-policy';

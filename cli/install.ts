@@ -2,9 +2,10 @@
 import { Command, Option } from 'commander';
 import type { Condition, KubernetesObject } from '../api/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import {
-  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, MUTATING_WEBHOOK_CONFIGURATIONS, TARGETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-  VALIDATING_WEBHOOK_CONFIGURATIONS, type ResourceType,
+  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, MUTATING_WEBHOOK_CONFIGURATIONS, TARGETS,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../api/resource-types.ts';
 import { readAdmiraltySigns } from '../kubernetes/admiralty-signs.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';

@@ -1,5 +1,6 @@
 // A target that is named on the command line has to be there: a mistyped name is an error that says which ones there are.
-import { CLUSTER_TARGETS, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { objectKey } from '../model/pod.ts';

@@ -1,6 +1,7 @@
 // What follows pods from a source: freed from Admiralty's finalizers, and its copies in targets given to us, or back.
 import type { KubernetesObject } from '../api/core.ts';
-import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../api/resource-types.ts';
 import { PARENT_UID_LABEL } from '../api/keys.ts';
 import { FOLLOWED_KINDS } from '../delegate-controller/followed-kinds.ts';
 import { toReportedCopy } from '../delegate-controller/followed-copy.ts';

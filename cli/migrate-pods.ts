@@ -2,7 +2,8 @@
 import type { KubernetesObject, Pod } from '../api/core.ts';
 import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER, RUN_ONCE_FINALIZER } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { POD_CHAPERONS, PODS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { ignoreStale, isNotFound, unless } from '../kubernetes/api-error.ts';
 import { executePlan } from '../kubernetes/execute-plan.ts';
 import type { Plan } from '../model/plan.ts';

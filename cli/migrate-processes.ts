@@ -1,6 +1,7 @@
 // Admiralty's processes are stopped and started by the replicas of their Deployments: nothing of its release goes, so that it can be taken back.
 import { BEFORE_MIGRATION_ANNOTATION } from '../api/keys.ts';
-import { DEPLOYMENTS, LEASES, PODS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { DEPLOYMENTS, LEASES, PODS } from '../api/resource-types.ts';
 import { readAdmiraltyLeases } from '../kubernetes/admiralty-signs.ts';
 import { ignoreStale } from '../kubernetes/api-error.ts';
 import { isHeld } from '../model/live-admiralty.ts';

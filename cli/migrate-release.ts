@@ -1,5 +1,6 @@
 // The definitions of Admiralty's kinds must outlive its release: with them go all their objects, and with PodChaperons the pods that run.
-import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS, ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP } from '../api/group-version.ts';
+import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../api/resource-types.ts';
 import type { Secret } from '../api/core.ts';
 import { AppError } from '../process/errors.ts';
 import { holdsAdmiralty, KEEP, keepingRelease, notKept, readRelease, RESOURCE_POLICY, writeRelease } from './helm-release.ts';

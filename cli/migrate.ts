@@ -1,6 +1,7 @@
 // `isthmus migrate`: from a live Admiralty to Isthmus in one cluster, and back.
 import { Command } from 'commander';
-import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../api/resource-types.ts';
 import { readAdmiraltySigns } from '../kubernetes/admiralty-signs.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';

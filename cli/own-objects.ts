@@ -2,7 +2,7 @@
 // makes in a source says in addition for which target.
 import type { KubernetesObject } from '../api/core.ts';
 import { PEERED_TARGET_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE } from '../api/keys.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { PART_OF } from '../model/rbac-objects.ts';

@@ -1,6 +1,7 @@
 // Peering: the target gets an identity for the source, the source gets a way to use it. Every write is a server-side apply of
 // the same objects, so that peering again renews the token and changes nothing else.
-import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_SOURCES, CLUSTER_ROLES, CLUSTER_TARGETS, NAMESPACES } from '../api/resource-types.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { isNotFound } from '../kubernetes/api-error.ts';
 import { readKubeconfig } from '../kubernetes/kubeconfig.ts';

@@ -6,7 +6,8 @@ import {
   ADOPTED_DELEGATE_ANNOTATION, CHAPERON_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, RUN_ONCE_FINALIZER, SOURCE_MANIFEST_ANNOTATION,
 } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { ADMIRALTY_API_VERSION, POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
 import { restoreSourcePod } from '../model/admission-record.ts';
 import { joinName, MAX_LABEL_LENGTH } from '../model/names.ts';
 import type { Command, Plan } from '../model/plan.ts';

@@ -1,6 +1,7 @@
 // What `isthmus run` does on the way when it is asked to: install, and join targets. So a cluster becomes a source or a target by one command.
 import type { Logger } from 'pino';
-import { CLUSTER_TARGETS, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { toInvitationData } from '../peering/join-verdict.ts';

@@ -1,7 +1,8 @@
 // After peering: whether the running Isthmus of the source can use the target, as the target's status says.
 import type { TargetStatus } from '../api/cluster-target.ts';
 import type { Condition, KubernetesObject } from '../api/core.ts';
-import { CLUSTER_TARGETS, TARGETS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import type { Peering } from '../peering/target-access.ts';
 import { lookFor, type Patience } from './apply-objects.ts';

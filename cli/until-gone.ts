@@ -1,7 +1,8 @@
 // Waiting until what was deleted has gone. Definitions of kinds are taken down by the API server itself, and it may have to be reminded.
 import type { KubernetesObject } from '../api/core.ts';
 import { REMINDED_ANNOTATION } from '../api/keys.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { AppError } from '../process/errors.ts';

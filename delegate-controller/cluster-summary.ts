@@ -3,7 +3,7 @@
 import type { ClusterSummary, GpuTotal, NodeGroup, ReducedDetail } from '../api/cluster-summary.ts';
 import type { StringMap } from '../api/core.ts';
 import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
 import { formatResourceList, type ResourceAmounts } from '../model/resources.ts';
 import { freeOn, GroupHoles } from './group-holes.ts';
 import type { Grouping, NodeGrouper } from './node-groups.ts';

@@ -1,7 +1,7 @@
 // Step 5 of a pod's way: the delegate pod, from the chaperon alone, so that the target can make it while the source is away.
 import type { Pod } from '../api/core.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
 import { toDelegateMeta } from '../model/delegate-manifest.ts';
 import { withOwnScheduler } from './candidate-protocol.ts';
 

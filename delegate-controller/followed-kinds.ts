@@ -2,7 +2,8 @@
 // All code of following is written for any kind; a further kind is a further row here, and its rights in manifests/rbac.ts.
 import type { KubernetesObject, Service, StringMap } from '../api/core.ts';
 import { CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../api/keys.ts';
-import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../api/resource-types.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../model/field-path.ts';
 import { originalSelector, rewrittenSelector } from './followed-service.ts';
 

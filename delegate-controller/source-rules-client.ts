@@ -2,7 +2,8 @@
 import type { Logger } from 'pino';
 import type { ClusterSource, Source } from '../api/cluster-source.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { CLUSTER_SOURCES, SOURCES, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTER_SOURCES, SOURCES } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { Informer } from '../kubernetes/informer.ts';
 import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';

@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../api/core.ts';
 import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../api/keys.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
 import { objectKey } from '../model/pod.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type RightsHolder } from '../model/rbac-objects.ts';

@@ -2,7 +2,8 @@
 // program: what is missing, odd or too long changes nothing but itself.
 import { SUBMARINER_BACKEND, type Cluster, type Endpoint } from '../api/gateway.ts';
 import { BROKER_COPY_LABEL, FROM_SUBMARINER_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../api/keys.ts';
-import { CLUSTERS, ENDPOINTS, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { CLUSTERS, ENDPOINTS } from '../api/resource-types.ts';
 import { SUBMARINER_TIMESTAMP_ANNOTATION, type SubmarinerCluster, type SubmarinerConnection, type SubmarinerEndpoint, type SubmarinerEndpointSpec, type SubmarinerGateway } from '../api/submariner.ts';
 import { endpointObjectName, isClusterId } from '../model/gateway-names.ts';
 import type { Command, Plan } from '../model/plan.ts';

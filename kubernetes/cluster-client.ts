@@ -1,5 +1,6 @@
 // The verbs of the Kubernetes API over a transport, typed by resource.
-import { apiVersionOf, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { apiVersionOf } from '../api/resource-types.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import type { PatchType, Preconditions, Subresource } from '../model/plan.ts';
 import type { Fence } from './fence.ts';

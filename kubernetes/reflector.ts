@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import type { FieldsOf } from '../model/fields.ts';
 import { isLater } from '../model/resource-version.ts';
 import { messageOf } from '../process/errors.ts';

@@ -1,7 +1,7 @@
 // Informers that keep objects as they are, for kinds of which there are few, or of which all is needed.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../api/core.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { Informer, type IndexKey } from './informer.ts';
 

@@ -1,6 +1,7 @@
 // What each component does in a cluster, told apart by what the cluster is: a source (its own pods may run elsewhere), a target (it runs pods of others),
 // or both, which may have a target that is the cluster itself (`spec.self: true`). A component gets what it uses there, and nothing that it uses elsewhere.
-import { ADMIRALTY_GROUP, ISTHMUS_GROUP, POD_METRICS } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/group-version.ts';
+import { POD_METRICS } from '../api/resource-types.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount } from '../model/component-accounts.ts';
 import { ADMIRALTY_SOURCE_LEASES } from '../model/live-admiralty.ts';
 import { onlyNamed, rule, type PolicyRule } from '../model/rbac-objects.ts';

@@ -1,7 +1,7 @@
 // What runs the gateway and the broker in a cluster. Both hold to the Pod Security Standard `restricted`, and have rights in their own namespace
 // only: nothing that reaches them from outside could read a pod or a Secret of anybody else.
 import type { KubernetesObject } from '../api/core.ts';
-import { ISTHMUS_GROUP } from '../api/resource-types.ts';
+import { ISTHMUS_GROUP } from '../api/group-version.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../model/rbac-objects.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 

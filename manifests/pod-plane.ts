@@ -1,7 +1,7 @@
 // What runs the pod plane: a process on every node that may change the node's network, and so the one workload that does not hold to the Pod Security
 // Standard `restricted`. It has a namespace of its own, so that nothing else is let off with it, and rights in the install namespace only.
 import type { KubernetesObject } from '../api/core.ts';
-import { ISTHMUS_GROUP } from '../api/resource-types.ts';
+import { ISTHMUS_GROUP } from '../api/group-version.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../model/rbac-objects.ts';
 import { HEALTH_PORT } from './workloads.ts';
 

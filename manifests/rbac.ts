@@ -1,7 +1,8 @@
 // Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
 // Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
 import type { KubernetesObject } from '../api/core.ts';
-import { ADMIRALTY_GROUP, ISTHMUS_GROUP, POD_METRICS } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/group-version.ts';
+import { POD_METRICS } from '../api/resource-types.ts';
 import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP, WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
 import {
   ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,

@@ -1,7 +1,7 @@
 // What runs service discovery in a cluster: kinds of the Multi-Cluster Services API, a Deployment whose replicas all answer DNS and of which one
 // writes, and a Service for the cluster's own DNS to forward to. It holds to the Pod Security Standard `restricted`.
 import type { KubernetesObject } from '../api/core.ts';
-import { ISTHMUS_GROUP } from '../api/resource-types.ts';
+import { ISTHMUS_GROUP } from '../api/group-version.ts';
 import { MCS_GROUP } from '../api/service-discovery.ts';
 import { clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../model/rbac-objects.ts';
 import { serviceDiscoveryDefinitions } from './crds.ts';

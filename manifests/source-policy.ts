@@ -3,7 +3,10 @@
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../api/invitation.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../api/keys.ts';
-import { ADMIRALTY_GROUP, apiVersionOf, ISTHMUS_GROUP, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/group-version.ts';
+import {
+  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../model/source-marks.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../model/component-accounts.ts';

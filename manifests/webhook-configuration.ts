@@ -5,7 +5,8 @@
 import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../api/keys.ts';
-import { ADMIRALTY_GROUP, ISTHMUS_GROUP, type WebhookConfiguration } from '../api/resource-types.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../api/group-version.ts';
+import type { WebhookConfiguration } from '../api/resource-types.ts';
 import { PART_OF } from '../model/rbac-objects.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */

@@ -1,6 +1,6 @@
 // What a decision wants done, as data. Only kubernetes/execute-plan.ts turns commands into calls, so a dry run costs nothing.
 import type { Binding, KubernetesObject } from '../api/core.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 
 /** A part of an object with a path of its own. */
 export type Subresource = 'status' | 'binding' | 'eviction' | 'token' | 'log' | 'resize';

@@ -1,7 +1,7 @@
 // From the source pod to the PodChaperon that asks a target to run it (contract §2.2).
 // The labels of the delegate must not match the target's own selectors, so each key is moved under our prefix, injectively.
 import { createHash } from 'node:crypto';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../api/core.ts';
 import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,

@@ -1,6 +1,6 @@
 // How the admission policy of a target (manifests/source-policy.ts) recognizes a source: by rights of RBAC that mean nothing else. They come and go with
 // the very rights that the policy limits, so there is no moment at which a source may write and is not limited.
-import { ISTHMUS_GROUP } from '../api/resource-types.ts';
+import { ISTHMUS_GROUP } from '../api/group-version.ts';
 import { onlyNamed, rule, type PolicyRule } from './rbac-objects.ts';
 
 /** Resource of the marks in group `isthmus.dev`; the API server serves no such kind. */

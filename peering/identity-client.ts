@@ -1,9 +1,10 @@
 // Makes a source's identity in a target, from the (Cluster)Source down: for an administrator who peers, and for one who was invited.
 import type { KubernetesObject } from '../api/core.ts';
 import { SOURCE_ANNOTATION } from '../api/keys.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
-  type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SOURCES,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../api/resource-types.ts';
 import { ApiError, isNotFound, unless } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';

@@ -3,7 +3,7 @@
 import type { ClusterSource, Source, SourceGrants } from '../api/cluster-source.ts';
 import type { KubernetesObject } from '../api/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../api/keys.ts';
-import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../api/group-version.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../model/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';
 import { takesAllNamespaces } from '../model/source-grants.ts';

@@ -4,7 +4,7 @@ import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type T
 import type { SourceGrants } from '../api/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../api/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../api/keys.ts';
-import { ADMIRALTY_API_VERSION } from '../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../api/group-version.ts';
 import { componentHolders, TARGET_USERS } from '../model/component-accounts.ts';
 import { isRecord } from '../model/field-path.ts';
 import { joinName, MAX_NAME_LENGTH } from '../model/names.ts';

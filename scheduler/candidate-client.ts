@@ -2,7 +2,7 @@
 import type { DelegationMode } from '../api/cluster-target.ts';
 import type { PodChaperon } from '../api/pod-chaperon.ts';
 import { PARENT_UID_LABEL } from '../api/keys.ts';
-import type { ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
 import { isAlreadyExists, isNotFound, isRejection, type ApiError } from '../kubernetes/api-error.ts';
 import { outcomeOf } from '../kubernetes/call-outcome.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';

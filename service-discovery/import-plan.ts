@@ -1,7 +1,8 @@
 // From what an import should be and what is there to the writes in between. Nothing is written when nothing differs; what somebody else made
 // under one of our names is left alone.
 import type { Condition, KubernetesObject, Service } from '../api/core.ts';
-import { SERVICES, type ResourceType } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import { SERVICES } from '../api/resource-types.ts';
 import { ENDPOINT_SLICES, SERVICE_DISCOVERY_MANAGER, SERVICE_IMPORTS, type EndpointSlice, type ServiceImport } from '../api/service-discovery.ts';
 import { setCondition } from '../model/conditions.ts';
 import { contentDigest } from '../model/content-digest.ts';

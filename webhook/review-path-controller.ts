@@ -4,7 +4,10 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { KubernetesObject, Secret } from '../api/core.ts';
 import { WEBHOOK_CERTIFICATES_SECRET } from '../api/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type ResourceType, type WebhookConfiguration } from '../api/resource-types.ts';
+import type { ResourceType } from '../api/group-version.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
+} from '../api/resource-types.ts';
 import { isAlreadyExists, isConflict } from '../kubernetes/api-error.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';

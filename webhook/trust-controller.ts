@@ -1,8 +1,9 @@
 // Keeps the API server's trust in step with our certificates: the CA bundle goes into both webhook configurations, and again
 // when somebody applies these anew.
 import type { Logger } from 'pino';
+import type { ResourceType } from '../api/group-version.ts';
 import {
-  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, type ResourceType, type WebhookConfiguration,
+  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
 } from '../api/resource-types.ts';
 import type { ClusterClient } from '../kubernetes/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';

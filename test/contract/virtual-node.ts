@@ -9,7 +9,10 @@ import { after, before, describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
 import type { KubernetesObject, Lease, Node, Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION } from '../../api/keys.ts';
-import { CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES, PODS, type CertificateSigningRequest, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import {
+  CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES, PODS, type CertificateSigningRequest,
+} from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import type { ComponentProcess } from '../../sandbox/component-process.ts';
 import { freePorts } from '../../sandbox/free-ports.ts';

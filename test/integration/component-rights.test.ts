@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ClusterSource } from '../../api/cluster-source.ts';
 import type { KubernetesObject } from '../../api/core.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS,
+  SUBJECT_ACCESS_REVIEWS,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';

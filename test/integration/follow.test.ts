@@ -8,9 +8,10 @@ import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../ap
 import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
 } from '../../api/keys.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import {
-  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
-  type ResourceType,
+  CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
 import type { PlacementPolicy } from '../../api/placement-policy.ts';
 import { lookFor } from '../../cli/apply-objects.ts';

@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { KubernetesObject } from '../../api/core.ts';
+import { ADMIRALTY_API_VERSION, type ResourceType } from '../../api/group-version.ts';
 import {
-  ADMIRALTY_API_VERSION, CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, NAMESPACES, NODES, ROLE_BINDINGS,
-  ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS, NAMESPACES, NODES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { objectName } from '../../cli/apply-objects.ts';
 import { installInto } from '../../cli/install.ts';

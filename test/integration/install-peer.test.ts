@@ -9,7 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import {
+  CLUSTER_SOURCES, CLUSTER_TARGETS, CLUSTERS, CONFIG_MAPS, ENDPOINTS, INGRESSES, NAMESPACES, NODES, POD_CHAPERONS,
+  PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, LEASES, SERVICE_ACCOUNTS, MUTATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import type { ClusterTarget } from '../../api/cluster-target.ts';
 import type { Cluster, Endpoint } from '../../api/gateway.ts';

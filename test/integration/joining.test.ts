@@ -10,9 +10,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterSource, Source } from '../../api/cluster-source.ts';
 import type { KubernetesObject } from '../../api/core.ts';
 import type { Invitation, JoinRequest } from '../../api/invitation.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INVITATIONS, JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS,
-  SERVICE_ACCOUNTS, SOURCES, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, type ResourceType,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INVITATIONS,
+  JOIN_REQUESTS, NAMESPACES, POD_CHAPERONS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SOURCES,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { approveSource } from '../../cli/approve.ts';

@@ -7,7 +7,10 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { CLUSTER_SUMMARY_NAME, DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import {
+  CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS,
+} from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install.ts';
 import { ALL_COMPONENTS_ACCOUNT } from '../../model/component-accounts.ts';
 import { virtualNodeName } from '../../model/names.ts';

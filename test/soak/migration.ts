@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/core.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/keys.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, SERVICES, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import {
+  CONFIG_MAPS, DEPLOYMENTS, INGRESSES, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, SERVICES,
+} from '../../api/resource-types.ts';
 import { messageOf } from '../../process/errors.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';

@@ -6,7 +6,11 @@ import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/core.ts';
-import { CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import {
+  CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS,
+  MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
+} from '../../api/resource-types.ts';
 import type { Deployment } from '../../cli/admiralty-installation.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
 import { tokenKubeconfig } from '../../peering/target-access.ts';

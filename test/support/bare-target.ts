@@ -1,7 +1,8 @@
 // A target with nothing of ours in it: only an identity that may run pods there. The source then delegates to it in Pod mode.
 import assert from 'node:assert/strict';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { ADMIRALTY_GROUP, CLUSTER_ROLES, CLUSTER_TARGETS } from '../../api/resource-types.ts';
+import { ADMIRALTY_GROUP } from '../../api/group-version.ts';
+import { CLUSTER_ROLES, CLUSTER_TARGETS } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/apply-objects.ts';
 import { peerClusters } from '../../cli/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/target-readiness.ts';

@@ -6,7 +6,7 @@ import {
   ADMISSION_RECORD_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
 } from '../../api/keys.ts';
 import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { ADMIRALTY_API_VERSION } from '../../api/resource-types.ts';
+import { ADMIRALTY_API_VERSION } from '../../api/group-version.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate-pod.ts';
 import type { Plan } from '../../model/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';

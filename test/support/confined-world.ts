@@ -1,5 +1,6 @@
 // A target with sources of both kinds: one that was peered by our command, and one declared as manifests for Admiralty have it, without a cluster ID.
-import { CLUSTER_SOURCES, NAMESPACES, PODS, SERVICE_ACCOUNTS, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import { CLUSTER_SOURCES, NAMESPACES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import type { ClusterSource } from '../../api/cluster-source.ts';
 import type { KubernetesObject, ObjectMeta, Pod } from '../../api/core.ts';
 import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/keys.ts';

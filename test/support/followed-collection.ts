@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
 import { Informer, keyOf, type ConnectionState } from '../../kubernetes/informer.ts';
 import { SILENT } from './scripted-api-server.ts';

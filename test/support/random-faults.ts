@@ -2,7 +2,7 @@
 // At the end the informer must hold what a fresh list holds, and must have told every key's versions in order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import { ClusterClient } from '../../kubernetes/cluster-client.ts';
 import { Transport } from '../../kubernetes/transport.ts';
 import type { Cluster } from '../../sandbox/control-plane.ts';

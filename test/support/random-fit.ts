@@ -1,7 +1,8 @@
 // Random small clusters with a pod each, put before the real kube-scheduler and before our summary and node fit: who says what.
 // The clusters lie side by side in one control plane; a label keeps each pod in its own.
 import type { KubernetesObject, Node, Pod, PodSpec, ResourceList, Taint, Toleration } from '../../api/core.ts';
-import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { RandomSource } from '../../benchmarks/random-source.ts';
 import { toClusterSummary } from '../../delegate-controller/cluster-summary.ts';
 import { NodeGrouper } from '../../delegate-controller/node-groups.ts';

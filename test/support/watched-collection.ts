@@ -1,6 +1,6 @@
 // A collection of a real API server that a test can wait on: it is watched, so no test sleeps.
 import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
 import { Informer } from '../../kubernetes/informer.ts';
 import { createLogger } from '../../process/logger.ts';

@@ -1,6 +1,7 @@
 // A process of the leader election tests: campaigns for a lease and, while it leads, writes as often as it can.
 // Arguments: kubeconfig, name of the lease, own name. The message `block` makes it do nothing at all for a while.
-import { LEASES, type ResourceType } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/group-version.ts';
+import { LEASES } from '../../api/resource-types.ts';
 import { NotLeaderError } from '../../kubernetes/fence.ts';
 import { LeaderElection } from '../../kubernetes/leader-election.ts';
 import { openCluster } from '../../kubernetes/open-cluster.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Condition } from '../../../api/core.ts';
 import { readyCondition, untilTargetReady, type Readiness } from '../../../cli/target-readiness.ts';
 import type { ClusterClient, ObjectName } from '../../../kubernetes/cluster-client.ts';
-import type { ResourceType } from '../../../api/resource-types.ts';
+import type { ResourceType } from '../../../api/group-version.ts';
 
 const ready = (status: Condition['status'], observedGeneration?: number): Condition => ({
   type: 'Ready', status, reason: 'Why', message: 'what', ...(observedGeneration !== undefined && { observedGeneration }),

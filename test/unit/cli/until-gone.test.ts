@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { REMINDED_ANNOTATION } from '../../../api/keys.ts';
-import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES, type ResourceType } from '../../../api/resource-types.ts';
+import type { ResourceType } from '../../../api/group-version.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES } from '../../../api/resource-types.ts';
 import { untilGone } from '../../../cli/until-gone.ts';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { ClusterClient } from '../../../kubernetes/cluster-client.ts';

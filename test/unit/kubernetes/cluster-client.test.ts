@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS, type ResourceType } from '../../../api/resource-types.ts';
+import type { ResourceType } from '../../../api/group-version.ts';
+import {
+  CLUSTER_TARGETS, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, SERVICE_ACCOUNTS,
+} from '../../../api/resource-types.ts';
 import { pathOf, selectors, type ObjectName } from '../../../kubernetes/cluster-client.ts';
 import { ScriptedApiServer } from '../../support/scripted-api-server.ts';
 
