@@ -1,18 +1,18 @@
 // Where each kind of object lives in the Kubernetes API. The type parameter ties a path to the shape found there.
-import type { KubernetesObject, Lease, Namespace, Node, Pod, ResourceQuota, Secret, Service } from './core.ts';
-import type { ClusterSource, Source } from './cluster-source.ts';
-import type { ClusterSummary } from './cluster-summary.ts';
-import type { ClusterTarget, Target } from './cluster-target.ts';
-import type { Invitation, JoinRequest } from './invitation.ts';
-import type { NamespaceElection } from './namespace-election.ts';
-import type { ClusterPlacementPolicy, PlacementPolicy } from './placement-policy.ts';
-import type { Cluster, Endpoint, Gateway } from './gateway.ts';
-import type { ResourceShare } from './resource-share.ts';
-import type { SecretCopy } from './secret-copy.ts';
-import type { SourceLease } from './source-lease.ts';
-import type { PodChaperon } from './pod-chaperon.ts';
-import type { PodMetrics } from './pod-metrics.ts';
-import { ADMIRALTY_GROUP, ADMIRALTY_VERSION, ISTHMUS_GROUP, type ResourceType } from './group-version.ts';
+import type { KubernetesObject, Lease, Namespace, Node, Pod, ResourceQuota, Secret, Service } from './objects/core.ts';
+import type { ClusterSource, Source } from './kinds/cluster-source.ts';
+import type { ClusterSummary } from './kinds/cluster-summary.ts';
+import type { ClusterTarget, Target } from './kinds/cluster-target.ts';
+import type { Invitation, JoinRequest } from './kinds/invitation.ts';
+import type { NamespaceElection } from './kinds/namespace-election.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy } from './kinds/placement-policy.ts';
+import type { Cluster, Endpoint, Gateway } from './kinds/gateway.ts';
+import type { ResourceShare } from './kinds/resource-share.ts';
+import type { SecretCopy } from './kinds/secret-copy.ts';
+import type { SourceLease } from './kinds/source-lease.ts';
+import type { PodChaperon } from './kinds/pod-chaperon.ts';
+import type { PodMetrics } from './objects/pod-metrics.ts';
+import { ADMIRALTY_GROUP, ADMIRALTY_VERSION, ISTHMUS_GROUP, type ResourceType } from './objects/group-version.ts';
 
 function core<T extends KubernetesObject>(plural: string, kind: string, namespaced: boolean): ResourceType<T> {
   return { group: '', version: 'v1', plural, kind, namespaced };

@@ -1,10 +1,10 @@
 // The floor of P13: the requests that a pod of one cluster needs to run in another, one after the other, with nothing decided, checked or
 // remembered between them. No webhook, no leases, no second process: whoever delegates a pod by an order object cannot do with less (ADR 0038).
-import type { KubernetesObject, Pod } from '../api/core.ts';
+import type { KubernetesObject, Pod } from '../api/objects/core.ts';
 import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
-import { isNotFound, unless } from '../kubernetes/api-error.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import { isNotFound, unless } from '../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
 import { AppError } from '../process/errors.ts';
 import { createLogger } from '../process/logger.ts';
 

@@ -1,14 +1,14 @@
 // P9: one of ten targets becomes a black hole, and the others must not notice. What is counted is how fast the other nine get pods
 // Running, against the same nine while all is well, in turns: in a burst that begins with the black hole, when nobody knows of it, and
 // in one that comes when it is known. Pods that were sent into the hole wait for it (design D6), and run once it is gone.
-import { DEFAULT_KUBECONFIG_KEY } from '../api/cluster-target.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { DEFAULT_KUBECONFIG_KEY } from '../api/kinds/cluster-target.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../api/resource-types.ts';
-import { lookFor } from '../cli/apply-objects.ts';
-import { findCondition } from '../model/conditions.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { openCluster } from '../kubernetes/open-cluster.ts';
-import { virtualNodeName } from '../model/names.ts';
+import { lookFor } from '../cli/clusters/apply-objects.ts';
+import { findCondition } from '../model/objects/conditions.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { openCluster } from '../kubernetes/client/open-cluster.ts';
+import { virtualNodeName } from '../model/targets/names.ts';
 import { AppError } from '../process/errors.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';

@@ -4,16 +4,16 @@
 // the targets that have one, which is what the design's table means, and a stricter one of the sums alone, which no one could decide by.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { ClusterSummary } from '../api/cluster-summary.ts';
-import { toClusterSummary } from '../delegate-controller/cluster-summary.ts';
-import { NodeGrouper } from '../delegate-controller/node-groups.ts';
-import { NodeLedger } from '../delegate-controller/node-ledger.ts';
-import { toTargetNodeRecord } from '../delegate-controller/target-node.ts';
-import { toTargetPodRecord } from '../delegate-controller/target-pod.ts';
-import { parseResourceList } from '../model/resources.ts';
-import { DecisionCache } from '../scheduler/decision-cache.ts';
-import type { PodToSchedule, TargetSnapshot } from '../scheduler/snapshot.ts';
-import { TargetViews } from '../scheduler/target-views.ts';
+import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
+import { toClusterSummary } from '../delegate-controller/capacity/cluster-summary.ts';
+import { NodeGrouper } from '../delegate-controller/capacity/node-groups.ts';
+import { NodeLedger } from '../delegate-controller/capacity/node-ledger.ts';
+import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-node.ts';
+import { toTargetPodRecord } from '../delegate-controller/target-cache/target-pod.ts';
+import { parseResourceList } from '../model/resources/resources.ts';
+import { DecisionCache } from '../scheduler/cache/equivalence-cache.ts';
+import type { PodToSchedule, TargetSnapshot } from '../scheduler/snapshot/snapshot.ts';
+import { TargetViews } from '../scheduler/cache/target-views.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { RandomSource } from './random-source.ts';
 import { spreadOf } from './statistics.ts';

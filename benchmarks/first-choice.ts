@@ -2,16 +2,16 @@
 // their own that come and go unseen between two summaries; each target's scheduler puts pods on the node with most of itself free.
 // The oracle knows all nodes as they are when the pod's turn comes, with the pods that were sent before it on them: a pod that no target
 // could take then counts for nobody, one that was sent nowhere though some target could counts as lost.
-import type { Pod } from '../api/core.ts';
-import { toClusterSummary } from '../delegate-controller/cluster-summary.ts';
-import { NodeGrouper } from '../delegate-controller/node-groups.ts';
-import { NodeLedger, type NodeState } from '../delegate-controller/node-ledger.ts';
-import { toTargetNodeRecord } from '../delegate-controller/target-node.ts';
-import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-pod.ts';
-import { missingFor, subtractAmounts, type ResourceAmounts } from '../model/resources.ts';
-import { DecisionCache } from '../scheduler/decision-cache.ts';
-import { toRequirements, type NodeRequirements } from '../scheduler/target-capacity.ts';
-import { TargetViews } from '../scheduler/target-views.ts';
+import type { Pod } from '../api/objects/core.ts';
+import { toClusterSummary } from '../delegate-controller/capacity/cluster-summary.ts';
+import { NodeGrouper } from '../delegate-controller/capacity/node-groups.ts';
+import { NodeLedger, type NodeState } from '../delegate-controller/capacity/node-ledger.ts';
+import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-node.ts';
+import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-cache/target-pod.ts';
+import { missingFor, subtractAmounts, type ResourceAmounts } from '../model/resources/resources.ts';
+import { DecisionCache } from '../scheduler/cache/equivalence-cache.ts';
+import { toRequirements, type NodeRequirements } from '../scheduler/snapshot/target-capacity.ts';
+import { TargetViews } from '../scheduler/cache/target-views.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';
 import { RandomSource } from './random-source.ts';
 import { spreadOf } from './statistics.ts';

@@ -7,15 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildConnector, Client } from 'undici';
 import { CONFIG_MAPS, NAMESPACES } from '../api/resource-types.ts';
-import type { KubernetesObject } from '../api/core.ts';
-import { resolveCredentials } from '../kubernetes/kubeconfig.ts';
-import { openCluster } from '../kubernetes/open-cluster.ts';
-import { gatewayName } from '../model/gateway-names.ts';
+import type { KubernetesObject } from '../api/objects/core.ts';
+import { resolveCredentials } from '../kubernetes/credentials/kubeconfig.ts';
+import { openCluster } from '../kubernetes/client/open-cluster.ts';
+import { gatewayName } from '../model/network/gateway-names.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import type { BenchmarkContext, Measurement } from './benchmark.ts';
 import type { Ready } from './gateway-process.ts';
 import { percentile, spreadOf } from './statistics.ts';
-import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
+import type { TlsIdentity } from '../gateway/tunnel/tls-identity.ts';
 
 /** The processes of P11. */
 export interface GatewayWorld {

@@ -2,9 +2,9 @@
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { startConnectEndpoint } from '../gateway/connect-endpoint-server.ts';
-import { startMtlsDriver } from '../gateway/mtls-cable-client.ts';
-import type { TlsIdentity } from '../gateway/tls-identity-client.ts';
+import { startConnectEndpoint } from '../gateway/local-end/connect-endpoint.ts';
+import { startMtlsDriver } from '../gateway/tunnel/mtls-cable.ts';
+import type { TlsIdentity } from '../gateway/tunnel/tls-identity.ts';
 
 /** What a process is to be. */
 export type Role =

@@ -1,6 +1,6 @@
 // P10: what a target's API server is asked for when nothing happens, by the source that follows it and by its own delegate controller.
 import { readFile } from 'node:fs/promises';
-import { delay } from '../kubernetes/backoff.ts';
+import { delay } from '../kubernetes/flow/backoff.ts';
 import { AppError } from '../process/errors.ts';
 import { OUR_USER_AGENTS } from './audit-log.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';

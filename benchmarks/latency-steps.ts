@@ -1,6 +1,6 @@
 // P13S: where the time of P13 goes, step by step. No goal is asked of it; it says where to look next.
 import { readFile } from 'node:fs/promises';
-import { delay } from '../kubernetes/backoff.ts';
+import { delay } from '../kubernetes/flow/backoff.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
 import { warmLoads } from './latency.ts';

@@ -1,12 +1,12 @@
 // P8: how long it takes until a proxy shows what changed in its delegate's status, against one write and its echo on a watch of the same
 // API server. Changes come one after the other, in turns with the reference's.
-import type { Pod } from '../api/core.ts';
-import { PARENT_UID_LABEL } from '../api/keys.ts';
+import type { Pod } from '../api/objects/core.ts';
+import { PARENT_UID_LABEL } from '../api/objects/keys.ts';
 import { PODS } from '../api/resource-types.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { Informer } from '../kubernetes/informer.ts';
-import { openCluster } from '../kubernetes/open-cluster.ts';
-import { isElected, isTerminal, objectKey } from '../model/pod.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import { openCluster } from '../kubernetes/client/open-cluster.ts';
+import { isElected, isTerminal, objectKey } from '../model/pod/pod.ts';
 import { AppError } from '../process/errors.ts';
 import { createLogger } from '../process/logger.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';

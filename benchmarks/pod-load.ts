@@ -1,10 +1,10 @@
 // The load: pods made by POST, as many at once as a busy controller would send, and one watch that sees them get Running.
 // It is no part of what is measured, and is the same for elected and for plain pods.
-import type { Pod } from '../api/core.ts';
+import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
-import { isNotFound } from '../kubernetes/api-error.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import { isNotFound } from '../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
 import { AppError } from '../process/errors.ts';
 import { createLogger } from '../process/logger.ts';
 

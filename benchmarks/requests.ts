@@ -1,8 +1,8 @@
 // P2: what an elected pod costs the API servers of all clusters in writes of ours, from their audit logs.
 // Heartbeats (Leases, Nodes and their status) belong to no pod and are shown apart; ClusterSummaries and target status are counted.
 import { readFile } from 'node:fs/promises';
-import type { DelegationMode } from '../api/cluster-target.ts';
-import { delay } from '../kubernetes/backoff.ts';
+import type { DelegationMode } from '../api/kinds/cluster-target.ts';
+import { delay } from '../kubernetes/flow/backoff.ts';
 import { AppError } from '../process/errors.ts';
 import { countWrites, isBackground, totalOf, type Period, type WriteCount } from './audit-log.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';

@@ -3,7 +3,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Pod } from '../api/core.ts';
+import type { Pod } from '../api/objects/core.ts';
 
 /**
  * A pod as kubelets and controllers leave it, of about 5 kB; `00000000` stands for its number, `11111111` for its version, what else

@@ -4,9 +4,9 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { pino } from 'pino';
-import { createAuthority } from '../process/certificate-authority.ts';
-import { AdmissionMetrics } from '../webhook/admission-metrics-server.ts';
-import { startAdmissionServer } from '../webhook/admission-server.ts';
+import { createAuthority } from '../process/crypto/certificate-authority.ts';
+import { AdmissionMetrics } from '../webhook/server/admission-metrics.ts';
+import { startAdmissionServer } from '../webhook/server/admission-server.ts';
 
 /** Ports of the servers. */
 export interface WebhookPorts {

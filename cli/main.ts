@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The command `isthmus`: turns what its subcommands throw into a message and an exit code.
-import { ApiError, UnreachableError } from '../kubernetes/api-error.ts';
+import { ApiError, UnreachableError } from '../kubernetes/flow/api-error.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
 import { completionText, wordsToComplete } from './completion.ts';

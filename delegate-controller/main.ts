@@ -1,30 +1,30 @@
 // The delegate controller as one part of a process, in its two roles. In a cluster without targets the source's role has nothing to do,
 // in one without chaperons the target's has not.
 import type { Logger } from 'pino';
-import type { Pod } from '../api/core.ts';
+import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
-import type { ProxyPod } from '../model/proxy-pod.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import type { EventSink } from '../kubernetes/event-recorder.ts';
-import { Informer } from '../kubernetes/informer.ts';
-import type { OwnRanges } from '../kubernetes/own-ranges.ts';
-import type { TargetClusters } from '../kubernetes/target-clusters.ts';
+import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import type { EventSink } from '../kubernetes/controller/event-recorder.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import type { OwnRanges } from '../targets/own-ranges.ts';
+import type { TargetClusters } from '../targets/target-clusters.ts';
 import type { ReadyChecks } from '../process/health-server.ts';
-import { startChaperons } from './chaperon-controller.ts';
-import { startCopiedSecrets } from './copied-secret-controller.ts';
-import { startDelegateEvents } from './delegate-events-controller.ts';
-import { startFailover } from './failover-controller.ts';
-import { SourceLeases } from './fence-controller.ts';
-import { startFollow } from './follow-controller.ts';
-import type { FollowRules } from './follow-needs.ts';
-import { startFeedback } from './feedback-controller.ts';
-import { startKeptSummaries } from './kept-summary-controller.ts';
-import { SourcePodPlane } from './pod-plane-client.ts';
-import { Shares } from './share-controller.ts';
-import { SourceRules } from './source-rules-client.ts';
-import { StreamGrants } from './stream-grants-controller.ts';
-import { startSummary } from './summary-controller.ts';
-import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-pod.ts';
+import { startChaperons } from './chaperon/chaperon-controller.ts';
+import { startCopiedSecrets } from './copies/copied-secret-controller.ts';
+import { startDelegateEvents } from './feedback/delegate-events-controller.ts';
+import { startFailover } from './failover/failover-controller.ts';
+import { SourceLeases } from './failover/fence-controller.ts';
+import { startFollow } from './follow/follow-controller.ts';
+import type { FollowRules } from './follow/follow-needs.ts';
+import { startFeedback } from './feedback/feedback-controller.ts';
+import { startKeptSummaries } from './capacity/pod-mode-summary-controller.ts';
+import { SourcePodPlane } from './follow/source-pod-plane.ts';
+import { Shares } from './shares/share-controller.ts';
+import { SourceRules } from './target-cache/source-rules-cache.ts';
+import { StreamGrants } from './streams/stream-grants-controller.ts';
+import { startSummary } from './capacity/summary-controller.ts';
+import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-cache/target-pod.ts';
 
 /** What the delegate controller needs. */
 export interface DelegateControllerOptions {

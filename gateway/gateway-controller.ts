@@ -1,22 +1,22 @@
 // A gateway process: follows its Secret and the members of the clusterset, takes part in the election, and carries traffic while it leads. The
 // cables come down before another replica may take the lease. With the API server away it goes on with what it knows.
 import type { Logger } from 'pino';
-import type { Secret } from '../api/core.ts';
-import type { Cluster, Endpoint } from '../api/gateway.ts';
-import type { ExportedService } from '../api/service-discovery.ts';
+import type { Secret } from '../api/objects/core.ts';
+import type { Cluster, Endpoint } from '../api/kinds/gateway.ts';
+import type { ExportedService } from '../api/kinds/service-discovery.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS } from '../api/resource-types.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import type { Fence } from '../kubernetes/fence.ts';
-import { Informer } from '../kubernetes/informer.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import type { Fence } from '../kubernetes/flow/fence.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
 import { messageOf } from '../process/errors.ts';
-import type { AllowedServices } from './allowed-services.ts';
-import type { StreamRecord } from './cable-driver.ts';
-import { findExported, type FoundService } from './exported-endpoints.ts';
-import { GATEWAY_SECRET, readGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
-import { planMembership, type Membership } from './membership.ts';
-import { startMtlsDriver, type MtlsDriver } from './mtls-cable-client.ts';
-import { countRefusal } from './tunnel-metrics-client.ts';
-import type { TunnelLimits } from './tunnel-protocol.ts';
+import type { AllowedServices } from './protocol/allowed-services.ts';
+import type { StreamRecord } from './protocol/cable-driver.ts';
+import { findExported, type FoundService } from './tunnel/exported-endpoints.ts';
+import { GATEWAY_SECRET, readGatewaySecret, type MemberCredentials } from './broker/gateway-secret.ts';
+import { planMembership, type Membership } from './broker/membership.ts';
+import { startMtlsDriver, type MtlsDriver } from './tunnel/mtls-cable.ts';
+import { countRefusal } from './status/tunnel-metrics.ts';
+import type { TunnelLimits } from './protocol/tunnel-protocol.ts';
 
 /** What a gateway process is made with. */
 export interface GatewayOptions {

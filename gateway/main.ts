@@ -1,24 +1,24 @@
 // The gateway of a cluster, as one process: election, cables, the local CONNECT endpoint, the Gateway object. See gateway-controller.ts.
 import type { Logger } from 'pino';
-import { EXPORTED_SERVICES, type ExportedService } from '../api/service-discovery.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { Informer } from '../kubernetes/informer.ts';
-import { LeaderElection } from '../kubernetes/leader-election.ts';
-import type { LeaseTimings } from '../kubernetes/lease-record.ts';
+import { EXPORTED_SERVICES, type ExportedService } from '../api/kinds/service-discovery.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import { LeaderElection } from '../kubernetes/lease/leader-election.ts';
+import type { LeaseTimings } from '../kubernetes/lease/lease-record.ts';
 import { aborted } from '../process/lifecycle.ts';
 import { version } from '../process/version.ts';
-import type { AllowedServices } from './allowed-services.ts';
-import { followBroker } from './broker-member-client.ts';
-import type { StreamRecord } from './cable-driver.ts';
-import { startConnectEndpoint } from './connect-endpoint-server.ts';
+import type { AllowedServices } from './protocol/allowed-services.ts';
+import { followBroker } from './broker/broker-member.ts';
+import type { StreamRecord } from './protocol/cable-driver.ts';
+import { startConnectEndpoint } from './local-end/connect-endpoint.ts';
 import { GatewayController } from './gateway-controller.ts';
-import { keepGatewayObject } from './gateway-object-controller.ts';
-import { ImportListeners } from './import-listener-server.ts';
-import { startImportListeners } from './import-listeners-controller.ts';
-import type { PortRange } from './import-listeners.ts';
-import { followSubmariner } from './submariner-controller.ts';
-import { countStream, observeGateway } from './tunnel-metrics-client.ts';
-import { TUNNEL_LIMITS, type TunnelLimits } from './tunnel-protocol.ts';
+import { keepGatewayObject } from './status/gateway-object-controller.ts';
+import { ImportListeners } from './local-end/import-listener-server.ts';
+import { startImportListeners } from './local-end/import-listeners-controller.ts';
+import type { PortRange } from './local-end/import-listeners.ts';
+import { followSubmariner } from '../pod-plane/submariner/submariner-controller.ts';
+import { countStream, observeGateway } from './status/tunnel-metrics.ts';
+import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts';
 
 /** What a gateway process is started with. */
 export interface GatewayProcessOptions {

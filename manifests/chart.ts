@@ -2,16 +2,16 @@
 // They are templates: what depends on the release is a Helm expression, and each object stands under the condition that something runs that needs it.
 import { stringify } from 'yaml';
 import { ELECTED_POD_RULES, WEBHOOK_PATHS } from '../api/admission-rules.ts';
-import type { KubernetesObject } from '../api/core.ts';
-import type { ComponentAccount } from '../model/component-accounts.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from './crds.ts';
-import { brokerAccess, gatewayAccess } from './gateway.ts';
-import { podPlaneAccess, podPlaneNamespace } from './pod-plane.ts';
-import { proxyPolicyManifests } from './proxy-policy.ts';
-import type { Side } from './component-rights.ts';
-import { accessParts, admiraltyRoles, type AccessPart } from './rbac.ts';
-import { serviceDiscoveryAccess } from './service-discovery.ts';
-import { packagedWebhookConfiguration, validatingWebhookConfiguration } from './webhook-configuration.ts';
+import type { KubernetesObject } from '../api/objects/core.ts';
+import type { ComponentAccount } from '../model/access/component-accounts.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from './objects/crds.ts';
+import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
+import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
+import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import type { Side } from './objects/component-rights.ts';
+import { accessParts, admiraltyRoles, type AccessPart } from './objects/rbac.ts';
+import { serviceDiscoveryAccess } from './objects/service-discovery.ts';
+import { packagedWebhookConfiguration, validatingWebhookConfiguration } from './objects/webhook-configuration.ts';
 
 /** A template of the chart; `path` is relative to the chart's folder. */
 export interface ChartTemplate {

@@ -1,8 +1,8 @@
 // The manifests as files of the checkout, for people and tools that do not run `isthmus install`.
 import { stringify } from 'yaml';
-import type { KubernetesObject } from '../api/core.ts';
+import type { KubernetesObject } from '../api/objects/core.ts';
 import { chartTemplates } from './chart.ts';
-import { customResourceDefinitions, type CustomResourceDefinition } from './crds.ts';
+import { customResourceDefinitions, type CustomResourceDefinition } from './objects/crds.ts';
 import { kustomizeFiles } from './kustomize.ts';
 
 /** A generated file; `path` is relative to the folder `manifests`. */

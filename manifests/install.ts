@@ -1,12 +1,12 @@
 // Everything that an installation puts into a cluster, in the order in which it is applied.
-import type { KubernetesObject } from '../api/core.ts';
-import { NAMESPACE_OPT_IN_LABEL } from '../api/keys.ts';
-import { customResourceDefinitions } from './crds.ts';
-import { PART_OF } from '../model/rbac-objects.ts';
-import type { InstallRole } from './component-rights.ts';
-import { proxyPolicyManifests } from './proxy-policy.ts';
-import { rbacManifests } from './rbac.ts';
-import { validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './webhook-configuration.ts';
+import type { KubernetesObject } from '../api/objects/core.ts';
+import { NAMESPACE_OPT_IN_LABEL } from '../api/objects/keys.ts';
+import { customResourceDefinitions } from './objects/crds.ts';
+import { PART_OF } from '../model/access/rbac-objects.ts';
+import type { InstallRole } from './objects/component-rights.ts';
+import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import { rbacManifests } from './objects/rbac.ts';
+import { validatingWebhookConfiguration, webhookConfiguration, type WebhookAddress } from './objects/webhook-configuration.ts';
 
 /** What an installation depends on: its namespace, where its webhook is reached, and what the cluster is. */
 export interface InstallOptions extends WebhookAddress {

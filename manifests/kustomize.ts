@@ -1,19 +1,19 @@
 // The Kustomize files: a base that every cluster runs, components for what a cluster is besides, and an overlay for each usual choice.
 // `kubectl apply -k manifests/kustomize/overlays/both` installs; an overlay of one's own sets image and namespace.
 import { stringify } from 'yaml';
-import type { KubernetesObject } from '../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/keys.ts';
-import { serviceDiscoveryDefinitions } from './crds.ts';
-import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './gateway.ts';
+import type { KubernetesObject } from '../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/objects/keys.ts';
+import { serviceDiscoveryDefinitions } from './objects/crds.ts';
+import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './objects/gateway.ts';
 import { installNamespaceManifest } from './install.ts';
-import { commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies } from './network-policies.ts';
-import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './pod-plane.ts';
-import { proxyPolicyManifests } from './proxy-policy.ts';
-import type { Side } from './component-rights.ts';
-import { accessParts } from './rbac.ts';
-import { serviceDiscoveryManifests } from './service-discovery.ts';
-import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE } from './webhook-configuration.ts';
-import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './workloads.ts';
+import { commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies } from './objects/network-policies.ts';
+import { DEFAULT_POD_PLANE_IMAGE, podPlaneManifests } from './objects/pod-plane.ts';
+import { proxyPolicyManifests } from './objects/proxy-policy.ts';
+import type { Side } from './objects/component-rights.ts';
+import { accessParts } from './objects/rbac.ts';
+import { serviceDiscoveryManifests } from './objects/service-discovery.ts';
+import { packagedWebhookConfiguration, validatingWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_SERVICE } from './objects/webhook-configuration.ts';
+import { certManagerManifests, componentManifests, DEFAULT_IMAGE, webhookManifests } from './objects/workloads.ts';
 
 /** Files by path, relative to the folder of the Kustomize files: objects, or the content of a `kustomization.yaml`. */
 export type KustomizeFiles = Readonly<Record<string, { readonly objects: readonly KubernetesObject[] } | { readonly kustomization: Readonly<Record<string, unknown>> }>>;

@@ -1,11 +1,11 @@
 // Peering as one part of a process, in its two roles: as a target it keeps the identities of its sources, as a source the tokens of its targets.
 import type { Logger } from 'pino';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import type { EventSink } from '../kubernetes/event-recorder.ts';
-import type { TargetClusters } from '../kubernetes/target-clusters.ts';
-import { startCredentials } from './credential-controller.ts';
-import { startJoining } from './join-controller.ts';
-import { startSources } from './source-controller.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import type { EventSink } from '../kubernetes/controller/event-recorder.ts';
+import type { TargetClusters } from '../targets/target-clusters.ts';
+import { startCredentials } from './access/credential-controller.ts';
+import { startJoining } from './invitation/join-controller.ts';
+import { startSources } from './identity/source-controller.ts';
 
 /** What peering needs. */
 export interface PeeringOptions {

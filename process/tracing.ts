@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Logger } from 'pino';
 import { Counter } from 'prom-client';
-import { toOtlp, type Span } from '../model/trace.ts';
+import { toOtlp, type Span } from '../model/proxy/trace.ts';
 import { messageOf } from './errors.ts';
 import { METRICS } from './metrics.ts';
 

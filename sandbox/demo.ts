@@ -1,13 +1,13 @@
 // The demo behind `npm start`: a source and two targets, six elected pods, and what kubectl would show of them on both sides.
-import type { KubernetesObject, Pod } from '../api/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/keys.ts';
+import type { KubernetesObject, Pod } from '../api/objects/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/objects/keys.ts';
 import { PODS } from '../api/resource-types.ts';
-import { applyObjects } from '../cli/apply-objects.ts';
-import { delay } from '../kubernetes/backoff.ts';
-import { Informer } from '../kubernetes/informer.ts';
-import { openCluster, userAgent, type OpenCluster } from '../kubernetes/open-cluster.ts';
+import { applyObjects } from '../cli/clusters/apply-objects.ts';
+import { delay } from '../kubernetes/flow/backoff.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import { openCluster, userAgent, type OpenCluster } from '../kubernetes/client/open-cluster.ts';
 import { createLogger } from '../process/logger.ts';
-import type { Cluster } from './control-plane.ts';
+import type { Cluster } from './control-plane/control-plane.ts';
 import { toPodTables } from './pod-table.ts';
 import type { Sandbox } from './sandbox.ts';
 

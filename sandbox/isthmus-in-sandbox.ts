@@ -3,19 +3,19 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_INSTALL_NAMESPACE } from '../api/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
 import { SERVICE_ACCOUNTS } from '../api/resource-types.ts';
-import { installInto } from '../cli/install.ts';
-import { peerClusters, type PeerCluster } from '../cli/peer-clusters.ts';
-import { untilTargetReady } from '../cli/target-readiness.ts';
-import { openCluster, userAgent } from '../kubernetes/open-cluster.ts';
-import { ALL_COMPONENTS_ACCOUNT } from '../model/component-accounts.ts';
-import { tokenKubeconfig } from '../peering/target-access.ts';
+import { installInto } from '../cli/install/install.ts';
+import { peerClusters, type PeerCluster } from '../cli/join/peer-clusters.ts';
+import { untilTargetReady } from '../cli/clusters/target-readiness.ts';
+import { openCluster, userAgent } from '../kubernetes/client/open-cluster.ts';
+import { ALL_COMPONENTS_ACCOUNT } from '../model/access/component-accounts.ts';
+import { tokenKubeconfig } from '../peering/access/target-access.ts';
 import { AppError } from '../process/errors.ts';
 import type { ShutdownStep } from '../process/lifecycle.ts';
-import { startComponent, type ComponentProcess } from './component-process.ts';
-import type { Cluster } from './control-plane.ts';
-import { freePorts } from './free-ports.ts';
+import { startComponent, type ComponentProcess } from './processes/component-process.ts';
+import type { Cluster } from './control-plane/control-plane.ts';
+import { freePorts } from './processes/free-ports.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /** The `isthmus` processes of a sandbox. */

@@ -1,6 +1,6 @@
 // Pods as `kubectl get pods -o wide` prints them, so that the demo needs no kubectl.
-import type { Pod } from '../api/core.ts';
-import { isTerminating } from '../model/pod.ts';
+import type { Pod } from '../api/objects/core.ts';
+import { isTerminating } from '../model/pod/pod.ts';
 
 /** One cluster's pods, under its name. */
 export interface ClusterPods {

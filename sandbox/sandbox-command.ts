@@ -4,13 +4,13 @@ import { Command, Option } from 'commander';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { aborted, exitWith, interruptedExitCode, Shutdown, untilStopped, type ShutdownStep } from '../process/lifecycle.ts';
-import { ensureBinaries } from './build-binaries.ts';
-import { maxTargets } from './cluster-plan.ts';
+import { ensureBinaries } from './build/build-binaries.ts';
+import { maxTargets } from './plan/cluster-plan.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
 import { showElectedPods } from './demo.ts';
-import type { OnProgress } from './go-build.ts';
-import { ensurePackagingTools } from './packaging-tools.ts';
-import { noProgress, showProgress } from './progress.ts';
+import type { OnProgress } from './build/go-build.ts';
+import { ensurePackagingTools } from './build/packaging-tools.ts';
+import { noProgress, showProgress } from './processes/progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';
 import { stopSandbox } from './stop-sandbox.ts';
 

@@ -3,11 +3,11 @@
 import { resolve } from 'node:path';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { ensureBinaries } from './build-binaries.ts';
-import type { ComponentCommands } from './binary-plan.ts';
-import { clusterPorts, maxTargets, planClusters, portsPerCluster, type ClientLimits, type ClusterPlan, type SandboxShape } from './cluster-plan.ts';
-import { clusterFailure, ControlPlane, type Cluster } from './control-plane.ts';
-import { freePorts } from './free-ports.ts';
+import { ensureBinaries } from './build/build-binaries.ts';
+import type { ComponentCommands } from './plan/binary-plan.ts';
+import { clusterPorts, maxTargets, planClusters, portsPerCluster, type ClientLimits, type ClusterPlan, type SandboxShape } from './plan/cluster-plan.ts';
+import { clusterFailure, ControlPlane, type Cluster } from './control-plane/control-plane.ts';
+import { freePorts } from './processes/free-ports.ts';
 import { claimDirectory, removeFiles, removeFolders, writeRecord, type ClusterRecord, type SandboxRecord } from './sandbox-record.ts';
 
 /** What sandbox to start. */

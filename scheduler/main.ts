@@ -1,12 +1,12 @@
 // The scheduler as one part of a process: the scheduling loop, and the controllers that look after it.
 import { CONFIG_MAPS } from '../api/resource-types.ts';
 import { messageOf } from '../process/errors.ts';
-import { startFailback } from './failback-controller.ts';
-import { startOverdue } from './overdue-controller.ts';
-import { startPolicyStatus } from './policy-status-controller.ts';
-import { toSettingsConfigMap } from './scheduler-settings.ts';
-import { followStrandedPods } from './stranded-pods-controller.ts';
-import { startScheduling, type SchedulingOptions } from './scheduling-controller.ts';
+import { startFailback } from './failback/failback-controller.ts';
+import { startOverdue } from './cycle/overdue-controller.ts';
+import { startPolicyStatus } from './policies/policy-status-controller.ts';
+import { toSettingsConfigMap } from './decision/scheduler-settings.ts';
+import { followStrandedPods } from './reporting/misplaced-pods-controller.ts';
+import { startScheduling, type SchedulingOptions } from './cycle/scheduling-controller.ts';
 
 /** What the scheduler is started with. */
 export interface SchedulerOptions extends Omit<SchedulingOptions, 'ready'> {

@@ -1,18 +1,18 @@
 // Shell of service discovery: what is exported here is told to the others, what they export is made usable here. One replica writes; see import-plan.ts
 // and export-plan.ts for what.
 import type { Logger } from 'pino';
-import { SERVICE_IMPORTS, type ServiceImport } from '../api/service-discovery.ts';
-import { ignoreStale, isAlreadyExists } from '../kubernetes/api-error.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { DONE, startController, type ReconcileResult } from '../kubernetes/controller.ts';
-import { executePlan } from '../kubernetes/execute-plan.ts';
-import type { ClustersetState } from './clusterset-state-client.ts';
-import { exportConditions } from './export-conditions.ts';
-import { isShared, planConditions, planTold } from './export-plan.ts';
-import { toExport, type Export } from './exported-service.ts';
-import { isImported, toImportObjects, type ImportView } from './import-objects.ts';
-import { importStatus, planImport } from './import-plan.ts';
-import { planWish } from './wished-export.ts';
+import { SERVICE_IMPORTS, type ServiceImport } from '../api/kinds/service-discovery.ts';
+import { ignoreStale, isAlreadyExists } from '../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../kubernetes/controller/controller.ts';
+import { executePlan } from '../kubernetes/controller/execute-plan.ts';
+import type { ClustersetState } from './clusterset-state.ts';
+import { exportConditions } from './exports/export-conditions.ts';
+import { isShared, planConditions, planTold } from './exports/export-plan.ts';
+import { toExport, type Export } from './exports/exported-service.ts';
+import { isImported, toImportObjects, type ImportView } from './imports/import-objects.ts';
+import { importStatus, planImport } from './imports/import-plan.ts';
+import { planWish } from './exports/annotated-export.ts';
 
 /** What the controller works with. */
 export interface DiscoveryOptions {

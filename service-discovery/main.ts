@@ -1,11 +1,11 @@
 // Service discovery of a cluster as one process: a controller that one replica runs, and the DNS server for `clusterset.local`, which all run.
 import type { Logger } from 'pino';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { LeaderElection } from '../kubernetes/leader-election.ts';
-import { QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease-record.ts';
-import { answerQuestion } from './dns-answer.ts';
-import { startDnsServer } from './dns-server.ts';
-import { ClustersetState } from './clusterset-state-client.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { LeaderElection } from '../kubernetes/lease/leader-election.ts';
+import { QUICK_LEASE_TIMINGS, type LeaseTimings } from '../kubernetes/lease/lease-record.ts';
+import { answerQuestion } from './dns/dns-answer.ts';
+import { startDnsServer } from './dns/dns-server.ts';
+import { ClustersetState } from './clusterset-state.ts';
 import { startDiscovery } from './discovery-controller.ts';
 
 /** What a process is started with. */

@@ -23,7 +23,7 @@ describe('the repository', () => {
   const packageJson = readFileSync(new URL('package.json', ROOT), 'utf8');
 
   it('is found whole', () => {
-    for (const path of ['api/core.ts', 'model/pod.ts', 'scheduler/schedule-pod.ts', 'kubernetes/transport.ts', 'cli/main.ts', 'test/architecture.test.ts']) {
+    for (const path of ['api/objects/core.ts', 'model/pod/pod.ts', 'scheduler/decision/schedule-pod.ts', 'kubernetes/http/transport.ts', 'cli/main.ts', 'test/architecture.test.ts']) {
       assert.ok(files.some((file) => file.path === path), path);
     }
   });
@@ -47,68 +47,68 @@ function rule(name: string, find: Rule, examples: { readonly refused: Record<str
 
 rule('layers', findForbiddenImports, {
   refused: {
-    'the API types knowing the model': ['api/core.ts', "import type { A } from '../model/a.ts';"],
-    'the model knowing a component': ['model/pod.ts', "import { a } from '../scheduler/a.ts';"],
-    'the model knowing an adapter, by type only': ['model/pod.ts', "import type { A } from '../kubernetes/a.ts';"],
-    'a decision knowing an adapter': ['scheduler/scores.ts', "import { a } from '../kubernetes/a.ts';"],
-    'a decision knowing the shell beside it': ['scheduler/scores.ts', "import { a } from './scheduling-controller.ts';"],
-    'a component knowing another': ['scheduler/scheduling-controller.ts', "import { a } from '../webhook/a.ts';"],
+    'the API types knowing the model': ['api/objects/core.ts', "import type { A } from '../model/a.ts';"],
+    'the model knowing a component': ['model/pod/pod.ts', "import { a } from '../scheduler/a.ts';"],
+    'the model knowing an adapter, by type only': ['model/pod/pod.ts', "import type { A } from '../kubernetes/a.ts';"],
+    'a decision knowing an adapter': ['scheduler/decision/scores.ts', "import { a } from '../kubernetes/a.ts';"],
+    'a decision knowing the shell beside it': ['scheduler/decision/scores.ts', "import { a } from './scheduling-controller.ts';"],
+    'a component knowing another': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../webhook/a.ts';"],
     'a component knowing another by its main': ['scheduler/main.ts', "import { a } from '../webhook/main.ts';"],
-    'a shell knowing its composition': ['scheduler/scheduling-controller.ts', "import { a } from './main.ts';"],
-    'a shell knowing the command line': ['scheduler/scheduling-controller.ts', "import { a } from '../cli/run.ts';"],
-    'an adapter knowing a component': ['kubernetes/informer.ts', "import { a } from '../scheduler/a.ts';"],
+    'a shell knowing its composition': ['scheduler/cycle/scheduling-controller.ts', "import { a } from './main.ts';"],
+    'a shell knowing the command line': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../cli/run/run.ts';"],
+    'an adapter knowing a component': ['kubernetes/watch/informer.ts', "import { a } from '../scheduler/a.ts';"],
     'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/a.ts';"],
-    'manifests knowing the process': ['manifests/crds.ts', "import { a } from '../process/a.ts';"],
-    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from '../test/support/builders.ts';"],
-    'a re-export': ['model/pod.ts', "export { a } from '../webhook/a.ts';"],
-    'a re-export of everything': ['model/pod.ts', "export * from '../webhook/a.ts';"],
-    'an import for its effect': ['model/pod.ts', "import '../process/reflect-metadata.ts';"],
-    'an import at run time': ['model/pod.ts', "const a = import('../webhook/a.ts');"],
-    'an import over several lines': ['model/pod.ts', "import {\n  a,\n  b,\n} from '../webhook/a.ts';"],
-    'a way round through a folder': ['model/pod.ts', "import { a } from '../model/../webhook/a.ts';"],
+    'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../process/a.ts';"],
+    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from './support/builders.ts';"],
+    'a re-export': ['model/pod/pod.ts', "export { a } from '../webhook/a.ts';"],
+    'a re-export of everything': ['model/pod/pod.ts', "export * from '../webhook/a.ts';"],
+    'an import for its effect': ['model/pod/pod.ts', "import '../process/crypto/reflect-metadata.ts';"],
+    'an import at run time': ['model/pod/pod.ts', "const a = import('../webhook/a.ts');"],
+    'an import over several lines': ['model/pod/pod.ts', "import {\n  a,\n  b,\n} from '../webhook/a.ts';"],
+    'a way round through a folder': ['model/pod/pod.ts', "import { a } from '../model/../webhook/a.ts';"],
   },
   accepted: {
-    'the model knowing the API types': ['model/pod.ts', "import type { A } from '../api/core.ts';"],
-    'a decision knowing the one beside it': ['scheduler/scores.ts', "import { a } from './filters.ts';"],
-    'a shell knowing adapters, model and its decisions': ['webhook/admission-server.ts', "import { a } from '../process/a.ts';\nimport { b } from '../kubernetes/b.ts';\nimport { c } from './admit-pod.ts';"],
-    'Kubernetes knowing the process': ['kubernetes/informer.ts', "import { a } from '../process/errors.ts';"],
-    'the command line knowing everything': ['cli/run.ts', "import { a } from '../webhook/main.ts';\nimport { b } from '../sandbox/sandbox.ts';"],
+    'the model knowing the API types': ['model/pod/pod.ts', "import type { A } from '../api/objects/core.ts';"],
+    'a decision knowing the one beside it': ['scheduler/decision/scores.ts', "import { a } from './filters.ts';"],
+    'a shell knowing adapters, model and its decisions': ['webhook/server/admission-server.ts', "import { a } from '../process/a.ts';\nimport { b } from '../kubernetes/b.ts';\nimport { c } from './admit-pod.ts';"],
+    'Kubernetes knowing the process': ['kubernetes/watch/informer.ts', "import { a } from '../process/errors.ts';"],
+    'the command line knowing everything': ['cli/run/run.ts', "import { a } from '../webhook/main.ts';\nimport { b } from '../sandbox/sandbox.ts';"],
     'the generator writing files': ['manifests/generate.ts', "import { a } from '../process/a.ts';"],
     'a test knowing everything': ['test/unit/model/pod.test.ts', "import { a } from '../../../cli/run.ts';"],
-    'a comment about an import': ['model/pod.ts', "// import { a } from '../webhook/a.ts';"],
-    'a package': ['kubernetes/transport.ts', "import { Pool } from 'undici';"],
+    'a comment about an import': ['model/pod/pod.ts', "// import { a } from '../webhook/a.ts';"],
+    'a package': ['kubernetes/http/transport.ts', "import { Pool } from 'undici';"],
   },
 });
 
 rule('purity', findImpurity, {
   refused: {
-    'waiting': ['model/pod.ts', 'export async function a() {}'],
-    'the clock': ['scheduler/scores.ts', 'const now = Date.now();'],
-    'the clock by another name': ['scheduler/scores.ts', 'const now = new Date();'],
-    'the clock without brackets': ['scheduler/scores.ts', 'const now = new Date;'],
-    'the other clock': ['scheduler/scores.ts', 'const now = performance.now();'],
-    'chance': ['scheduler/scores.ts', 'const a = Math.random();'],
-    'a timer': ['webhook/admit-pod.ts', 'setTimeout(a, 1);'],
-    'a request': ['webhook/admit-pod.ts', "fetch('https://x');"],
-    'the process': ['webhook/admit-pod.ts', 'const a = process.argv;'],
-    'a log line': ['webhook/admit-pod.ts', "console.log('a');"],
-    'impurity within a template': ['webhook/admit-pod.ts', 'const a = `at ${Date.now()}`;'],
-    'files': ['model/pod.ts', "import { readFileSync } from 'node:fs';"],
-    'random bytes': ['model/pod.ts', "import { createHash, randomBytes } from 'node:crypto';"],
-    'all of a module': ['model/pod.ts', "import * as crypto from 'node:crypto';"],
-    'a package with effects': ['model/pod.ts', "import { pino } from 'pino';"],
-    'a clock in manifests': ['manifests/crds.ts', 'const now = Date.now();'],
+    'waiting': ['model/pod/pod.ts', 'export async function a() {}'],
+    'the clock': ['scheduler/decision/scores.ts', 'const now = Date.now();'],
+    'the clock by another name': ['scheduler/decision/scores.ts', 'const now = new Date();'],
+    'the clock without brackets': ['scheduler/decision/scores.ts', 'const now = new Date;'],
+    'the other clock': ['scheduler/decision/scores.ts', 'const now = performance.now();'],
+    'chance': ['scheduler/decision/scores.ts', 'const a = Math.random();'],
+    'a timer': ['webhook/admission/admit-pod.ts', 'setTimeout(a, 1);'],
+    'a request': ['webhook/admission/admit-pod.ts', "fetch('https://x');"],
+    'the process': ['webhook/admission/admit-pod.ts', 'const a = process.argv;'],
+    'a log line': ['webhook/admission/admit-pod.ts', "console.log('a');"],
+    'impurity within a template': ['webhook/admission/admit-pod.ts', 'const a = `at ${Date.now()}`;'],
+    'files': ['model/pod/pod.ts', "import { readFileSync } from 'node:fs';"],
+    'random bytes': ['model/pod/pod.ts', "import { createHash, randomBytes } from 'node:crypto';"],
+    'all of a module': ['model/pod/pod.ts', "import * as crypto from 'node:crypto';"],
+    'a package with effects': ['model/pod/pod.ts', "import { pino } from 'pino';"],
+    'a clock in manifests': ['manifests/objects/crds.ts', 'const now = Date.now();'],
   },
   accepted: {
-    'hashing': ['model/names.ts', "import { createHash } from 'node:crypto';"],
-    'hashing by another name': ['model/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
-    'a time that was given': ['model/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
-    'words that stand in a text': ['model/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
-    'words that stand in a comment': ['model/names.ts', '// never await Date.now()\n/* console.log */'],
-    'names that only begin alike': ['model/names.ts', 'const awaitsKubelet = processed.envelope;'],
-    'a shell that waits': ['scheduler/scheduling-controller.ts', 'await Date.now();'],
-    'a server, a client and a main that wait': ['webhook/admission-server.ts', 'await a;'],
-    'an adapter that reads the clock': ['kubernetes/backoff.ts', 'Date.now();'],
+    'hashing': ['model/targets/names.ts', "import { createHash } from 'node:crypto';"],
+    'hashing by another name': ['model/targets/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
+    'a time that was given': ['model/targets/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
+    'words that stand in a text': ['model/targets/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
+    'words that stand in a comment': ['model/targets/names.ts', '// never await Date.now()\n/* console.log */'],
+    'names that only begin alike': ['model/targets/names.ts', 'const awaitsKubelet = processed.envelope;'],
+    'a shell that waits': ['scheduler/cycle/scheduling-controller.ts', 'await Date.now();'],
+    'a server, a client and a main that wait': ['webhook/server/admission-server.ts', 'await a;'],
+    'an adapter that reads the clock': ['kubernetes/flow/backoff.ts', 'Date.now();'],
     'the generator that writes files': ['manifests/generate.ts', "import { writeFile } from 'node:fs/promises';"],
     'the program that packs a release': ['manifests/release.ts', "import { writeFile } from 'node:fs/promises';"],
   },
@@ -116,37 +116,37 @@ rule('purity', findImpurity, {
 
 rule('the official client', findClientNode, {
   refused: {
-    'loading it elsewhere': ['kubernetes/transport.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
-    'loading it late': ['cli/run.ts', "await import('@kubernetes/client-node');"],
-    'loading a part of it': ['cli/run.ts', "import { a } from '@kubernetes/client-node/dist/a.js';"],
-    'loading it beside its types': ['cli/run.ts', "import { type A, b } from '@kubernetes/client-node';"],
+    'loading it elsewhere': ['kubernetes/http/transport.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+    'loading it late': ['cli/run/run.ts', "await import('@kubernetes/client-node');"],
+    'loading a part of it': ['cli/run/run.ts', "import { a } from '@kubernetes/client-node/dist/a.js';"],
+    'loading it beside its types': ['cli/run/run.ts', "import { type A, b } from '@kubernetes/client-node';"],
   },
   accepted: {
-    'loading it in its one place': ['kubernetes/credential-plugin.ts', "await import('@kubernetes/client-node');"],
-    'its types': ['kubernetes/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
-    'its types, one by one': ['kubernetes/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
+    'loading it in its one place': ['kubernetes/credentials/credential-plugin.ts', "await import('@kubernetes/client-node');"],
+    'its types': ['kubernetes/http/transport.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
+    'its types, one by one': ['kubernetes/http/transport.ts', "import { type A, type B } from '@kubernetes/client-node';"],
     'a test that compares with it': ['test/unit/kubernetes/kubeconfig.test.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
   },
 });
 
 rule('signals', findLeakySignals, {
   refused: {
-    'one that stays on the signal of a process': ['kubernetes/leader-election.ts', 'await delay(1, AbortSignal.any([signal, nap]));'],
+    'one that stays on the signal of a process': ['kubernetes/lease/leader-election.ts', 'await delay(1, AbortSignal.any([signal, nap]));'],
     'a function that is handed on': ['gateway/gateway.ts', 'const either = AbortSignal.any;'],
   },
   accepted: {
-    'one in a command, which ends': ['cli/move.ts', 'AbortSignal.any([signal, patience]);'],
-    'a sentence about it': ['kubernetes/abort.ts', '// not AbortSignal.any\nconst a = 1;'],
+    'one in a command, which ends': ['cli/pods/move.ts', 'AbortSignal.any([signal, patience]);'],
+    'a sentence about it': ['kubernetes/flow/abort.ts', '// not AbortSignal.any\nconst a = 1;'],
   },
 });
 
 rule('the process', findProcessUse, {
   refused: {
-    'reading the environment': ['cli/run.ts', 'const a = process.env.HOME;'],
-    'reading it in a template': ['cli/run.ts', 'const a = `${process.env.HOME}/x`;'],
-    'leaving': ['cli/run.ts', 'process.exit(1);'],
-    'listening for signals': ['cli/run.ts', "process.on('SIGTERM', stop);"],
-    'another name for it': ['cli/run.ts', "import { env } from 'node:process';"],
+    'reading the environment': ['cli/run/run.ts', 'const a = process.env.HOME;'],
+    'reading it in a template': ['cli/run/run.ts', 'const a = `${process.env.HOME}/x`;'],
+    'leaving': ['cli/run/run.ts', 'process.exit(1);'],
+    'listening for signals': ['cli/run/run.ts', "process.on('SIGTERM', stop);"],
+    'another name for it': ['cli/run/run.ts', "import { env } from 'node:process';"],
     'leaving in the file of the environment': ['process/config.ts', 'process.exit(1);'],
   },
   accepted: {
@@ -158,9 +158,9 @@ rule('the process', findProcessUse, {
 });
 
 rule('headers', findMissingHeader, {
-  refused: { 'a file that begins with code': ['model/pod.ts', "import { a } from './a.ts';"], 'a file whose comment comes late': ['model/pod.ts', 'const a = 1;\n// late'] },
+  refused: { 'a file that begins with code': ['model/pod/pod.ts', "import { a } from './a.ts';"], 'a file whose comment comes late': ['model/pod/pod.ts', 'const a = 1;\n// late'] },
   accepted: {
-    'a file that opens with a comment': ['model/pod.ts', '// Pods.\nconst a = 1;'],
+    'a file that opens with a comment': ['model/pod/pod.ts', '// Pods.\nconst a = 1;'],
     'a program': ['cli/main.ts', '#!/usr/bin/env node\n// The command.\n'],
     'a test': ['test/unit/model/pod.test.ts', "import a from 'a';"],
   },

@@ -1,12 +1,12 @@
 // Virtual nodes as one part of a process, and the kubelet API of virtual nodes as another: every replica serves it, leader or not.
 import type { Logger } from 'pino';
-import { onAbort } from '../kubernetes/abort.ts';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { followClientAuthority, readClientAuthority } from './client-authority-controller.ts';
-import { keepKubeletCertificate, selfSignedCertificate } from './kubelet-certificate-controller.ts';
-import { startKubeletServer, type KubeletServer, type KubeletServerOptions } from './kubelet-server.ts';
-import { startTargetRemoval, type RemovalOptions } from './target-removal-controller.ts';
-import { startVirtualNodes, type VirtualNodeOptions } from './virtual-node-controller.ts';
+import { onAbort } from '../kubernetes/flow/abort.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { followClientAuthority, readClientAuthority } from './kubelet/client-authority-controller.ts';
+import { keepKubeletCertificate, selfSignedCertificate } from './kubelet/kubelet-certificate-controller.ts';
+import { startKubeletServer, type KubeletServer, type KubeletServerOptions } from './kubelet/kubelet-server.ts';
+import { startTargetRemoval, type RemovalOptions } from './node/target-removal-controller.ts';
+import { startVirtualNodes, type VirtualNodeOptions } from './node/virtual-node-controller.ts';
 
 /** Starts the component; targets are run by the caller, who may share them. */
 export function startVirtualNode(options: VirtualNodeOptions & RemovalOptions, signal: AbortSignal): void {

@@ -1,22 +1,22 @@
 // The webhook as one part of a process: a serving certificate from one of three sources, and the server.
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import type { ClusterClient } from '../kubernetes/cluster-client.ts';
-import { EventRecorder, type EventSink } from '../kubernetes/event-recorder.ts';
-import type { EventRecord } from '../model/event-record.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { EventRecorder, type EventSink } from '../kubernetes/controller/event-recorder.ts';
+import type { EventRecord } from '../model/proxy/event-record.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { serveAlso } from '../process/metrics.ts';
-import { AdmissionMetrics } from './admission-metrics-server.ts';
-import { startAdmissionServer, type AdmissionServer } from './admission-server.ts';
-import { followElections } from './election-client.ts';
-import { followMissedPods } from './missed-pods-controller.ts';
-import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './given-certificate-controller.ts';
-import { startReviewPaths } from './review-path-controller.ts';
-import type { PathTimes } from './review-path.ts';
-import { startRulesController } from './rules-controller.ts';
-import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './own-certificate-controller.ts';
-import { problemOf, type CertificatePair } from './serving-certificate.ts';
-import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+import { AdmissionMetrics } from './server/admission-metrics.ts';
+import { startAdmissionServer, type AdmissionServer } from './server/admission-server.ts';
+import { followElections } from './server/election-cache.ts';
+import { followMissedPods } from './registration/missed-pods-controller.ts';
+import { followCertificateFiles, startSecretCertificate, type CertificateFiles } from './certificates/given-certificate-controller.ts';
+import { startReviewPaths } from './registration/review-path-controller.ts';
+import type { PathTimes } from './registration/review-path.ts';
+import { startRulesController } from './registration/rules-controller.ts';
+import { startOwnCertificates, type CertificateLives, type CertificateOptions } from './certificates/own-certificate-controller.ts';
+import { problemOf, type CertificatePair } from './certificates/serving-certificate.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from './registration/webhook-address.ts';
 
 /** Where the serving certificate comes from. */
 export type CertificateSource =

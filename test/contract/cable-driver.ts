@@ -1,7 +1,7 @@
 // One suite for every cable driver: what its users rely on, whatever carries the bytes.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { CableDriver } from '../../gateway/cable-driver.ts';
+import type { CableDriver } from '../../gateway/protocol/cable-driver.ts';
 
 /** Two members that can be connected, made anew for each suite. */
 export interface DriverPair {

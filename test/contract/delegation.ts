@@ -2,12 +2,12 @@
 // real control planes, with a target that is delegated to in it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DelegationMode } from '../../api/cluster-target.ts';
-import type { Condition, KubernetesObject, Pod, Secret } from '../../api/core.ts';
-import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
+import type { Condition, KubernetesObject, Pod, Secret } from '../../api/objects/core.ts';
+import { CARRIED_CHANGES_ANNOTATION, CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, PODS, SECRETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 

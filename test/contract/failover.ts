@@ -2,10 +2,10 @@
 // It runs in the world of another suite. The lease of that world's source is short: see `--failover-lease-seconds` there.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, FENCED_AT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/keys.ts';
-import type { PlacementPolicy } from '../../api/placement-policy.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, FENCED_AT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PLACEMENT_POLICIES, PODS, SOURCE_LEASES } from '../../api/resource-types.ts';
 import { inNamespace, isRunning, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WayToTarget } from '../support/lost-target.ts';

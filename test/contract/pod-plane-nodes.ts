@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pino } from 'pino';
-import type { KubernetesObject, Node } from '../../api/core.ts';
+import type { KubernetesObject, Node } from '../../api/objects/core.ts';
 import { ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
-import { rotateKey } from '../../cli/gateway-rotate-key.ts';
-import type { PodPeer } from '../../gateway/pod-plane-plan.ts';
-import { POD_PLANE_LEASE } from '../../gateway/pod-plane-state-client.ts';
-import { startPodPlaneNode, type PodPlaneNode } from '../../gateway/pod-plane-node-controller.ts';
-import type { RouteAgent, RouteAgentFacts } from '../../gateway/route-agent-client.ts';
-import type { WireguardDriver, WireguardDriverOptions } from '../../gateway/wireguard-cable-client.ts';
-import { publicKeyOf } from '../../gateway/wireguard-keys.ts';
+import { rotateKey } from '../../cli/gateway/gateway-rotate-key.ts';
+import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
+import { POD_PLANE_LEASE } from '../../pod-plane/nodes/pod-plane-state.ts';
+import { startPodPlaneNode, type PodPlaneNode } from '../../pod-plane/nodes/pod-plane-node-controller.ts';
+import type { RouteAgent, RouteAgentFacts } from '../../pod-plane/nodes/route-agent.ts';
+import type { WireguardDriver, WireguardDriverOptions } from '../../pod-plane/wireguard/wireguard-cable.ts';
+import { publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
 import type { AppError } from '../../process/errors.ts';
 import { INSTALL_NAMESPACE, untilEqual, type Member } from '../support/clusterset-world.ts';
 

@@ -8,7 +8,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Node } from '../../api/core.ts';
+import type { Node } from '../../api/objects/core.ts';
 import { NODES } from '../../api/resource-types.ts';
 import { until, type StreamsWorld } from '../support/streams-world.ts';
 import { followLog, ManyStreams, openExec } from '../support/web-streams.ts';

@@ -7,15 +7,15 @@ import { get } from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { text } from 'node:stream/consumers';
-import type { KubernetesObject, Lease, Node, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Lease, Node, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CERTIFICATE_SIGNING_REQUESTS, LEASES, NODES, PODS, type CertificateSigningRequest,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import type { ComponentProcess } from '../../sandbox/component-process.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { inNamespace, isRunning, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { Packaging } from '../support/packaging.ts';
 import { openPodStream } from '../support/pod-stream.ts';

@@ -1,15 +1,15 @@
 // Readers of what API servers of targets, tenants' kubeconfigs and streams to pods bring.
 import { strict as assert } from 'node:assert';
-import { FieldReader } from '../../kubernetes/json-fields.ts';
-import { JsonLines } from '../../kubernetes/json-lines.ts';
-import { readKubeconfig } from '../../kubernetes/kubeconfig.ts';
-import { readSlim } from '../../kubernetes/managed-fields.ts';
-import { toApiError } from '../../kubernetes/api-answer.ts';
-import { continueTokenOf, readersOf } from '../../kubernetes/watched-fields.ts';
-import { encodeFrame, FrameReader, OPCODES } from '../../kubernetes/websocket-frames.ts';
-import type { Pod } from '../../api/core.ts';
-import { TARGET_POD_FIELDS } from '../../delegate-controller/target-pod.ts';
-import type { SelectedFields } from '../../model/fields.ts';
+import { FieldReader } from '../../kubernetes/json/json-fields.ts';
+import { JsonLines } from '../../kubernetes/json/json-lines.ts';
+import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
+import { readSlim } from '../../kubernetes/json/managed-fields.ts';
+import { toApiError } from '../../kubernetes/http/api-answer.ts';
+import { continueTokenOf, readersOf } from '../../kubernetes/json/watched-fields.ts';
+import { encodeFrame, FrameReader, OPCODES } from '../../kubernetes/stream/websocket-frames.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { TARGET_POD_FIELDS } from '../../delegate-controller/target-cache/target-pod.ts';
+import type { SelectedFields } from '../../model/objects/fields.ts';
 import { AppError } from '../../process/errors.ts';
 import { aDelegate, inPhase } from '../support/builders.ts';
 import { hold, type FuzzTarget } from './fuzz-target.ts';

@@ -1,20 +1,20 @@
 // Readers of what strangers, other clusters of a clusterset and callers of the kubelet API bring.
 import { strict as assert } from 'node:assert';
 import packet from 'dns-packet';
-import type { Invitation, JoinRequest } from '../../api/invitation.ts';
-import { issuedSerials, parseEndpoint, parseJoin, parseSigningRequest, toMemberObjects, type Parsed } from '../../gateway/broker-protocol.ts';
-import { afterNews, parseExport } from '../../gateway/export-protocol.ts';
-import { planSubmariner, readSubmariner } from '../../gateway/submariner-facts.ts';
-import { parseAddress, parseServices } from '../../gateway/allowed-services.ts';
-import { parseAnswer } from '../../gateway/wireguard-protocol.ts';
-import { exportedPortName, isClusterId, parseExportedPort, parseRoute } from '../../model/gateway-names.ts';
-import { formatV4, isWithin, parseAddressBits, parseRange } from '../../model/ip-range.ts';
-import { joinKeyOf, judgeJoin, toInvitationData } from '../../peering/join-verdict.ts';
-import { sealFor } from '../../process/sealed-message.ts';
-import { createTokenKey, readJoinToken, signToken, unverifiedData, verifyJoinToken, verifyToken } from '../../process/signed-token.ts';
-import { parseKubeletRequest } from '../../virtual-node/kubelet-request.ts';
-import { answerQuestion, type DnsService } from '../../service-discovery/dns-answer.ts';
-import { answerMessage } from '../../service-discovery/dns-message.ts';
+import type { Invitation, JoinRequest } from '../../api/kinds/invitation.ts';
+import { issuedSerials, parseEndpoint, parseJoin, parseSigningRequest, toMemberObjects, type Parsed } from '../../gateway/broker/broker-protocol.ts';
+import { afterNews, parseExport } from '../../gateway/broker/export-protocol.ts';
+import { planSubmariner, readSubmariner } from '../../pod-plane/submariner/submariner-facts.ts';
+import { parseAddress, parseServices } from '../../gateway/protocol/allowed-services.ts';
+import { parseAnswer } from '../../pod-plane/plan/wireguard-protocol.ts';
+import { exportedPortName, isClusterId, parseExportedPort, parseRoute } from '../../model/network/gateway-names.ts';
+import { formatV4, isWithin, parseAddressBits, parseRange } from '../../model/network/ip-range.ts';
+import { joinKeyOf, judgeJoin, toInvitationData } from '../../peering/invitation/join-verdict.ts';
+import { sealFor } from '../../process/crypto/sealed-message.ts';
+import { createTokenKey, readJoinToken, signToken, unverifiedData, verifyJoinToken, verifyToken } from '../../process/crypto/signed-token.ts';
+import { parseKubeletRequest } from '../../virtual-node/kubelet/kubelet-request.ts';
+import { answerQuestion, type DnsService } from '../../service-discovery/dns/dns-answer.ts';
+import { answerMessage } from '../../service-discovery/dns/dns-message.ts';
 import { hold, jsonOf, type FuzzTarget } from './fuzz-target.ts';
 
 const KEY = Buffer.alloc(32, 7);

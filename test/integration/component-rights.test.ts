@@ -5,24 +5,24 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { ClusterSource } from '../../api/cluster-source.ts';
-import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS,
   SUBJECT_ACCESS_REVIEWS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { installInto } from '../../cli/install.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { readKubeconfig } from '../../kubernetes/kubeconfig.ts';
-import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
-import { requestToken } from '../../kubernetes/service-account-token.ts';
-import { Transport } from '../../kubernetes/transport.ts';
-import { COMPONENT_ACCOUNTS } from '../../manifests/component-rights.ts';
-import { startSources } from '../../peering/source-controller.ts';
-import { tokenKubeconfig } from '../../peering/target-access.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { installInto } from '../../cli/install/install.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
+import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
+import { startSources } from '../../peering/identity/source-controller.ts';
+import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { writeAdmiraltyChart } from '../support/admiralty-chart.ts';
 import { blocksOf, PAGES, ROOT, textOf } from '../support/documented-blocks.ts';

@@ -4,17 +4,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/core.ts';
+import type { KubernetesObject, Pod, Secret, Service, StringMap } from '../../api/objects/core.ts';
 import {
   CILIUM_FORMER_GLOBAL_ANNOTATION, ELECT_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL,
-} from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+} from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_TARGETS, CONFIG_MAPS, EVENTS, INGRESSES, NAMESPACE_ELECTIONS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS,
   PERSISTENT_VOLUMES, PLACEMENT_POLICIES, PODS, SECRET_COPIES, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
-import type { PlacementPolicy } from '../../api/placement-policy.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
+import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { found, secretsOf } from '../support/canaries.ts';
 import { isthmus } from '../support/command-line.ts';
 import { everyOutput } from '../support/every-output.ts';

@@ -5,22 +5,22 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject } from '../../api/core.ts';
-import { ADMIRALTY_API_VERSION, type ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { ADMIRALTY_API_VERSION, type ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
   DEPLOYMENTS, NAMESPACES, NODES, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS,
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { objectName } from '../../cli/apply-objects.ts';
-import { installInto } from '../../cli/install.ts';
-import { inviteSource } from '../../cli/invite.ts';
-import { peerClusters } from '../../cli/peer-clusters.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
-import { readClusterId } from '../../kubernetes/target-session.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
+import { objectName } from '../../cli/clusters/apply-objects.ts';
+import { installInto } from '../../cli/install/install.ts';
+import { inviteSource } from '../../cli/join/invite.ts';
+import { peerClusters } from '../../cli/join/peer-clusters.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { readClusterId } from '../../targets/target-session.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { createTokenKey, signJoinToken } from '../../process/crypto/signed-token.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { isthmus } from '../support/command-line.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';

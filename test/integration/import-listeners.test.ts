@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL } from '../../api/service-discovery.ts';
-import { importServiceName } from '../../service-discovery/import-objects.ts';
+import { ENDPOINT_SLICES, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL } from '../../api/kinds/service-discovery.ts';
+import { importServiceName } from '../../service-discovery/imports/import-objects.ts';
 import { untilEqual } from '../support/clusterset-world.ts';
 import { post, startListenerWorld, startNamedServer, type ListenerWorld, type NamedServer } from '../support/listener-world.ts';
 

@@ -10,13 +10,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { EVENTS, LEASES } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
-import { EventRecorder } from '../../kubernetes/event-recorder.ts';
-import { Shards } from '../../kubernetes/shards.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { LEASE_TIMINGS } from '../../kubernetes/lease/lease-record.ts';
+import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
+import { Shards } from '../../kubernetes/controller/shards.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 const REPLICA = fileURLToPath(new URL('../support/writing-replica.js', import.meta.url));

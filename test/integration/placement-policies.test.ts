@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { ClusterTarget, RemovalPolicy } from '../../api/cluster-target.ts';
-import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/core.ts';
-import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
-import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/placement-policy.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { ClusterTarget, RemovalPolicy } from '../../api/kinds/cluster-target.ts';
+import type { KubernetesObject, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
+import { DRAIN_FINALIZER, ELECT_ANNOTATION, PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy, PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES,
   PLACEMENT_POLICIES, PODS,
 } from '../../api/resource-types.ts';
-import { virtualNodeName } from '../../model/names.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
 import { isthmus as typed } from '../support/command-line.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { environment } from '../../process/config.ts';
 import { version } from '../../process/version.ts';
-import { ensurePackagingTools } from '../../sandbox/packaging-tools.ts';
+import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { makeImageFiles } from '../support/image-files.ts';
 import { brokenKrewRules, type KrewManifest } from '../support/krew.ts';
 

@@ -1,13 +1,13 @@
 // What a target lends to a source: refused by the API server when it makes no sense, enforced when delegates are made, shown to the source.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ClusterSummary } from '../../api/cluster-summary.ts';
-import type { ResourceShare, ResourceShareSpec } from '../../api/resource-share.ts';
-import type { Node, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import type { ResourceShare, ResourceShareSpec } from '../../api/kinds/resource-share.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_SUMMARIES, NODES, PODS, RESOURCE_SHARES } from '../../api/resource-types.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import { readClusterId } from '../../kubernetes/target-session.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { readClusterId } from '../../targets/target-session.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 

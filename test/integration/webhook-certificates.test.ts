@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/keys.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
 import { EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/webhook-configuration.ts';
-import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
-import type { CertificateLives } from '../../webhook/own-certificate-controller.ts';
+import { packagedWebhookConfiguration, webhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
+import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
+import type { CertificateLives } from '../../webhook/certificates/own-certificate-controller.ts';
 import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
 
 const SECOND = 1 / 86_400;

@@ -6,11 +6,11 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import type { Container, KubernetesObject, Pod, StringMap } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import type { Container, KubernetesObject, Pod, StringMap } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { restoreSourcePod } from '../../model/admission-record.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
 
 /** An injector as its own documentation describes it. */

@@ -6,11 +6,11 @@ import { connect } from 'node:tls';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/keys.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { installInto } from '../../cli/install.ts';
-import { packagedWebhookConfiguration } from '../../manifests/webhook-configuration.ts';
-import type { PathTimes } from '../../webhook/review-path.ts';
+import { installInto } from '../../cli/install/install.ts';
+import { packagedWebhookConfiguration } from '../../manifests/objects/webhook-configuration.ts';
+import type { PathTimes } from '../../webhook/registration/review-path.ts';
 import { createPod, ELECTED_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
 
 const USUAL: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
-import type { KubernetesObject, Pod, PodSpec } from '../../api/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, OWN_PREFIX } from '../../api/keys.ts';
+import type { KubernetesObject, Pod, PodSpec } from '../../api/objects/core.ts';
+import { ADMISSION_RECORD_ANNOTATION, DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, OWN_PREFIX } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, PODS, RESOURCE_SHARES } from '../../api/resource-types.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import { restoreSourcePod } from '../../model/admission-record.ts';
-import { isElected } from '../../model/pod.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { isElected } from '../../model/pod/pod.ts';
 import { review } from '../support/admission.ts';
 import { createPod, ELECTED_NAMESPACE, PLAIN_NAMESPACE, startWebhookWorld, untilAdmitting, type RunningWebhook, type WebhookWorld } from '../support/webhook-world.ts';
 

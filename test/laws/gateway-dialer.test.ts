@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { startConnectEndpoint, type ConnectEndpoint } from '../../gateway/connect-endpoint-server.ts';
-import { dialThroughGateway } from '../../kubernetes/gateway-dialer.ts';
-import type { ClusterConnection } from '../../kubernetes/kubeconfig.ts';
-import { Transport } from '../../kubernetes/transport.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
+import { startConnectEndpoint, type ConnectEndpoint } from '../../gateway/local-end/connect-endpoint.ts';
+import { dialThroughGateway } from '../../kubernetes/connect/gateway-dialer.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 import { identityOf, makeAuthority, startGateway, untilConnected, type TestGateway } from '../support/gateway-world.ts';
 
 /** However long a busy machine takes: what ends for want of time has a clock of its own. */

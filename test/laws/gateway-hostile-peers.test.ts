@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { after, before, describe, it } from 'node:test';
-import type { TlsIdentity } from '../../gateway/tls-identity-client.ts';
-import { alpnOf, PURPOSES } from '../../gateway/tunnel-protocol.ts';
-import { API_SERVER_SERVICE, gatewayName } from '../../model/gateway-names.ts';
-import type { CertificateAuthority } from '../../process/certificate-authority.ts';
+import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
+import { alpnOf, PURPOSES } from '../../gateway/protocol/tunnel-protocol.ts';
+import { API_SERVER_SERVICE, gatewayName } from '../../model/network/gateway-names.ts';
+import type { CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../support/gateway-world.ts';
 
 const AS_WRITTEN = process.argv.includes('--as-written');

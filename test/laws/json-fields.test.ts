@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { FieldReader } from '../../kubernetes/json-fields.ts';
-import { MAX_SCANNED_BYTES } from '../../kubernetes/json-nesting.ts';
-import { SHARED, type FieldSelection, type SelectedFields } from '../../model/fields.ts';
+import { FieldReader } from '../../kubernetes/json/json-fields.ts';
+import { MAX_SCANNED_BYTES } from '../../kubernetes/json/json-nesting.ts';
+import { SHARED, type FieldSelection, type SelectedFields } from '../../model/objects/fields.ts';
 
 /** What a selection keeps, said with parsed values: what the reader must give. */
 function pick(value: unknown, selection: true | typeof SHARED | SelectedFields): unknown {

@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { API_SERVER_SERVICE } from '../../model/gateway-names.ts';
-import type { CertificateAuthority } from '../../process/certificate-authority.ts';
-import { StreamRefusedError } from '../../gateway/tunnel-session-client.ts';
-import { alpnOf } from '../../gateway/tunnel-protocol.ts';
+import { API_SERVER_SERVICE } from '../../model/network/gateway-names.ts';
+import type { CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
+import { StreamRefusedError } from '../../gateway/tunnel/tunnel-session.ts';
+import { alpnOf } from '../../gateway/protocol/tunnel-protocol.ts';
 import { describeCableDriver } from '../contract/cable-driver.ts';
 import { exchange, identityOf, makeAuthority, startGateway, startService, until, untilConnected, type TestGateway, type TestService } from '../support/gateway-world.ts';
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import * as fc from 'fast-check';
-import type { Lease } from '../../api/core.ts';
-import type { Fence } from '../../kubernetes/fence.ts';
-import { LEASE_TIMINGS } from '../../kubernetes/lease-record.ts';
-import { DONE, type Controller } from '../../kubernetes/controller.ts';
-import { startShardedController } from '../../kubernetes/sharded-controller.ts';
-import { SHARD_MEMBER_LABEL, Shards, type FollowMembers } from '../../kubernetes/shards.ts';
+import type { Lease } from '../../api/objects/core.ts';
+import type { Fence } from '../../kubernetes/flow/fence.ts';
+import { LEASE_TIMINGS } from '../../kubernetes/lease/lease-record.ts';
+import { DONE, type Controller } from '../../kubernetes/controller/controller.ts';
+import { startShardedController } from '../../kubernetes/controller/sharded-controller.ts';
+import { SHARD_MEMBER_LABEL, Shards, type FollowMembers } from '../../kubernetes/controller/shards.ts';
 import { LeaseStore, type CallFate } from '../support/lease-store.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 

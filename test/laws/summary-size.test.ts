@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ClusterSummary } from '../../api/cluster-summary.ts';
-import type { Node } from '../../api/core.ts';
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import type { Node } from '../../api/objects/core.ts';
 import { RandomSource } from '../../benchmarks/random-source.ts';
 import { syntheticNode, syntheticPod } from '../../benchmarks/synthetic-nodes.ts';
-import { toClusterSummary } from '../../delegate-controller/cluster-summary.ts';
-import { NodeGrouper } from '../../delegate-controller/node-groups.ts';
-import { NodeLedger } from '../../delegate-controller/node-ledger.ts';
-import { toTargetNodeRecord } from '../../delegate-controller/target-node.ts';
-import { toTargetPodRecord } from '../../delegate-controller/target-pod.ts';
-import { addAmounts, missingFor, NO_AMOUNTS, parseResourceList, subtractAmountsNotBelowZero, type ResourceAmounts } from '../../model/resources.ts';
-import { toTargetCapacity } from '../../scheduler/target-capacity.ts';
+import { toClusterSummary } from '../../delegate-controller/capacity/cluster-summary.ts';
+import { NodeGrouper } from '../../delegate-controller/capacity/node-groups.ts';
+import { NodeLedger } from '../../delegate-controller/capacity/node-ledger.ts';
+import { toTargetNodeRecord } from '../../delegate-controller/target-cache/target-node.ts';
+import { toTargetPodRecord } from '../../delegate-controller/target-cache/target-pod.ts';
+import { addAmounts, missingFor, NO_AMOUNTS, parseResourceList, subtractAmountsNotBelowZero, type ResourceAmounts } from '../../model/resources/resources.ts';
+import { toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
 import { aNode, labelled, named, tainted, withAllocatable } from '../support/builders.ts';
 
 interface LargeCluster {

@@ -5,11 +5,11 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Pool } from 'undici';
-import { ELECT_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/keys.ts';
-import { createAuthority, type CertificateAuthority, type KeyPair } from '../../process/certificate-authority.ts';
-import { AdmissionMetrics } from '../../webhook/admission-metrics-server.ts';
-import type { AdmissionResponse } from '../../webhook/admission-review.ts';
-import { NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../webhook/admission-server.ts';
+import { ELECT_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
+import { createAuthority, type CertificateAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
+import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
+import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
+import { NAMESPACE_PATH, startAdmissionServer, type AdmissionServer, type AdmissionServerOptions } from '../../webhook/server/admission-server.ts';
 import { reviewOf } from '../support/admission.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 

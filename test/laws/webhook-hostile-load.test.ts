@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Pool } from 'undici';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
-import { createAuthority, type KeyPair } from '../../process/certificate-authority.ts';
-import { AdmissionMetrics } from '../../webhook/admission-metrics-server.ts';
-import { startAdmissionServer, type AdmissionServer } from '../../webhook/admission-server.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { createAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
+import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
+import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
 import { reviewOf } from '../support/admission.ts';
 import { HOSTILE_WAYS } from '../support/hostile-clients.ts';
 import { startHostileProcess } from '../support/hostile-process.ts';

@@ -6,11 +6,11 @@ import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { Pool } from 'undici';
 import { pino } from 'pino';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
-import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
-import { AdmissionMetrics } from '../../webhook/admission-metrics-server.ts';
-import { startAdmissionServer, type AdmissionServer } from '../../webhook/admission-server.ts';
-import type { AdmissionResponse } from '../../webhook/admission-review.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
+import { AdmissionMetrics } from '../../webhook/server/admission-metrics.ts';
+import { startAdmissionServer, type AdmissionServer } from '../../webhook/server/admission-server.ts';
+import type { AdmissionResponse } from '../../webhook/review/admission-review.ts';
 import { reviewOf } from '../support/admission.ts';
 
 const POD = { metadata: { name: 'web', namespace: 'default', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };

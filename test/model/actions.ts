@@ -1,8 +1,8 @@
 // Everything that can happen next in a world: progress (which goes on until nothing is left), what users and targets may do, and faults.
-import type { Pod } from '../../api/core.ts';
-import { PARENT_UID_LABEL } from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { isTerminal } from '../../model/pod.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { arriveLate, breach, canBeLate, sendNext } from './requests.ts';
 import { forgetChaperon, seePod, tell, tellSource } from './telling.ts';
 import { chaperone, depart, feedBack, memoryOf, schedule, type Intent, type Plans } from './processes.ts';

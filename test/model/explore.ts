@@ -1,9 +1,9 @@
 // The two ways through the model: every interleaving, with states that were seen before left out; and random walks from a seed.
 import { createHash } from 'node:crypto';
-import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/keys.ts';
-import type { Pod } from '../../api/core.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { isTerminal } from '../../model/pod.ts';
+import { DELEGATE_FINALIZER, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { actionsOf, copyOf, type Action } from './actions.ts';
 import { isLivingDelegate, type Plans } from './processes.ts';
 import { nodeNameOf, objectIn, parentOf, uidOf } from './servers.ts';

@@ -1,8 +1,8 @@
 // The plans with one precondition, live read or finalizer taken away. The model must find each of them out, or it proves nothing.
-import type { Pod } from '../../api/core.ts';
-import { FENCED_AT_ANNOTATION } from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import type { Command, Plan } from '../../model/plan.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { FENCED_AT_ANNOTATION } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { Command, Plan } from '../../model/objects/plan.ts';
 import { walk } from './explore.ts';
 import { PLANS, type Plans } from './processes.ts';
 import { boundedScenario, departureScenario, walkScenario } from './scenarios.ts';

@@ -1,19 +1,19 @@
 // What the controllers of the model do: each looks at its caches, asks the real plans, and turns the step into requests. The order of reads and
 // writes is that of the shells (scheduling-, feedback- and chaperon-controller). `isLate` says that whatever patience there is has ended.
-import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION } from '../../api/keys.ts';
-import type { Pod } from '../../api/core.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon-plan.ts';
-import { mayLeave, planDeparture } from '../../delegate-controller/failover-plan.ts';
-import { planFeedback } from '../../delegate-controller/feedback-plan.ts';
-import { confirmBefore, toBeConfirmed } from '../../model/confirmation.ts';
-import { planWithdrawal } from '../../model/delegation.ts';
-import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-pod.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate-pod.ts';
-import type { Command, Plan } from '../../model/plan.ts';
-import { isTerminal } from '../../model/pod.ts';
-import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
-import { planPlacement, type Candidate } from '../../scheduler/placement.ts';
+import { CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION } from '../../api/objects/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon/chaperon-plan.ts';
+import { mayLeave, planDeparture } from '../../delegate-controller/failover/failover-plan.ts';
+import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
+import { confirmBefore, toBeConfirmed } from '../../model/delegate/confirmation.ts';
+import { planWithdrawal } from '../../model/delegate/delegation.ts';
+import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { Command, Plan } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { planPlacement, type Candidate } from '../../scheduler/cycle/placement.ts';
 import { goes, objectIn, parentOf, uidOf, valueOf, type Ref } from './servers.ts';
 import { chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
 

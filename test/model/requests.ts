@@ -1,13 +1,13 @@
 // One request of an operation, from the sender to the server and back, and what the checker sees on the way: no write hits another object than
 // the one that it was decided for, takes away what is somebody else's, or makes an end come undone.
-import type { Pod } from '../../api/core.ts';
-import { POD_MISSING_SINCE_ANNOTATION } from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { isTerminal } from '../../model/pod.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { POD_MISSING_SINCE_ANNOTATION } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { tell, tellSource } from './telling.ts';
 import { memoryOf } from './processes.ts';
-import { isLost } from '../../model/delegation.ts';
-import { toChaperonRecord } from '../../model/delegate-pod.ts';
+import { isLost } from '../../model/delegate/delegation.ts';
+import { toChaperonRecord } from '../../model/delegate/remembered-delegate.ts';
 import { execute, FOREIGN_FINALIZER, GATE_CONDITION, finalizersOf, goes, nodeNameOf, objectIn, parentOf, uidOf, valueOf, type Answer, type Collection } from './servers.ts';
 import { nodeOf, type Expectation, type Operation, type Place, type Request, type World } from './world.ts';
 

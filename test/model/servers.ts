@@ -1,11 +1,11 @@
 // The simulated API servers of the model test: a source with one pod name, and targets with the one name that follows from it. They keep
 // what real ones keep of creates, preconditions, finalizers, grace periods and cascading deletes. A state is plain JSON: it is copied and told apart as text.
-import type { OwnerReference, Pod } from '../../api/core.ts';
-import { FENCE_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import type { OwnerReference, Pod } from '../../api/objects/core.ts';
+import { FENCE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { Command } from '../../model/plan.ts';
-import { isTerminal } from '../../model/pod.ts';
+import type { Command } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
 import { afterMergePatch } from '../support/builders.ts';
 
 /** A value that was put away with {@link intern}: states stay small, and equal values are known by their numbers. */

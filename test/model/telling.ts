@@ -1,6 +1,6 @@
 // How watchers hear of a change, in the model: at once, in time, or by the next list.
-import type { Pod } from '../../api/core.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { goes, uidOf, valueOf, type Collection, type Watch } from './servers.ts';
 import type { World } from './world.ts';
 

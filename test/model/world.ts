@@ -1,15 +1,15 @@
 // The state of the model test: servers, what each process has heard of them, what it remembers, and the requests it is about to send.
 // The shells are modelled by what they do between two requests; what they decide comes from the real plans.
-import type { Pod } from '../../api/core.ts';
+import type { Pod } from '../../api/objects/core.ts';
 import {
   DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
-} from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
+} from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
-import { fencedChaperon } from '../../model/fencing.ts';
-import type { Command } from '../../model/plan.ts';
-import { virtualNodeName } from '../../model/names.ts';
-import type { Withdrawal } from '../../scheduler/placement.ts';
+import { fencedChaperon } from '../../model/pod/fencing.ts';
+import type { Command } from '../../model/objects/plan.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import type { Withdrawal } from '../../scheduler/cycle/placement.ts';
 import { intern, type Collection, type Ref, type Watch } from './servers.ts';
 
 /** Where a request goes: the source, or a target by its number. */

@@ -5,17 +5,17 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { CLUSTER_SUMMARY_NAME, DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { CLUSTER_SUMMARY_NAME, DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SUMMARIES, CUSTOM_RESOURCE_DEFINITIONS, NODES, PODS, ROLE_BINDINGS, SECRETS,
 } from '../../api/resource-types.ts';
-import { installInto } from '../../cli/install.ts';
-import { ALL_COMPONENTS_ACCOUNT } from '../../model/component-accounts.ts';
-import { virtualNodeName } from '../../model/names.ts';
-import type { customResourceDefinitions } from '../../manifests/crds.ts';
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
+import { installInto } from '../../cli/install/install.ts';
+import { ALL_COMPONENTS_ACCOUNT } from '../../model/access/component-accounts.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import type { customResourceDefinitions } from '../../manifests/objects/crds.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultWorld, placeOf, tell, within } from '../support/fault-world.ts';
 import { secretOf } from '../support/faulty-network.ts';

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { findCondition } from '../../model/conditions.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { faultyPathTo, type FaultyPath } from '../support/faulty-network.ts';
 import { growthOf, InspectedProcesses } from '../support/inspected-process.ts';
 import { isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';

@@ -1,7 +1,7 @@
 // A pod that needs eight GPUs on one node, and two real targets: one with eight free on eight nodes, one with a whole node (`npm run test:node-fit`; npm test has the same on two nodes).
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ELECT_ANNOTATION, TARGET_ANNOTATION } from '../../api/keys.ts';
+import { ELECT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_SUMMARIES, CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';

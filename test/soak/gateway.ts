@@ -2,10 +2,10 @@
 // and table B2 (faults 54, 55) name: no broker at the start, gateways killed in turn, rollouts, spoiled bytes, partition, renewals. Prints its figures.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Pod, Secret } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import type { Pod, Secret } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import { NAMESPACES, PODS, SECRETS } from '../../api/resource-types.ts';
-import { GATEWAY_SECRET } from '../../gateway/gateway-secret.ts';
+import { GATEWAY_SECRET } from '../../gateway/broker/gateway-secret.ts';
 import { callThrough, isthmus, MARKER, startGatewaySoak, until, type GatewaySoak } from '../support/gateway-soak.ts';
 import { inNamespace, isRunning, type WorldCluster } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';

@@ -6,15 +6,15 @@ import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CONFIG_MAPS,
   INVITATIONS, JOIN_REQUESTS, LEASES, NAMESPACES, NODES, POD_CHAPERONS, PODS, ROLE_BINDINGS, ROLES, SECRETS,
   SERVICE_ACCOUNTS, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { isNotFound, unless, UnreachableError } from '../../kubernetes/api-error.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { isNotFound, unless, UnreachableError } from '../../kubernetes/flow/api-error.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
 import { isthmus, RunningCommand } from '../support/command-line.ts';

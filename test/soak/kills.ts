@@ -3,10 +3,10 @@
 // a walk comes to its end alive. Prints its figures as JSON; fails when a pod was doubled, lost or stuck, or took too long after a restart.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import type { Pod } from '../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { LAZY_STATUS_MS } from '../../delegate-controller/chaperon-plan.ts';
+import { LAZY_STATUS_MS } from '../../delegate-controller/chaperon/chaperon-plan.ts';
 import { makeBare } from '../support/bare-target.ts';
 import { eventually } from '../support/eventually.ts';
 import { HookedProcess } from '../support/hooked-process.ts';

@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, DELEGATE_FINALIZER, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, DELEGATE_FINALIZER, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import { NODES } from '../../api/resource-types.ts';
-import { findCondition } from '../../model/conditions.ts';
-import { virtualNodeName } from '../../model/names.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultWorld, tell, within, type Pair } from '../support/fault-world.ts';
 import { isRunning, type WorldCluster } from '../support/isthmus-world.ts';

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { atOnce } from '../support/at-once.ts';
 import { eventually } from '../support/eventually.ts';

@@ -6,16 +6,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CONFIG_MAPS, DEPLOYMENTS, INGRESSES, NAMESPACES, POD_CHAPERONS, PODS, SECRETS, SERVICES,
 } from '../../api/resource-types.ts';
 import { messageOf } from '../../process/errors.ts';
-import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { accountKubeconfig, AdmiraltyRelease, connectAdmiralty } from '../support/admiralty-release.ts';
 import { isthmus, RunningCommand } from '../support/command-line.ts';
 import { Packaging } from '../support/packaging.ts';

@@ -2,7 +2,7 @@
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { runFitCases } from '../support/random-fit.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';

@@ -2,11 +2,11 @@
 // The target's API server is stopped as a process (SIGSTOP): connections stay open and nothing answers, the worst way to be away.
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClusterTarget } from '../../api/cluster-target.ts';
-import type { Condition, Lease, Node, Pod } from '../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION } from '../../api/keys.ts';
+import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
+import type { Condition, Lease, Node, Pod } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, DEPLOYMENTS, LEASES, NODES, PODS } from '../../api/resource-types.ts';
-import { findCondition } from '../../model/conditions.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);

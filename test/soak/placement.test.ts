@@ -2,12 +2,12 @@
 // pods at random the merged history of all clusters holds the invariants of design §10. Prints its figures as JSON.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { delegateName, virtualNodeName } from '../../model/names.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { delegateName, virtualNodeName } from '../../model/targets/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { secondsOfSteps } from '../support/placement-steps.ts';
 import { seededRandom } from '../support/seeded-random.ts';

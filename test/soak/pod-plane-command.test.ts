@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ENDPOINTS, SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice } from '../../api/service-discovery.ts';
-import { rotateKey } from '../../cli/gateway-rotate-key.ts';
-import { exportService, unexportService } from '../../cli/service.ts';
+import { ENDPOINT_SLICES, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice } from '../../api/kinds/service-discovery.ts';
+import { rotateKey } from '../../cli/gateway/gateway-rotate-key.ts';
+import { exportService, unexportService } from '../../cli/services/service.ts';
 import { environment } from '../../process/config.ts';
-import { ensureWireguard } from '../../sandbox/wireguard-program.ts';
+import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
 import { conditionsOf, INSTALL_NAMESPACE, makeNamespaces, untilEqual } from '../support/clusterset-world.ts';
 import type { LoadReport, PodQuestion } from '../support/namespace-pod.ts';
 import { missingForNamespaces } from '../support/network-world.ts';

@@ -2,13 +2,13 @@
 // servers, Isthmus in both clusters and the pod plane by its command: part of `npm run test:pod-plane`. Both clusters have the same pod range.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod, Service } from '../../api/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import type { KubernetesObject, Pod, Service } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, DEPLOYMENTS, NAMESPACES, PODS, SERVICES } from '../../api/resource-types.ts';
-import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../api/service-discovery.ts';
+import { ENDPOINT_SLICES, SERVICE_NAME_LABEL } from '../../api/kinds/service-discovery.ts';
 import { environment } from '../../process/config.ts';
 import { startIsthmus, type IsthmusInSandbox } from '../../sandbox/isthmus-in-sandbox.ts';
-import { ensureWireguard } from '../../sandbox/wireguard-program.ts';
+import { ensureWireguard } from '../../pod-plane/wireguard/wireguard-program.ts';
 import { untilEqual } from '../support/clusterset-world.ts';
 import { NamespaceKubelets } from '../support/namespace-kubelet.ts';
 import { missingForNamespaces } from '../support/network-world.ts';

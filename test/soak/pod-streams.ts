@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 import { after, before } from 'node:test';
 import { parseArgs } from 'node:util';
 import { environment } from '../../process/config.ts';
-import { ensurePackagingTools } from '../../sandbox/packaging-tools.ts';
+import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { describeKubectlStreams } from '../contract/kubectl-streams.ts';
 import { describeKubectlTop } from '../contract/kubectl-top.ts';
 import { describeStreamLoad } from '../contract/stream-load.ts';

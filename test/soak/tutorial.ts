@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { environment } from '../../process/config.ts';
-import { ensurePackagingTools } from '../../sandbox/packaging-tools.ts';
+import { ensurePackagingTools } from '../../sandbox/build/packaging-tools.ts';
 import { missingLines, sessionScript, stepsOf } from '../support/documented-session.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,13 +3,13 @@
 // controllers of Kubernetes say of them in the end is compared.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, NAMESPACES, PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { isProxyPod } from '../../model/pod.ts';
-import { runForAnnotation } from '../../sandbox/kwok-stages.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { isProxyPod } from '../../model/pod/pod.ts';
+import { runForAnnotation } from '../../sandbox/plan/kwok-stages.ts';
 import { inNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { endWorld } from '../support/world-invariants.ts';
 

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { ADMIRALTY_GROUP } from '../../api/group-version.ts';
+import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 
 /** Name of the chart since 0.16; objects are named after the release where that contains it. */
 const NAME = 'admiralty';

@@ -1,8 +1,8 @@
 // What Admiralty 0.17 leaves in two clusters for one elected pod: the proxy in the source and the PodChaperon in the target, in the shape that its
 // webhook, scheduler and controllers give them (its `pkg/model/proxypod` and `pkg/model/delegatepod`).
 import { stringify } from 'yaml';
-import type { Pod } from '../../api/core.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 
 const P = 'multicluster.admiralty.io/';
 

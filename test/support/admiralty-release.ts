@@ -5,18 +5,18 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS,
   MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
 } from '../../api/resource-types.ts';
-import type { Deployment } from '../../cli/admiralty-installation.ts';
-import { openCluster, type OpenCluster } from '../../kubernetes/open-cluster.ts';
-import { tokenKubeconfig } from '../../peering/target-access.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
+import type { Deployment } from '../../cli/migrate/admiralty-installation.ts';
+import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { tokenKubeconfig } from '../../peering/access/target-access.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 import type { Packaging } from './packaging.ts';
 
 const NAMESPACE = 'admiralty';

@@ -1,9 +1,9 @@
 // Reviews for tests of the webhook: a pod in, the answer and the pod after its patch out.
 import jsonPatch from 'fast-json-patch';
-import type { Pod } from '../../api/core.ts';
-import { admitPod } from '../../webhook/admit-pod.ts';
-import type { AdmissionContext } from '../../webhook/admission.ts';
-import { answerReview, parseReview, printReview, type AdmissionResponse } from '../../webhook/admission-review.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { admitPod } from '../../webhook/admission/admit-pod.ts';
+import type { AdmissionContext } from '../../webhook/review/admission-answer.ts';
+import { answerReview, parseReview, printReview, type AdmissionResponse } from '../../webhook/review/admission-review.ts';
 
 /** Who creates pods unless a test says otherwise. */
 const USER = 'system:serviceaccount:kube-system:replicaset-controller';

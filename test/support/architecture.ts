@@ -9,7 +9,7 @@ export interface SourceFile {
 
 /** One import or re-export. */
 interface Import {
-  /** `model/pod.ts` for a file of ours, else the name of the package, or `node:fs`. */
+  /** `model/pod/pod.ts` for a file of ours, else the name of the package, or `node:fs`. */
   readonly from: string;
   readonly isOurs: boolean;
   readonly isTypeOnly: boolean;
@@ -160,7 +160,7 @@ function isPureImport(from: string, names: readonly string[]): boolean {
   return allowed !== undefined && names.length > 0 && names.every((name) => allowed.has(name));
 }
 
-const CLIENT_NODE_LOADER = 'kubernetes/credential-plugin.ts';
+const CLIENT_NODE_LOADER = 'kubernetes/credentials/credential-plugin.ts';
 
 /** The official client costs 0.4 s and 80 MiB to load, so one file does, when it must (design D2). */
 export function findClientNode(file: SourceFile): string[] {
@@ -186,7 +186,7 @@ export function findProcessUse(file: SourceFile): string[] {
 /** What runs for long never uses `AbortSignal.any`: in Node.js 20 each use stays on the signal that lives longer. Commands end. */
 export function findLeakySignals({ path, text }: SourceFile): string[] {
   if (SHORT_LIVED.has(folderOf(path)) || !/\bAbortSignal\s*\.\s*any\b/.test(codeOnly(text))) return [];
-  return [`${path} uses AbortSignal.any, which leaks on long-lived signals; kubernetes/abort.ts has what does not`];
+  return [`${path} uses AbortSignal.any, which leaks on long-lived signals; kubernetes/flow/abort.ts has what does not`];
 }
 
 /** Each file opens with its place in the system; tests are named after the file they test. */

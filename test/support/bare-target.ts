@@ -1,12 +1,12 @@
 // A target with nothing of ours in it: only an identity that may run pods there. The source then delegates to it in Pod mode.
 import assert from 'node:assert/strict';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { ADMIRALTY_GROUP } from '../../api/group-version.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { CLUSTER_ROLES, CLUSTER_TARGETS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { peerClusters } from '../../cli/peer-clusters.ts';
-import { untilTargetReady } from '../../cli/target-readiness.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { peerClusters } from '../../cli/join/peer-clusters.ts';
+import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';
 

@@ -1,19 +1,19 @@
 // Objects for tests, built from small changes: `aPod(named('x'), withRequests({ cpu: '1' }))`.
 // They look as an API server prints them. Each builder gives a valid object without any change, so that a test names only what it is about.
-import type { Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint } from '../../api/core.ts';
+import type { Condition, KubernetesObject, Node, ObjectMeta, Pod, PodPhase, PodSpec, PodStatus, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
 import {
   DELEGATE_FINALIZER, ELECT_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER,
   ADMISSION_RECORD_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, TRUE,
-} from '../../api/keys.ts';
-import type { PodChaperon } from '../../api/pod-chaperon.ts';
-import { ADMIRALTY_API_VERSION } from '../../api/group-version.ts';
-import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate-pod.ts';
-import type { Plan } from '../../model/plan.ts';
-import { toProxyPodRecord, type ProxyPod } from '../../model/proxy-pod.ts';
-import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources.ts';
-import { targetKey, type TargetRef } from '../../model/target-ref.ts';
-import type { TargetSnapshot } from '../../scheduler/snapshot.ts';
-import { toTargetCapacity } from '../../scheduler/target-capacity.ts';
+} from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources/resources.ts';
+import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
+import { toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
 
 /** One change to an object under construction. */
 export type Change<T> = (object: T) => T;

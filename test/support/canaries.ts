@@ -2,9 +2,9 @@
 // canary, and so is every token that was handed out.
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { EVENTS, SECRETS } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 const JSON_WEB_TOKEN = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 const SHORTEST = 8;

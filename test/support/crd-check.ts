@@ -1,6 +1,6 @@
 // A small check of objects against our definitions: unknown and missing fields, types, choices. The API server says the same and more.
-import type { Schema } from '../../api/schema.ts';
-import { customResourceDefinitions } from '../../manifests/crds.ts';
+import type { Schema } from '../../api/objects/schema.ts';
+import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 
 const COMMON = new Set(['apiVersion', 'kind', 'metadata']);
 

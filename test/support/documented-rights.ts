@@ -1,6 +1,6 @@
 // The rights of a source as docs/joining.md lists them, and rules of RBAC in the same form, so that both can be compared.
 import { readFileSync } from 'node:fs';
-import type { PolicyRule } from '../../model/rbac-objects.ts';
+import type { PolicyRule } from '../../model/access/rbac-objects.ts';
 
 /** The tables of the page as `verb group/resource[=name]`, sorted. */
 export interface DocumentedRights {

@@ -1,7 +1,7 @@
 // A cable driver whose every stream is an echo, but for those to the cluster `gone`, to which there is no cable.
 import { PassThrough, type Duplex } from 'node:stream';
-import type { StreamDriver, StreamRequest } from '../../gateway/cable-driver.ts';
-import { StreamRefusedError } from '../../gateway/tunnel-session-client.ts';
+import type { StreamDriver, StreamRequest } from '../../gateway/protocol/cable-driver.ts';
+import { StreamRefusedError } from '../../gateway/tunnel/tunnel-session.ts';
 
 /** The driver, with what it was asked for and what it gave. */
 export class EchoDriver implements StreamDriver {

@@ -1,6 +1,6 @@
 // What nobody may come by: a Secret, a pod, a ConfigMap and more in each namespace, and the account of an administrator with its token.
-import type { KubernetesObject } from '../../api/core.ts';
-import { PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 
 /** Cluster ID of a source that is not there. */
 export const OTHER_SOURCE = 'another-source';

@@ -1,5 +1,5 @@
 // Watch events that come once more, as a server may send them after a fault: old ones, never any that is still to come.
-import { isLater } from '../../model/resource-version.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
 
 /** So many lines are remembered; then the older half of them comes again. */
 const REMEMBERED = 20;

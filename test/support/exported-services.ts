@@ -1,5 +1,5 @@
 // Exports as tests want them: a Service `web` in namespace `shop`, with what differs named.
-import type { ExportedService } from '../../api/service-discovery.ts';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 
 /** An export of `web` by a cluster. */
 export function exportOf(clusterID: string, spec: Partial<ExportedService['spec']> = {}): ExportedService {

@@ -6,8 +6,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { PassThrough, type Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { readKubeconfig, resolveCredentials, type ClusterConnection } from '../../kubernetes/kubeconfig.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
+import { readKubeconfig, resolveCredentials, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
 /** What is done to one request. */
 export type Fault =

@@ -2,11 +2,11 @@
 // moment, and what every such test asks: how long a recovery took, whether the pair is the same as before, whether anything is left.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterTarget } from '../../api/cluster-target.ts';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/keys.ts';
+import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, PODS } from '../../api/resource-types.ts';
-import { findCondition } from '../../model/conditions.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { HookedProcess } from './hooked-process.ts';

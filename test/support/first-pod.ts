@@ -1,14 +1,14 @@
 // From two bare clusters to the first Running remote pod, by the commands that users type, kubectl's included. Each is counted.
 import assert from 'node:assert/strict';
 import { stringify } from 'yaml';
-import type { Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION } from '../../api/keys.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { openCluster, userAgent } from '../../kubernetes/open-cluster.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { isthmus, RunningCommand, type Ended } from './command-line.ts';
 import { Packaging } from './packaging.ts';
 

@@ -1,10 +1,10 @@
 // A collection as an informer shows it, with everything it told: for tests that compare it with what the API server holds.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
-import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
-import { Informer, keyOf, type ConnectionState } from '../../kubernetes/informer.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { Informer, keyOf, type ConnectionState } from '../../kubernetes/watch/informer.ts';
 import { SILENT } from './scripted-api-server.ts';
 
 /** Follows until the signal of {@link FollowedCollection.start} aborts. */

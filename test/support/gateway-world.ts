@@ -1,12 +1,12 @@
 // Gateways on loopback sockets with certificates of their own authority, and small services behind them.
 import { connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { startMtlsDriver, type MtlsDriver, type MtlsDriverOptions } from '../../gateway/mtls-cable-client.ts';
-import type { StreamRecord } from '../../gateway/cable-driver.ts';
-import type { Failure } from '../../gateway/failure-cause.ts';
-import type { TlsIdentity } from '../../gateway/tls-identity-client.ts';
-import { gatewayName } from '../../model/gateway-names.ts';
-import { createAuthority, type CertificateAuthority } from '../../process/certificate-authority.ts';
+import { startMtlsDriver, type MtlsDriver, type MtlsDriverOptions } from '../../gateway/tunnel/mtls-cable.ts';
+import type { StreamRecord } from '../../gateway/protocol/cable-driver.ts';
+import type { Failure } from '../../gateway/protocol/failure-cause.ts';
+import type { TlsIdentity } from '../../gateway/tunnel/tls-identity.ts';
+import { gatewayName } from '../../model/network/gateway-names.ts';
+import { createAuthority, type CertificateAuthority } from '../../process/crypto/certificate-authority.ts';
 
 /** Times that make a test quick and still leave room on a loaded machine. */
 export const QUICK = { redialFirstMs: 20, redialMaxMs: 200, pingEveryMs: 200, deadAfterMs: 4_000, cableWaitMs: 10_000, dialMs: 8_000, serviceMs: 8_000 } as const;

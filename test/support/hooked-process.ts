@@ -1,5 +1,5 @@
 // The `isthmus` process of a cluster of a test's world, which a test may start with a point at which it ends itself, or with other arguments.
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 
 /** One process of a world, started again and again. */

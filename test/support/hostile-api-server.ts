@@ -4,7 +4,7 @@ import { createServer as createTcpServer, type AddressInfo, type Server, type So
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer as createTlsServer } from 'node:tls';
 import { stringify } from 'yaml';
-import { createAuthority, type KeyPair } from '../../process/certificate-authority.ts';
+import { createAuthority, type KeyPair } from '../../process/crypto/certificate-authority.ts';
 
 /** Answers one request. */
 export type Answer = (request: Http2ServerRequest, response: Http2ServerResponse) => void;

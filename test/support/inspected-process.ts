@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request, WebSocket } from 'undici';
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
 const PATIENCE_MS = 60_000;

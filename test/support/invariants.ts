@@ -1,10 +1,10 @@
 // The invariants of design §10 that can be read off a history: one checker, used by every test that injects faults. It is given what the
 // watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
-import type { Pod, PodPhase } from '../../api/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/keys.ts';
-import { findCondition } from '../../model/conditions.ts';
-import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod.ts';
+import type { Pod, PodPhase } from '../../api/objects/core.ts';
+import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, TRACE_ANNOTATION } from '../../api/objects/keys.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { isBound, isProxyPod, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 
 /** One version of a pod as a watch told it; `object` is undefined once it is gone. */
 export interface HistoryEvent {

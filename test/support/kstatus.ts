@@ -1,5 +1,5 @@
 // How GitOps tools read the state of an object of a kind that they do not know (cli-utils `pkg/kstatus`, generic rules): Flux waits by it.
-import type { Condition } from '../../api/core.ts';
+import type { Condition } from '../../api/objects/core.ts';
 
 /** What kstatus makes of an object. */
 export type Kstatus = 'Terminating' | 'InProgress' | 'Failed' | 'Current';

@@ -1,7 +1,7 @@
 // Leases of one API server in memory, for elections in virtual time: calls take as long, and fail, as the test says.
-import type { Lease } from '../../api/core.ts';
-import { ApiError, UnreachableError } from '../../kubernetes/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
+import type { Lease } from '../../api/objects/core.ts';
+import { ApiError, UnreachableError } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 /** What becomes of a call: its way there and back in ms; where it is lost, if it is. */
 export interface CallFate {

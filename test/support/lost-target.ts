@@ -1,6 +1,6 @@
 // A target that can be lost: its source reaches it through a relay that swallows all bytes when told to, while the cluster itself lives on.
 import { TcpRelay } from '../../benchmarks/tcp-relay.ts';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../../api/resource-types.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 import { WatchedCollection } from './watched-collection.ts';

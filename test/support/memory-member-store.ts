@@ -1,8 +1,8 @@
 // The broker's store in memory, with the API server's rule on versions.
-import type { Cluster, Endpoint } from '../../api/gateway.ts';
-import type { ExportedService } from '../../api/service-discovery.ts';
-import type { Members } from '../../gateway/broker-protocol.ts';
-import type { MemberStore } from '../../gateway/member-store-client.ts';
+import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
+import type { Members } from '../../gateway/broker/broker-protocol.ts';
+import type { MemberStore } from '../../gateway/broker/member-store.ts';
 
 /** A store whose objects a test may look at and change. */
 export class MemoryMemberStore implements MemberStore {

@@ -2,14 +2,14 @@
 // certificates (`--kubelet-insecure-tls`), for those of a sandbox are self-signed.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { rule } from '../../model/rbac-objects.ts';
-import { tokenKubeconfig } from '../../peering/target-access.ts';
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { rule } from '../../model/access/rbac-objects.ts';
+import { tokenKubeconfig } from '../../peering/access/target-access.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { registerMetricsServer } from './pod-metrics-server.ts';
 
 const ACCOUNT = { namespace: 'kube-system', name: 'metrics-server' } as const;

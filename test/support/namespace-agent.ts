@@ -3,10 +3,10 @@
 import { connect, createServer } from 'node:net';
 import { environment } from '../../process/config.ts';
 import { messageOf } from '../../process/errors.ts';
-import { ensureBinaries } from '../../sandbox/build-binaries.ts';
-import { clusterPorts, planClusters, portsPerCluster } from '../../sandbox/cluster-plan.ts';
-import { ControlPlane } from '../../sandbox/control-plane.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { ensureBinaries } from '../../sandbox/build/build-binaries.ts';
+import { clusterPorts, planClusters, portsPerCluster } from '../../sandbox/plan/cluster-plan.ts';
+import { ControlPlane } from '../../sandbox/control-plane/control-plane.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { SpoilingRelay } from './spoiling-relay.ts';
 
 /** What to be or to do. */

@@ -1,11 +1,11 @@
 // What a kubelet does, for nodes whose pods are network namespaces: says that the node is Ready and how many pods it takes, and gives each pod that is
 // bound to it one of the node's namespaces, where a real server answers.
 import { pino } from 'pino';
-import type { Node, Pod } from '../../api/core.ts';
+import type { Node, Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { delay } from '../../kubernetes/backoff.ts';
-import { Informer } from '../../kubernetes/informer.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { NetworkNode } from './network-world.ts';
 
 /** The node lifecycle controller waits 40 s for a sign of life. */

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
-import type { KubernetesObject } from '../../api/core.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
 import { environment } from '../../process/config.ts';
-import { ensurePackagingTools, type PackagingTools } from '../../sandbox/packaging-tools.ts';
+import { ensurePackagingTools, type PackagingTools } from '../../sandbox/build/packaging-tools.ts';
 
 /** The chart's folder in the checkout. */
 export const CHART = fileURLToPath(new URL('../../../manifests/helm/isthmus', import.meta.url));

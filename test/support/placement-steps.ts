@@ -1,5 +1,5 @@
 // How long pods took from step to step of their way, read off what the watches of all clusters said: for the figures of long runs.
-import { PARENT_UID_LABEL } from '../../api/keys.ts';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { isRunning, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
 
 const STEPS = ['chaperon', 'delegate', 'its node', 'bound', 'running'] as const;

@@ -1,13 +1,13 @@
 // What placement is decided by, built from small changes, for tests of filters, scores and policies.
-import type { ResourceList, StringMap, Taint } from '../../api/core.ts';
-import type { PlacementPolicySpec } from '../../api/placement-policy.ts';
-import type { ClusterConstraints } from '../../model/proxy-pod.ts';
-import { parseResourceList } from '../../model/resources.ts';
-import type { PodClass } from '../../scheduler/placed-pods.ts';
-import { NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook } from '../../scheduler/placement-rules.ts';
-import { mergeWeights, type ScoreWeights } from '../../scheduler/score-weights.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot.ts';
-import { toTargetTraits, type TraitSources } from '../../scheduler/target-traits.ts';
+import type { ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
+import type { PlacementPolicySpec } from '../../api/kinds/placement-policy.ts';
+import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
+import { parseResourceList } from '../../model/resources/resources.ts';
+import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
+import { NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
+import { mergeWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
+import { toTargetTraits, type TraitSources } from '../../scheduler/snapshot/target-traits.ts';
 import { aTarget, withNodes, type Change } from './builders.ts';
 
 /** A pod of team-a labelled `app: web` that asks for little; `wishes` change what it is placed by. */

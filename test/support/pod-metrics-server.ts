@@ -3,13 +3,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { KubernetesObject } from '../../api/core.ts';
-import type { PodMetrics } from '../../api/pod-metrics.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { PodMetrics } from '../../api/objects/pod-metrics.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { POD_METRICS, SERVICES } from '../../api/resource-types.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 
 const API_SERVICES: ResourceType<KubernetesObject & { readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] } }> = {
   group: 'apiregistration.k8s.io', version: 'v1', plural: 'apiservices', kind: 'APIService', namespaced: false,

@@ -1,9 +1,9 @@
 // A gateway's pod plane as a program of a namespace: it is asked by lines of JSON (see NamespaceProgram), and ends properly when its input ends.
 import { createInterface } from 'node:readline';
-import { LINK_NAMES } from '../../gateway/pod-plane-network-client.ts';
-import type { PodPeer } from '../../gateway/pod-plane-plan.ts';
-import { RouteAgent, type RouteAgentFacts } from '../../gateway/route-agent-client.ts';
-import { startWireguardDriver, type WireguardDriver, type WireguardDriverOptions } from '../../gateway/wireguard-cable-client.ts';
+import { LINK_NAMES } from '../../pod-plane/network/node-network.ts';
+import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
+import { RouteAgent, type RouteAgentFacts } from '../../pod-plane/nodes/route-agent.ts';
+import { startWireguardDriver, type WireguardDriver, type WireguardDriverOptions } from '../../pod-plane/wireguard/wireguard-cable.ts';
 import { createLogger } from '../../process/logger.ts';
 
 /** What a gateway program is asked. */

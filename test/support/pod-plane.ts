@@ -1,10 +1,10 @@
 // A pod plane over a NetworkWorld: keys, ranges, gateways on the gateway nodes, route agents on the workers, and a server in each pod.
 import { generateKeyPairSync } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CableConnection } from '../../gateway/cable-driver.ts';
-import { publicKeyOf } from '../../gateway/wireguard-keys.ts';
-import type { PodPeer } from '../../gateway/pod-plane-plan.ts';
-import { podPrefixes, seenAddress, type ClusterRanges, type PodPrefix } from '../../model/pod-addresses.ts';
+import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
+import { publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
+import type { PodPeer } from '../../pod-plane/plan/pod-plane-plan.ts';
+import { podPrefixes, seenAddress, type ClusterRanges, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { PodAnswer, PodQuestion } from './namespace-pod.ts';
 import { NetworkWorld, type ClusterWiring, type NamespaceProgram, type NetworkCluster, type NetworkNode } from './network-world.ts';
 import type { GatewayQuestion } from './pod-plane-gateway.ts';

@@ -1,6 +1,6 @@
 // exec and attach as tests use them: everything that was said is kept, and can be waited for.
-import { CHANNELS, openPodChannels, type PodChannels, type PodChannelsRequest } from '../../kubernetes/pod-channels.ts';
-import type { Transport } from '../../kubernetes/transport.ts';
+import { CHANNELS, openPodChannels, type PodChannels, type PodChannelsRequest } from '../../kubernetes/stream/pod-channels.ts';
+import type { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for what a stream should say, in ms. */
 const PATIENCE_MS = 60_000;

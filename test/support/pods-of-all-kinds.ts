@@ -1,5 +1,5 @@
 // Pods that differ in one thing each that the Pod Security Standards speak of, from a plain one and from one that meets them all.
-import type { AskedPod } from '../../model/pod-security.ts';
+import type { AskedPod } from '../../model/pod/pod-security.ts';
 
 type Change = (pod: Spec) => object;
 interface Spec {

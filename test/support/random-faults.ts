@@ -1,11 +1,11 @@
 // A long run under random faults: objects change all the time while the proxy in front of the API server fails in every way it can.
 // At the end the informer must hold what a fresh list holds, and must have told every key's versions in order.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
-import { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { Transport } from '../../kubernetes/transport.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 import { EventReplays } from './event-replays.ts';
 import { FaultProxy, type Fault } from './fault-proxy.ts';
 import { FollowedCollection } from './followed-collection.ts';

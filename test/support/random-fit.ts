@@ -1,18 +1,18 @@
 // Random small clusters with a pod each, put before the real kube-scheduler and before our summary and node fit: who says what.
 // The clusters lie side by side in one control plane; a label keeps each pod in its own.
-import type { KubernetesObject, Node, Pod, PodSpec, ResourceList, Taint, Toleration } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
+import type { KubernetesObject, Node, Pod, PodSpec, ResourceList, Taint, Toleration } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NAMESPACES, NODES, PODS, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { RandomSource } from '../../benchmarks/random-source.ts';
-import { toClusterSummary } from '../../delegate-controller/cluster-summary.ts';
-import { NodeGrouper } from '../../delegate-controller/node-groups.ts';
-import { NodeLedger } from '../../delegate-controller/node-ledger.ts';
-import { toTargetNodeRecord } from '../../delegate-controller/target-node.ts';
-import { toTargetPodRecord } from '../../delegate-controller/target-pod.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { isBound, isTerminal } from '../../model/pod.ts';
-import { toRequirements, toTargetCapacity } from '../../scheduler/target-capacity.ts';
-import { kwokNodeAnnotation } from '../../sandbox/component-arguments.ts';
+import { toClusterSummary } from '../../delegate-controller/capacity/cluster-summary.ts';
+import { NodeGrouper } from '../../delegate-controller/capacity/node-groups.ts';
+import { NodeLedger } from '../../delegate-controller/capacity/node-ledger.ts';
+import { toTargetNodeRecord } from '../../delegate-controller/target-cache/target-node.ts';
+import { toTargetPodRecord } from '../../delegate-controller/target-cache/target-pod.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { isBound, isTerminal } from '../../model/pod/pod.ts';
+import { toRequirements, toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
+import { kwokNodeAnnotation } from '../../sandbox/plan/component-arguments.ts';
 import { WatchedCollection } from './watched-collection.ts';
 
 /** A cluster, and what the two sides said of its pod. */

@@ -1,6 +1,6 @@
 // Calls as an attacker makes them: any method, path, body and header, with a bearer token, and the answer as it came.
 import { Pool } from 'undici';
-import type { ClusterConnection } from '../../kubernetes/kubeconfig.ts';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 
 /** A call. */
 export interface RawCall {

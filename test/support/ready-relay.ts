@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Agent } from 'undici';
-import type { ComponentProcess } from '../../sandbox/component-process.ts';
+import type { ComponentProcess } from '../../sandbox/processes/component-process.ts';
 
 const PATIENCE_MS = 60_000;
 

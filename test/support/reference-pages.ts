@@ -1,7 +1,7 @@
-// Pages of the documentation that follow from the code: commands from the program, kinds from their schemas, keys from `api/keys.ts`.
+// Pages of the documentation that follow from the code: commands from the program, kinds from their schemas, keys from `api/objects/keys.ts`.
 import type { Command } from 'commander';
-import type { Schema } from '../../api/schema.ts';
-import type { CustomResourceDefinition } from '../../manifests/crds.ts';
+import type { Schema } from '../../api/objects/schema.ts';
+import type { CustomResourceDefinition } from '../../manifests/objects/crds.ts';
 
 const PRINTED = 'Printed by `npm run test:update-golden`; a test holds it against the code.';
 
@@ -69,7 +69,7 @@ function typeOf(field: Schema): string {
   return field.format === 'date-time' ? 'time' : (field.type ?? 'any');
 }
 
-/** Every label, annotation, taint and finalizer, from the source of `api/keys.ts` and what it exports. */
+/** Every label, annotation, taint and finalizer, from the source of `api/objects/keys.ts` and what it exports. */
 export function keysPage(source: string, values: Readonly<Record<string, unknown>>): string {
   const entries = [...source.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\nexport const (\w+)/g)].map(([, comment = '', name = '']) => ({ value: values[name], comment }));
   const keys = entries.filter((entry): entry is { readonly value: string; readonly comment: string } => typeof entry.value === 'string' && /^[a-z0-9.-]+\.[a-z]+\/[A-Za-z-]+$/.test(entry.value));

@@ -7,10 +7,10 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
-import type { KubernetesObject } from '../../api/core.ts';
-import { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import type { ClusterConnection, Credentials } from '../../kubernetes/kubeconfig.ts';
-import { Transport } from '../../kubernetes/transport.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { ClusterConnection, Credentials } from '../../kubernetes/credentials/kubeconfig.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
 
 /** How long a test waits for a request that does not come before it fails, in ms. */
 const PATIENCE_MS = 30_000;

@@ -1,9 +1,9 @@
 // A source in three processes, as a user with two replicas has it: the webhook, and two of all else, of which one holds the Leases.
 import { LEASES } from '../../api/resource-types.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { leaseName } from '../../cli/leadership.ts';
-import { lookFor } from '../../cli/apply-objects.ts';
-import { startComponent, type ComponentProcess } from '../../sandbox/component-process.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { leaseName } from '../../cli/run/leadership.ts';
+import { lookFor } from '../../cli/clusters/apply-objects.ts';
+import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import type { IsthmusWorld } from './isthmus-world.ts';
 
 /** The processes; `stop` ends those that live, and starts the one that the world had. */

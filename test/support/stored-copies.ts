@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Pod } from '../../api/core.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
 
 /** Of one transaction; etcd takes 128 operations and 1.5 MiB. */
 const BATCH = 100;

@@ -5,12 +5,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
-import type { ToolCommand } from '../../sandbox/packaging-tools.ts';
+import type { ToolCommand } from '../../sandbox/build/packaging-tools.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
 
 /** A kubectl that runs, and all that it has said on both outputs. */

@@ -1,10 +1,10 @@
 // A broker of a test, in a cluster, on a port of 127.0.0.1: with an authority and a key for tokens of its own, so that it can be stopped and started again.
 import type { Logger } from 'pino';
-import { startBroker, type Broker } from '../../gateway/broker-server.ts';
-import { KubernetesMemberStore } from '../../gateway/member-store-client.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
-import { createTokenKey, signJoinToken } from '../../process/signed-token.ts';
+import { startBroker, type Broker } from '../../gateway/broker/broker-server.ts';
+import { KubernetesMemberStore } from '../../gateway/broker/member-store.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
+import { createTokenKey, signJoinToken } from '../../process/crypto/signed-token.ts';
 
 /** Namespace of the members' objects; whoever makes a broker has made it. */
 export const BROKER_NAMESPACE = 'isthmus-broker';

@@ -1,10 +1,10 @@
 // Targets that vanish in the middle of a stream of pods, bare ones and those of Deployments by turns: what became of each, by what the watches of all
 // clusters saw. One target's API server is killed again and again, the way to another one swallows all bytes; the others are always there.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/keys.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { DEPLOYMENTS, PODS } from '../../api/resource-types.ts';
-import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/api-error.ts';
+import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { isRunning, makeNamespace, type IsthmusWorld } from './isthmus-world.ts';

@@ -1,8 +1,8 @@
 // A collection of a real API server that a test can wait on: it is watched, so no test sleeps.
-import type { KubernetesObject } from '../../api/core.ts';
-import type { ResourceType } from '../../api/group-version.ts';
-import type { ClusterClient, Selection } from '../../kubernetes/cluster-client.ts';
-import { Informer } from '../../kubernetes/informer.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createLogger } from '../../process/logger.ts';
 
 /** All objects of a kind, followed until the test ends. */

@@ -1,7 +1,7 @@
 // Streams to pod `demo/web` by the API of the source, alone and in crowds.
 import type { IncomingMessage } from 'node:http';
-import { openPodChannels, type PodChannels } from '../../kubernetes/pod-channels.ts';
-import { openExchange } from '../../kubernetes/stream-exchange.ts';
+import { openPodChannels, type PodChannels } from '../../kubernetes/stream/pod-channels.ts';
+import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
 import type { StreamsWorld } from './streams-world.ts';
 
 const EXEC = { path: '/api/v1/namespaces/demo/pods/web/exec', protocols: ['v5.channel.k8s.io'] } as const;

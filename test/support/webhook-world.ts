@@ -2,18 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KubernetesObject, Pod } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/keys.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../../api/objects/keys.ts';
 import { NAMESPACES, SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
-import { installInto } from '../../cli/install.ts';
-import { ApiError } from '../../kubernetes/api-error.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { installInto } from '../../cli/install/install.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { createLogger } from '../../process/logger.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
-import type { AdmissionServer } from '../../webhook/admission-server.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
+import type { AdmissionServer } from '../../webhook/server/admission-server.ts';
 import { startWebhook, type CertificateSource, type WebhookOptions } from '../../webhook/main.ts';
-import type { PathTimes } from '../../webhook/review-path.ts';
+import type { PathTimes } from '../../webhook/registration/review-path.ts';
 import { startTestSandbox } from './stopped-with-process.ts';
 import { WatchedCollection } from './watched-collection.ts';
 

@@ -1,10 +1,10 @@
 // A process of the leader election tests: campaigns for a lease and, while it leads, writes as often as it can.
 // Arguments: kubeconfig, name of the lease, own name. The message `block` makes it do nothing at all for a while.
-import type { ResourceType } from '../../api/group-version.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
 import { LEASES } from '../../api/resource-types.ts';
-import { NotLeaderError } from '../../kubernetes/fence.ts';
-import { LeaderElection } from '../../kubernetes/leader-election.ts';
-import { openCluster } from '../../kubernetes/open-cluster.ts';
+import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
+import { LeaderElection } from '../../kubernetes/lease/leader-election.ts';
+import { openCluster } from '../../kubernetes/client/open-cluster.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { SILENT } from './scripted-api-server.ts';
 

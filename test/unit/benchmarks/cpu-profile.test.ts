@@ -22,12 +22,12 @@ const profile: CpuProfile = {
 
 describe('topFunctions', () => {
   it('adds up the samples of a function and gives its share of the time that was not idle', () => {
-    assert.deepEqual(topFunctions(profile, 1), [{ place: 'reconcile scheduler/scheduling-controller.js:10', ms: 4, share: 0.4 }]);
+    assert.deepEqual(topFunctions(profile, 1), [{ place: 'reconcile scheduler/cycle/scheduling-controller.js:10', ms: 4, share: 0.4 }]);
   });
 
   it('names functions without a name, and those of V8 without a place', () => {
     const places = topFunctions(profile, 99).map(({ place }) => place);
-    assert.ok(places.includes('(anonymous) scheduler/scheduling-controller.js:20'));
+    assert.ok(places.includes('(anonymous) scheduler/cycle/scheduling-controller.js:20'));
     assert.ok(places.includes('(garbage collector)'));
     assert.ok(!places.includes('(idle)'));
   });
@@ -39,7 +39,7 @@ describe('topModules', () => {
   it('puts together what belongs to a file of ours, a package, a part of Node.js, or V8', () => {
     const times = Object.fromEntries(topModules(profile, 99).map(({ place, ms }) => [place, ms]));
     assert.deepEqual(times, {
-      'scheduler/scheduling-controller.js': 5,
+      'scheduler/cycle/scheduling-controller.js': 5,
       undici: 1,
       '@peculiar/x509': 1,
       'node:events': 1,

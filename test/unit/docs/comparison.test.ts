@@ -1,7 +1,7 @@
 // What the README and the comparison claim of us in figures is what the code has and what was measured.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
 import { textOf } from '../../support/documented-blocks.ts';
 
 const row = (page: string, name: string): readonly string[] => textOf(page).split('\n').find((line) => line.startsWith(`| ${name} |`))?.split('|').slice(2).map((cell) => cell.trim()) ?? [];

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Command } from 'commander';
 import { parse, parseAllDocuments } from 'yaml';
-import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
 import { program } from '../../../cli/program.ts';
 import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
 import { problemsOf } from '../../support/crd-check.ts';

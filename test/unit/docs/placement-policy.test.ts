@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, SCORE_NAMES } from '../../../api/placement-policy.ts';
-import { DEFAULT_WEIGHTS } from '../../../scheduler/score-weights.ts';
+import { CLUSTER_PLACEMENT_POLICY_KIND, PLACEMENT_POLICY_KIND, SCORE_NAMES } from '../../../api/kinds/placement-policy.ts';
+import { DEFAULT_WEIGHTS } from '../../../scheduler/snapshot/score-weights.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readFileSync(join(ROOT, 'docs/placement-policy.md'), 'utf8');

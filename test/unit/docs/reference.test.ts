@@ -4,9 +4,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import * as keys from '../../../api/keys.ts';
+import * as keys from '../../../api/objects/keys.ts';
 import { program } from '../../../cli/program.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
 import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
 
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
   'docs/commands.md': commandsPage(program()),
   'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]),
-  'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/keys.ts'), 'utf8'), keys),
+  'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/objects/keys.ts'), 'utf8'), keys),
 };
 
 describe('the reference', () => {

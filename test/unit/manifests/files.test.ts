@@ -4,11 +4,11 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartTemplates } from '../../../manifests/chart.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
 import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
 import { installManifests } from '../../../manifests/install.ts';
 import { kustomizeFiles } from '../../../manifests/kustomize.ts';
-import { packagedWebhookConfiguration } from '../../../manifests/webhook-configuration.ts';
+import { packagedWebhookConfiguration } from '../../../manifests/objects/webhook-configuration.ts';
 
 /** The checkout's own folder, seen from the compiled test. */
 const folder = new URL('../../../../manifests/', import.meta.url);

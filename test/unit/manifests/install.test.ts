@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { customResourceDefinitions } from '../../../manifests/crds.ts';
+import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
 import { installManifests } from '../../../manifests/install.ts';
 
 describe('installManifests', () => {

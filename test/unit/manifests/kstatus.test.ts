@@ -1,12 +1,12 @@
 // GitOps tools that wait for our objects see from their status when these are ready.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PlacementPolicy, PlacementPolicyStatus } from '../../../api/placement-policy.ts';
-import { toShareStatus } from '../../../delegate-controller/share-status.ts';
-import { identityStatus } from '../../../peering/identity-status.ts';
-import type { SourceIdentity } from '../../../peering/source-identity.ts';
-import { planPolicyStatus } from '../../../scheduler/policy-status.ts';
-import { toTargetStatus, type ObservedTarget } from '../../../virtual-node/target-status.ts';
+import type { PlacementPolicy, PlacementPolicyStatus } from '../../../api/kinds/placement-policy.ts';
+import { toShareStatus } from '../../../delegate-controller/shares/share-status.ts';
+import { identityStatus } from '../../../peering/identity/identity-status.ts';
+import type { SourceIdentity } from '../../../peering/identity/source-identity.ts';
+import { planPolicyStatus } from '../../../scheduler/policies/policy-status.ts';
+import { toTargetStatus, type ObservedTarget } from '../../../virtual-node/node/target-status.ts';
 import { kstatusOf } from '../../support/kstatus.ts';
 
 const NOW = '2026-01-01T00:00:00Z';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import '../../../gateway/tunnel-metrics-client.ts'; // registers the metrics of the gateway
-import '../../../virtual-node/kubelet-metrics-server.ts'; // and those of the kubelet API
+import '../../../gateway/status/tunnel-metrics.ts'; // registers the metrics of the gateway
+import '../../../virtual-node/kubelet/kubelet-metrics.ts'; // and those of the kubelet API
 import '../../../process/tracing.ts'; // and that of traces
 import type { Registry } from 'prom-client';
 import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
-import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../process/placement-metrics.ts';
-import { AdmissionMetrics } from '../../../webhook/admission-metrics-server.ts';
+import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../scheduler/reporting/placement-metrics.ts';
+import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
 
 /** Compiled tests are one folder deeper than their sources. */
 const root = new URL('../../../../', import.meta.url);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import type { Span } from '../../../model/trace.ts';
+import type { Span } from '../../../model/proxy/trace.ts';
 import { isTracing, newSpanId, newTraceId, recordSpan, startTracing, traceSettings } from '../../../process/tracing.ts';
 import { SILENT } from '../../support/scripted-api-server.ts';
 import { SpanCollector } from '../../support/span-collector.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod } from '../../../api/core.ts';
+import type { Pod } from '../../../api/objects/core.ts';
 import { sampleObjects } from '../../../sandbox/demo.ts';
 import { toPodTables } from '../../../sandbox/pod-table.ts';
 

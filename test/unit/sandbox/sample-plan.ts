@@ -1,5 +1,5 @@
 // A cluster plan to try pure functions of the sandbox on.
-import { clusterPorts, planClusters, type ClusterPlan, type SandboxShape } from '../../../sandbox/cluster-plan.ts';
+import { clusterPorts, planClusters, type ClusterPlan, type SandboxShape } from '../../../sandbox/plan/cluster-plan.ts';
 
 /** A shape with two targets of three nodes. */
 export const sampleShape: SandboxShape = {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '../../../process/errors.ts';
-import { lastLines } from '../../../sandbox/component-process.ts';
-import type { Cluster } from '../../../sandbox/control-plane.ts';
+import { lastLines } from '../../../sandbox/processes/component-process.ts';
+import type { Cluster } from '../../../sandbox/control-plane/control-plane.ts';
 import { supervisorLogPath } from '../../../sandbox/detached-sandbox.ts';
-import { noProgress, showProgress } from '../../../sandbox/progress.ts';
+import { noProgress, showProgress } from '../../../sandbox/processes/progress.ts';
 import { sandboxShape } from '../../../sandbox/sandbox.ts';
 import { describeSandbox, sandboxCommand, supervisedArguments, wholeNumber } from '../../../sandbox/sandbox-command.ts';
 

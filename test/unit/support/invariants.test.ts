@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod } from '../../../api/core.ts';
-import { DELEGATE_FINALIZER, PARENT_NAMESPACE_ANNOTATION } from '../../../api/keys.ts';
+import type { Pod } from '../../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, PARENT_NAMESPACE_ANNOTATION } from '../../../api/objects/keys.ts';
 import { breachesOf, type HistoryContext, type HistoryEvent } from '../../support/invariants.ts';
 import { aDelegate, annotated, aPod, aProxy, inPhase, onNode, scheduled, terminating, unschedulable, withFinalizers, withUid, type Change } from '../../support/builders.ts';
 

@@ -5,13 +5,13 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, stringify } from 'yaml';
-import type { Pod } from '../../../api/core.ts';
+import type { Pod } from '../../../api/objects/core.ts';
 import {
   ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, OWN_PREFIX, POD_GROUP_MIN_COUNT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION,
   SCORE_WEIGHTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
-} from '../../../api/keys.ts';
-import { hasAdmissionRecord, restoreSourcePod } from '../../../model/admission-record.ts';
-import { controllerOf, isElected } from '../../../model/pod.ts';
+} from '../../../api/objects/keys.ts';
+import { hasAdmissionRecord, restoreSourcePod } from '../../../model/proxy/admission-record.ts';
+import { controllerOf, isElected } from '../../../model/pod/pod.ts';
 import { environment } from '../../../process/config.ts';
 import { review, type Reviewed } from '../../support/admission.ts';
 

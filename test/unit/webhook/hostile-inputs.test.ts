@@ -2,12 +2,12 @@
 // server is in admission-server.test.ts, what needs an API server in test/integration/webhook-pods.test.ts. `webhook-rows.test.ts` counts them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod, StringMap } from '../../../api/core.ts';
-import * as keys from '../../../api/keys.ts';
-import { compileLabelPattern } from '../../../model/label-pattern.ts';
-import { toPodChaperon } from '../../../model/pod-chaperon.ts';
-import { isProxyPod } from '../../../model/pod.ts';
-import { restoreSourcePod } from '../../../model/admission-record.ts';
+import type { Pod, StringMap } from '../../../api/objects/core.ts';
+import * as keys from '../../../api/objects/keys.ts';
+import { compileLabelPattern } from '../../../model/objects/label-pattern.ts';
+import { toPodChaperon } from '../../../model/delegate/pod-chaperon.ts';
+import { isProxyPod } from '../../../model/pod/pod.ts';
+import { restoreSourcePod } from '../../../model/proxy/admission-record.ts';
 import { review } from '../../support/admission.ts';
 
 const { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } = keys;
@@ -34,7 +34,7 @@ function restoredFrom(pod: Pod): Pod {
 const parsed = (text: string): Pod => JSON.parse(text) as Pod;
 
 describe('hostile inputs', () => {
-  /** Keys under our prefix on pods, by the sort that their names in api/keys.ts tell; the users' own are left out. */
+  /** Keys under our prefix on pods, by the sort that their names in api/objects/keys.ts tell; the users' own are left out. */
   const ofUsers = new Set([
     ELECT_ANNOTATION, keys.NO_RESERVATION_ANNOTATION, keys.PROXY_CONSTRAINTS_ANNOTATION, keys.USE_SPEC_CONSTRAINTS_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION,
   ]);

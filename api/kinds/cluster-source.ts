@@ -1,0 +1,189 @@
+// ClusterSource (cluster-scoped) and Source (namespaced): who may send pods to this cluster. Admiralty 0.17's fields, clusterID and status are ours.
+import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
+import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
+
+/** What became of a source's identity: `Ready`, and `Guarded` against what other sources have here. */
+export interface SourceStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** What the source may really do here, for people. */
+  readonly allows?: AllowedToSource;
+}
+
+/** What a source may do, as its status tells. */
+export interface AllowedToSource {
+  /** Where its pods may run. */
+  readonly namespaces: string;
+  readonly podSecurity: PodSecurityLevel;
+  readonly streams: string;
+}
+
+/** A level of the Pod Security Standards. */
+export type PodSecurityLevel = 'privileged' | 'baseline' | 'restricted';
+
+/** What a target lets a source do. What is missing is as in Admiralty: all namespaces but the system's, and no limit but theirs. */
+export interface SourceGrants {
+  /** `OptedIn`: namespaces that let the source in by a label. Of a ClusterSource. */
+  readonly namespaces?: 'All' | 'OptedIn';
+  /** Further namespaces; these alone where `namespaces` is missing. Of a ClusterSource. */
+  readonly namespaceSelector?: LabelSelector;
+  /** What pods of the source may ask for at most. */
+  readonly podSecurity?: PodSecurityLevel;
+  /** Into which pods the source may open logs, exec, attach and port-forward. `OwnDelegates` when missing. */
+  readonly streams?: 'OwnDelegates' | 'All' | 'None';
+}
+
+/** A source for one namespace; both identities may be set, each becomes an RBAC subject. */
+export interface Source extends KubernetesObject {
+  readonly spec: { readonly userName?: string; readonly serviceAccountName?: string; readonly clusterID?: string } & Pick<SourceGrants, 'podSecurity' | 'streams'>;
+  readonly status?: SourceStatus;
+}
+
+/** A source for all namespaces, or those that let it in. */
+export interface ClusterSource extends KubernetesObject {
+  readonly spec: { readonly userName?: string; readonly serviceAccount?: { readonly name: string; readonly namespace: string }; readonly clusterID?: string } & SourceGrants;
+  readonly status?: SourceStatus;
+}
+
+const USER_NAME: Schema = { type: 'string', description: 'User that the source authenticates as.', maxLength: 1024 };
+const CLUSTER_ID: Schema = {
+  type: 'string',
+  description: "UID of the source's kube-system Namespace. With it, a policy keeps the source to its own objects.",
+  maxLength: 63,
+  pattern: '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$',
+};
+/** Level of the Pod Security Standards that is enforced for pods of a source. */
+export const POD_SECURITY: Schema = {
+  type: 'string',
+  description: 'Level of the Pod Security Standards that pods of the source must meet, beside what their namespace enforces. privileged: no limit; so when missing. Needs clusterID.',
+  enum: ['privileged', 'baseline', 'restricted'],
+};
+const STREAMS: Schema = {
+  type: 'string',
+  description: 'Into which pods the source may open logs, exec, attach and port-forward. OwnDelegates, also when missing: its own, each when it asks. All: every pod where it may run pods, for sources that cannot ask, as those of Admiralty. None: none.',
+  enum: ['OwnDelegates', 'All', 'None'],
+};
+/** Where pods of a ClusterSource may run. */
+export const NAMESPACES: Schema = {
+  type: 'string',
+  description: 'Where pods of the source may run. OptedIn: in namespaces with label isthmus.dev/sources=all, or with its name there, or with label multicluster-scheduler=enabled. All, also when neither this nor namespaceSelector is set: in every one. Never in kube-* and the install namespace.',
+  enum: ['All', 'OptedIn'],
+};
+/** A `meta/v1` LabelSelector for namespaces. */
+export const NAMESPACE_SELECTOR: Schema = {
+  type: 'object',
+  description: 'Labels of namespaces that pods of the source may run in, beside those that have opted in.',
+  properties: {
+    matchLabels: { type: 'object', description: 'Labels that all must be there.', additionalProperties: { type: 'string' } },
+    matchExpressions: {
+      type: 'array',
+      description: 'Requirements that all must be met.',
+      items: {
+        type: 'object',
+        required: ['key', 'operator'],
+        properties: {
+          key: { type: 'string', description: 'Key of the label.' },
+          operator: { type: 'string', description: 'In, NotIn, Exists or DoesNotExist.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist'] },
+          values: { type: 'array', description: 'Values for In and NotIn.', items: { type: 'string' } },
+        },
+      },
+    },
+  },
+};
+const LEVEL_NEEDS_CLUSTER = [{ rule: "!has(self.podSecurity) || self.podSecurity == 'privileged' || has(self.clusterID)", message: 'podSecurity needs clusterID: without it pods of the source cannot be told from those of others' }];
+const STATUS: Schema = {
+  type: 'object',
+  description: 'What became of it.',
+  properties: {
+    observedGeneration: OBSERVED_GENERATION,
+    conditions: CONDITIONS,
+    allows: {
+      type: 'object',
+      description: 'What the source may really do here.',
+      properties: {
+        namespaces: { type: 'string', description: 'Where its pods may run.' },
+        podSecurity: { type: 'string', description: 'Level of the Pod Security Standards that its pods must meet.' },
+        streams: { type: 'string', description: 'Into which pods it may open logs, exec, attach and port-forward.' },
+      },
+    },
+  },
+  'x-kubernetes-preserve-unknown-fields': true,
+};
+const CONDITION_COLUMNS: readonly PrinterColumn[] = [
+  conditionColumn('Ready', 'Ready'),
+  conditionColumn('Guarded', 'Guarded'),
+  { name: 'Namespaces', type: 'string', jsonPath: '.status.allows.namespaces' },
+  { name: 'Pod security', type: 'string', jsonPath: '.status.allows.podSecurity' },
+  { name: 'Streams', type: 'string', jsonPath: '.status.allows.streams', priority: 1 },
+  { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID', priority: 1 },
+];
+
+/** CRD of Source. */
+export const SOURCE_KIND: KindDefinition = {
+  kind: 'Source',
+  plural: 'sources',
+  shortName: 'src',
+  scope: 'Namespaced',
+  description: 'An identity that a source cluster uses to run pods in this namespace.',
+  columns: [
+    { name: 'Service account', type: 'string', jsonPath: '.spec.serviceAccountName' },
+    { name: 'User', type: 'string', jsonPath: '.spec.userName' },
+    ...CONDITION_COLUMNS,
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'The identity of the source, and what it may do.',
+      'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
+      properties: {
+        userName: USER_NAME,
+        clusterID: CLUSTER_ID,
+        podSecurity: POD_SECURITY,
+        streams: STREAMS,
+        serviceAccountName: { type: 'string', description: 'ServiceAccount of this namespace that the source authenticates as.', maxLength: 253 },
+      },
+    },
+    status: STATUS,
+  },
+};
+
+/** CRD of ClusterSource. */
+export const CLUSTER_SOURCE_KIND: KindDefinition = {
+  kind: 'ClusterSource',
+  plural: 'clustersources',
+  shortName: 'csrc',
+  scope: 'Cluster',
+  description: 'An identity that a source cluster uses to run pods in many namespaces.',
+  columns: [
+    { name: 'Service account', type: 'string', jsonPath: '.spec.serviceAccount.name' },
+    { name: 'User', type: 'string', jsonPath: '.spec.userName' },
+    ...CONDITION_COLUMNS,
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'The identity of the source, and what it may do.',
+      'x-kubernetes-validations': LEVEL_NEEDS_CLUSTER,
+      properties: {
+        userName: USER_NAME,
+        clusterID: CLUSTER_ID,
+        namespaces: NAMESPACES,
+        namespaceSelector: NAMESPACE_SELECTOR,
+        podSecurity: POD_SECURITY,
+        streams: STREAMS,
+        serviceAccount: {
+          type: 'object',
+          description: 'ServiceAccount that the source authenticates as.',
+          required: ['name', 'namespace'],
+          properties: {
+            name: { type: 'string', description: 'Name of the ServiceAccount.', minLength: 1, maxLength: 253 },
+            namespace: { type: 'string', description: 'Namespace of the ServiceAccount.', minLength: 1, maxLength: 63 },
+          },
+        },
+      },
+    },
+    status: STATUS,
+  },
+};

@@ -1,0 +1,227 @@
+// ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in.
+// Names and fields of the spec are Admiralty 0.17's; status is ours.
+import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
+import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
+
+/** Where the kubeconfig of a target is kept. */
+export interface KubeconfigSecret {
+  readonly name: string;
+  /** ClusterTarget only; the install namespace when missing. */
+  readonly namespace?: string;
+  /** Key within the Secret; `config` when missing. */
+  readonly key?: string;
+  /** Context within the kubeconfig; its current-context when missing. */
+  readonly context?: string;
+}
+
+/** Nodes that a target's autoscaler may still add: what the scheduler counts on when nothing fits now. */
+export interface HeadroomGroup {
+  readonly count: number;
+  /** What one of the nodes has for pods. */
+  readonly allocatable: ResourceList;
+  readonly labels?: StringMap;
+  readonly taints?: readonly Taint[];
+}
+
+/** How the source has a pod run in a target (design D7): through a PodChaperon, or by a Pod that it makes itself. */
+export type DelegationMode = 'PodChaperon' | 'Pod';
+
+/** What may be asked for: a mode, or to see what the target serves. */
+export type DelegationWish = DelegationMode | 'Auto';
+
+/** Spec of both kinds: `self` xor `kubeconfigSecret`. */
+export interface TargetSpec {
+  readonly self?: boolean;
+  readonly kubeconfigSecret?: KubeconfigSecret;
+  /** The target is reached through this cluster's gateway, by its ID in the clusterset. */
+  readonly gateway?: { readonly cluster: string };
+  /** The member of the clusterset whose pods those of this target are, by its ID; that of `gateway` when missing. */
+  readonly podPlane?: { readonly cluster: string };
+  /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
+  readonly excludedLabelsRegexp?: string;
+  /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
+  readonly prices?: StringMap;
+  readonly headroom?: readonly HeadroomGroup[];
+  /** `Auto` when missing. */
+  readonly delegation?: DelegationWish;
+  /** What becomes of its pods when the object is deleted; `Orphan` when missing. */
+  readonly removalPolicy?: RemovalPolicy;
+}
+
+/** `Drain` evicts the pods that run there and waits until they have gone, `Orphan` leaves them to the target. */
+export type RemovalPolicy = 'Drain' | 'Orphan';
+
+/** What was last observed of a target. */
+export interface TargetStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** UID of the target's kube-system Namespace: which cluster this is. */
+  readonly clusterID?: string;
+  /** How pods are delegated to it; stays what it is until the spec says otherwise. */
+  readonly delegation?: DelegationMode;
+  /** Node in the source that stands for this target. */
+  readonly virtualNode?: string;
+  /** Free capacity as text, for the columns. */
+  readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string; readonly pods?: string };
+  /** Round trip to the target's API server as text, `12ms`. */
+  readonly rtt?: string;
+}
+
+/** A target for the pods of all opted-in namespaces. */
+export interface ClusterTarget extends KubernetesObject {
+  readonly spec: TargetSpec;
+  readonly status?: TargetStatus;
+}
+
+/** A target for the pods of its own namespace. */
+export interface Target extends KubernetesObject {
+  readonly spec: TargetSpec;
+  readonly status?: TargetStatus;
+}
+
+/** Key within the Secret when `kubeconfigSecret.key` is missing. */
+export const DEFAULT_KUBECONFIG_KEY = 'config';
+
+const COLUMNS: readonly PrinterColumn[] = [
+  conditionColumn('Ready', 'Ready'),
+  { name: 'Free CPU', type: 'string', jsonPath: '.status.free.cpu' },
+  { name: 'Free Mem', type: 'string', jsonPath: '.status.free.memory' },
+  { name: 'GPU', type: 'string', jsonPath: '.status.free.gpu' },
+  { name: 'Pods', type: 'string', jsonPath: '.status.free.pods' },
+  { name: 'RTT', type: 'string', jsonPath: '.status.rtt' },
+  { name: 'Node', type: 'string', jsonPath: '.status.virtualNode', priority: 1 },
+  { name: 'Delegation', type: 'string', jsonPath: '.status.delegation', priority: 1 },
+];
+
+const HEADROOM: Schema = {
+  type: 'array',
+  description: "Nodes that the target's autoscaler may still add. A pod that fits nowhere now goes where it would fit after scale-up.",
+  maxItems: 32,
+  'x-kubernetes-list-type': 'atomic',
+  items: {
+    type: 'object',
+    required: ['count', 'allocatable'],
+    properties: {
+      count: { type: 'integer', format: 'int32', description: 'How many nodes of this kind may be added.', minimum: 0 },
+      allocatable: RESOURCE_LIST,
+      labels: { type: 'object', description: 'Labels of these nodes.', additionalProperties: { type: 'string' } },
+      taints: TAINTS,
+    },
+  },
+};
+
+const MEMBER: Schema = { type: 'string', description: 'ID of the target in the clusterset.', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+
+const POD_PLANE: Schema = {
+  type: 'object',
+  description: 'Which member of the clusterset the target is, where the pod plane reaches its pods; that of gateway when missing. Proxy pods then show the address that leads to their delegates.',
+  required: ['cluster'],
+  properties: { cluster: MEMBER },
+};
+
+function specSchema(secretProperties: Readonly<Record<string, Schema>>): Schema {
+  return {
+    type: 'object',
+    description: 'Which cluster this is: another one by its kubeconfig, or this one (self).',
+    properties: {
+      self: { type: 'boolean', description: 'The target is the source cluster itself.' },
+      kubeconfigSecret: {
+        type: 'object',
+        description: 'Secret that holds a kubeconfig for the target cluster.',
+        required: ['name'],
+        properties: {
+          name: { type: 'string', description: 'Name of the Secret.', minLength: 1, maxLength: 253 },
+          ...secretProperties,
+          key: { type: 'string', description: 'Key within the Secret; "config" when missing.', maxLength: 253 },
+          context: { type: 'string', description: "Context within the kubeconfig; its current-context when missing.", maxLength: 1024 },
+        },
+      },
+      gateway: {
+        type: 'object',
+        description: "Reach the target through this cluster's gateway; the server in the kubeconfig then only names what is expected at the end.",
+        required: ['cluster'],
+        properties: { cluster: MEMBER },
+      },
+      podPlane: POD_PLANE,
+      excludedLabelsRegexp: {
+        type: 'string',
+        description: 'RE2 expression over key=value; labels of the target that match are not shown on the virtual node.',
+        maxLength: 1024,
+      },
+      prices: {
+        type: 'object',
+        description: 'Price of a unit per hour by resource: of a core, of a GiB, of a device. Read by the score cost.',
+        additionalProperties: { type: 'string', maxLength: 32, pattern: '^[0-9]+(\\.[0-9]+)?$' },
+        maxProperties: 32,
+      },
+      headroom: HEADROOM,
+      delegation: {
+        type: 'string',
+        description: 'How pods are delegated: PodChaperon needs Isthmus in the target, Pod does not. Auto, the default, takes PodChaperon where the target serves it.',
+        enum: ['Auto', 'PodChaperon', 'Pod'],
+      },
+      removalPolicy: {
+        type: 'string',
+        description: 'What becomes of its pods when this object is deleted: Drain evicts them and waits until they have gone, Orphan (the default) leaves them to the target.',
+        enum: ['Drain', 'Orphan'],
+      },
+    },
+    'x-kubernetes-validations': [
+      {
+        rule: '(has(self.self) && self.self) != has(self.kubeconfigSecret)',
+        message: 'set either kubeconfigSecret (another cluster) or self: true (this cluster), not both and not neither',
+      },
+      { rule: '!has(self.gateway) || has(self.kubeconfigSecret)', message: 'gateway leads to another cluster; set kubeconfigSecret as well' },
+    ],
+  };
+}
+
+const STATUS: Schema = {
+  type: 'object',
+  description: 'What was last observed of the target.',
+  properties: {
+    observedGeneration: OBSERVED_GENERATION,
+    conditions: CONDITIONS,
+    clusterID: { type: 'string', description: "UID of the target's kube-system Namespace." },
+    delegation: { type: 'string', description: 'How pods are delegated to the target: PodChaperon or Pod.' },
+    virtualNode: { type: 'string', description: 'Node in this cluster that stands for the target.' },
+    rtt: { type: 'string', description: "Round trip to the target's API server." },
+    free: {
+      type: 'object',
+      description: 'Capacity that is free in the target, for people.',
+      properties: {
+        cpu: { type: 'string', description: 'Free CPU.' },
+        memory: { type: 'string', description: 'Free memory.' },
+        gpu: { type: 'string', description: 'Free GPUs.' },
+        pods: { type: 'string', description: 'How many more pods its nodes take.' },
+      },
+    },
+  },
+};
+
+/** CRD of ClusterTarget. */
+export const CLUSTER_TARGET_KIND: KindDefinition = {
+  kind: 'ClusterTarget',
+  plural: 'clustertargets',
+  shortName: 'ctg',
+  scope: 'Cluster',
+  description: 'A cluster that elected pods of every opted-in namespace may run in.',
+  columns: COLUMNS,
+  required: ['spec'],
+  properties: {
+    spec: specSchema({ namespace: { type: 'string', description: 'Namespace of the Secret; the install namespace when missing.', maxLength: 63 } }),
+    status: STATUS,
+  },
+};
+
+/** CRD of Target. */
+export const TARGET_KIND: KindDefinition = {
+  kind: 'Target',
+  plural: 'targets',
+  shortName: 'tg',
+  scope: 'Namespaced',
+  description: 'A cluster that elected pods of this namespace may run in.',
+  columns: COLUMNS,
+  required: ['spec'],
+  properties: { spec: specSchema({}), status: STATUS },
+};

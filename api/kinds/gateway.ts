@@ -1,0 +1,147 @@
+// The kinds of the gateway: a Cluster and an Endpoint for each member of a clusterset, kept by the broker and copied by each member into its
+// own install namespace; a Gateway for each gateway process of a cluster. States and fields are named as Submariner's (`submariner.io/v1`).
+import type { KubernetesObject } from '../objects/core.ts';
+import { ISTHMUS_GROUP } from '../objects/group-version.ts';
+import type { KindDefinition, Schema } from '../objects/schema.ts';
+
+/** Backend of our own pod plane in Endpoint and Gateway objects. */
+export const POD_PLANE_BACKEND = 'wireguard';
+/** Backend of objects that say what an existing Submariner says. */
+export const SUBMARINER_BACKEND = 'submariner';
+/** Backends whose cables lead to pods; where two lead to one member the first counts. */
+export const POD_PLANE_BACKENDS = [POD_PLANE_BACKEND, SUBMARINER_BACKEND] as const;
+
+/** A member of the clusterset. */
+export interface Cluster extends KubernetesObject {
+  readonly spec: {
+    readonly clusterID: string;
+    /** Pod ranges, to find overlaps before there is traffic. */
+    readonly clusterCIDR?: readonly string[];
+    readonly serviceCIDR?: readonly string[];
+    /** For each IPv4 pod range one of the same length that no other member has, given by the broker; used where pod ranges overlap. */
+    readonly globalCIDR?: readonly string[];
+    /** Serial numbers (upper-case hexadecimal) of certificates of this member that are good no more. */
+    readonly revokedSerials?: readonly string[];
+  };
+}
+
+/** Where the gateways of a member are. */
+export interface Endpoint extends KubernetesObject {
+  readonly spec: {
+    readonly clusterID: string;
+    /** Cable driver: `mtls`, `wireguard` or `submariner`. */
+    readonly backend: string;
+    /** With `wireguard`: base64, the newest first. */
+    readonly publicKeys?: readonly string[];
+    /** `host:port` in the order in which they are tried; empty for a member that can only dial out. */
+    readonly addresses?: readonly string[];
+  };
+}
+
+/** A cable as a Gateway object shows it. */
+export interface GatewayConnection {
+  readonly status: 'connecting' | 'connected' | 'error';
+  readonly statusMessage: string;
+  readonly endpoint: { readonly clusterID: string; readonly backend: string };
+  readonly usingIP?: string;
+  readonly usingNAT: boolean;
+  readonly latencyRTT?: { readonly last: string; readonly min: string; readonly average: string; readonly max: string; readonly stdDev: string };
+}
+
+/** What a gateway process says of itself. */
+export interface GatewayStatus {
+  readonly haStatus: 'active' | 'passive';
+  readonly version: string;
+  readonly clusterID: string;
+  /** Cable driver of this process: `mtls`, `wireguard` or `submariner`. */
+  readonly backend?: string;
+  /** When it was last written, RFC 3339; one that is old belongs to a process that is gone. */
+  readonly heartbeat: string;
+  /** End of its certificate, RFC 3339. */
+  readonly certificateExpires?: string;
+  readonly statusFailure?: string;
+  /** Address under which pods of this cluster reach its listeners for imports; missing where it has none. */
+  readonly importAddress?: string;
+  readonly connections: readonly GatewayConnection[];
+}
+
+/** A gateway process, named after its host. */
+export interface Gateway extends KubernetesObject {
+  readonly status?: GatewayStatus;
+}
+
+const CLUSTER_ID: Schema = { type: 'string', description: 'ID of the member in the clusterset.', minLength: 1, maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' };
+
+function texts(description: string, maxItems: number): Schema {
+  return { type: 'array', description, maxItems, 'x-kubernetes-list-type': 'atomic', items: { type: 'string', maxLength: 300 } };
+}
+
+/** CRD of Cluster. */
+export const CLUSTER_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'Cluster', plural: 'clusters', shortName: 'icl', scope: 'Namespaced', description: 'A member of the clusterset.', required: ['spec'],
+  columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }],
+  properties: {
+    spec: {
+      type: 'object', description: 'The member.', required: ['clusterID'],
+      properties: {
+        clusterID: CLUSTER_ID, clusterCIDR: texts('Ranges of pods.', 16), serviceCIDR: texts('Ranges of Services.', 16),
+        globalCIDR: texts('Ranges that no other member has, one for each IPv4 pod range; used where pod ranges overlap.', 16), revokedSerials: texts('Serial numbers of certificates that are good no more.', 1_000),
+      },
+    },
+  },
+};
+
+/** CRD of Endpoint. */
+export const ENDPOINT_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'Endpoint', plural: 'endpoints', shortName: 'iep', scope: 'Namespaced', description: 'Where the gateways of a member are.', required: ['spec'],
+  columns: [{ name: 'Cluster ID', type: 'string', jsonPath: '.spec.clusterID' }, { name: 'Backend', type: 'string', jsonPath: '.spec.backend' }, { name: 'Addresses', type: 'string', jsonPath: '.spec.addresses' }],
+  properties: {
+    spec: {
+      type: 'object', description: 'Where the gateways are.', required: ['clusterID', 'backend'],
+      properties: { clusterID: CLUSTER_ID, backend: { type: 'string', description: 'Cable driver.', maxLength: 63 }, addresses: texts('host:port in the order in which they are tried; empty for a member that can only dial out.', 16), publicKeys: texts('Keys of WireGuard, the newest first.', 2) },
+    },
+  },
+};
+
+const ROUND_TRIPS: Schema = {
+  type: 'object', description: 'Round trips as Go duration strings.',
+  properties: Object.fromEntries(['last', 'min', 'average', 'max', 'stdDev'].map((name) => [name, { type: 'string', description: `Round trip, ${name}.` } satisfies Schema])),
+};
+
+const CONNECTION: Schema = {
+  type: 'object', required: ['status', 'statusMessage', 'endpoint'],
+  properties: {
+    status: { type: 'string', description: 'State of the cable.', enum: ['connecting', 'connected', 'error'] },
+    statusMessage: { type: 'string', description: 'What is going on, with what to change.', maxLength: 2_000 },
+    endpoint: { type: 'object', description: 'The peer.', properties: { clusterID: { type: 'string', description: 'ID of the peer.' }, backend: { type: 'string', description: 'Cable driver.' } } },
+    usingIP: { type: 'string', description: 'Address of the peer that is in use.' },
+    usingNAT: { type: 'boolean', description: 'Whether the peer is seen under an address that it has not announced.' },
+    latencyRTT: ROUND_TRIPS,
+  },
+};
+
+/** CRD of Gateway. */
+export const GATEWAY_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'Gateway', plural: 'gateways', shortName: 'igw', scope: 'Namespaced', description: 'A gateway process and its cables.',
+  columns: [
+    { name: 'HA Status', type: 'string', jsonPath: '.status.haStatus' },
+    { name: 'Cluster ID', type: 'string', jsonPath: '.status.clusterID' },
+    { name: 'Connections', type: 'string', jsonPath: '.status.connections[*].status' },
+  ],
+  properties: {
+    status: {
+      type: 'object', description: 'What the process says of itself.',
+      properties: {
+        haStatus: { type: 'string', description: 'Whether it carries the traffic or stands by.', enum: ['active', 'passive'] },
+        version: { type: 'string', description: 'Version of Isthmus.' },
+        clusterID: { type: 'string', description: 'ID of this cluster in the clusterset.' },
+        backend: { type: 'string', description: 'Cable driver of this process: mtls, wireguard or submariner.' },
+        heartbeat: { type: 'string', format: 'date-time', description: 'When this was last written.' },
+        certificateExpires: { type: 'string', format: 'date-time', description: 'End of its certificate.' },
+        statusFailure: { type: 'string', description: 'What is wrong with the gateway itself.' },
+        importAddress: { type: 'string', description: 'Address of its listeners for imported Services.', maxLength: 45 },
+        connections: { type: 'array', description: 'A cable for each peer.', 'x-kubernetes-list-type': 'atomic', maxItems: 1_000, items: CONNECTION },
+      },
+    },
+  },
+};

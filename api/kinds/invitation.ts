@@ -1,0 +1,161 @@
+// Invitation and JoinRequest: how a cluster becomes a source of this one without an administrator's kubeconfig leaving its cluster.
+// The target's administrator makes an Invitation, whoever has its token makes a JoinRequest, the target's controller answers in its status.
+import { NAMESPACE_SELECTOR, NAMESPACES, POD_SECURITY, type SourceGrants } from './cluster-source.ts';
+import type { Condition, KubernetesObject } from '../objects/core.ts';
+import { CONDITIONS, type KindDefinition } from '../objects/schema.ts';
+
+/** An offer to one source, once. */
+export interface Invitation extends KubernetesObject {
+  readonly spec: {
+    /** RFC 3339; not accepted afterwards. */
+    readonly expiresAt: string;
+    /** The one namespace that the source may use; all when missing. */
+    readonly namespace?: string;
+    /** Life of the source's first token, in s. */
+    readonly tokenSeconds?: number;
+    /** What the source will be granted; what is missing is as the commands have it, and not as in Admiralty. */
+    readonly grants?: SourceGrants;
+    readonly approval: 'Automatic' | 'Manual';
+    /** The source that an administrator has approved, where approval is manual. */
+    readonly approvedClusterID?: string;
+  };
+  readonly status?: {
+    /** UID of the JoinRequest that used it up. */
+    readonly redeemedBy?: string;
+    /** Which cluster that was. */
+    readonly clusterID?: string;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+/** How many JoinRequests may be made with one invitation. */
+export const MAX_JOIN_REQUESTS = 10;
+
+/** Names of the JoinRequests of an invitation: whoever has its token may make these and no others. */
+export function joinRequestNames(invitation: string): readonly string[] {
+  return Array.from({ length: MAX_JOIN_REQUESTS }, (_, index) => `${invitation}-${index}`);
+}
+
+/** Name of the ServiceAccount that an invitation's bearer token is of, in the install namespace. */
+export function invitationAccount(invitation: string): string {
+  return `isthmus-${invitation}`;
+}
+
+/** What a source says to be let in. */
+export interface JoinRequestSpec {
+  /** Name of the Invitation. */
+  readonly invitation: string;
+  /** The invitation's JWT. Worth nothing once it is redeemed or has expired. */
+  readonly token: string;
+  /** UID of the source's kube-system Namespace. */
+  readonly clusterID: string;
+  /** Name by which the source will know the target. */
+  readonly targetName: string;
+  /** Public key as a JWK (RFC 7517), JSON: what is answered can be read by its holder alone. */
+  readonly publicKey: string;
+}
+
+/** What the target answers. */
+export interface JoinRequestStatus {
+  readonly phase: 'Pending' | 'Accepted' | 'Refused';
+  /** CamelCase. */
+  readonly reason?: string;
+  readonly message?: string;
+  /** Compact JWE (RFC 7516) for the request's key: JSON of the granted access. */
+  readonly access?: string;
+}
+
+/** A source that asks to be let in. */
+export interface JoinRequest extends KubernetesObject {
+  readonly spec: JoinRequestSpec;
+  readonly status?: JoinRequestStatus;
+}
+
+const CLUSTER_ID_PATTERN = '^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$';
+const LABEL_PATTERN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$';
+
+/** CRD of Invitation. */
+export const INVITATION_KIND: KindDefinition = {
+  group: 'isthmus.dev',
+  kind: 'Invitation',
+  plural: 'invitations',
+  shortName: 'inv',
+  scope: 'Namespaced',
+  description: 'Invites one cluster to become a source of this one. Made by "isthmus invite", in the install namespace.',
+  columns: [
+    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt' },
+    { name: 'Approval', type: 'string', jsonPath: '.spec.approval' },
+    { name: 'Redeemed by', type: 'string', jsonPath: '.status.clusterID' },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'What is offered.',
+      required: ['expiresAt', 'approval'],
+      properties: {
+        expiresAt: { type: 'string', format: 'date-time', description: 'Not accepted afterwards.' },
+        namespace: { type: 'string', description: 'The one namespace that the source may use; all when missing.', maxLength: 63, pattern: LABEL_PATTERN },
+        grants: {
+          type: 'object',
+          description: 'What the source will be granted; OptedIn and baseline when missing.',
+          properties: { namespaces: NAMESPACES, namespaceSelector: NAMESPACE_SELECTOR, podSecurity: POD_SECURITY },
+        },
+        tokenSeconds: { type: 'integer', description: "Life of the source's first token, in seconds; a day when missing.", minimum: 600 },
+        approval: { type: 'string', description: 'Whether an administrator has to approve the source ("isthmus approve").', enum: ['Automatic', 'Manual'] },
+        approvedClusterID: { type: 'string', description: 'The source that an administrator has approved.', maxLength: 63, pattern: CLUSTER_ID_PATTERN },
+      },
+    },
+    status: {
+      type: 'object',
+      description: 'What became of it.',
+      properties: {
+        redeemedBy: { type: 'string', description: 'UID of the JoinRequest that used it up.', maxLength: 63 },
+        clusterID: { type: 'string', description: 'Which cluster that was.', maxLength: 63 },
+        conditions: CONDITIONS,
+      },
+    },
+  },
+};
+
+/** CRD of JoinRequest. */
+export const JOIN_REQUEST_KIND: KindDefinition = {
+  group: 'isthmus.dev',
+  kind: 'JoinRequest',
+  plural: 'joinrequests',
+  shortName: 'jreq',
+  scope: 'Namespaced',
+  description: 'A cluster that asks to become a source of this one. Made by "isthmus join" with the token of an Invitation.',
+  columns: [
+    { name: 'Invitation', type: 'string', jsonPath: '.spec.invitation' },
+    { name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' },
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'What the source says. Cannot be changed.',
+      required: ['invitation', 'token', 'clusterID', 'targetName', 'publicKey'],
+      'x-kubernetes-validations': [{ rule: 'self == oldSelf', message: 'a join request cannot be changed; make another one' }],
+      properties: {
+        invitation: { type: 'string', description: 'Name of the Invitation.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN },
+        token: { type: 'string', description: "The Invitation's token. Worth nothing once it is redeemed or has expired.", minLength: 1, maxLength: 16_384 },
+        clusterID: { type: 'string', description: "UID of the source's kube-system Namespace.", minLength: 1, maxLength: 63, pattern: CLUSTER_ID_PATTERN },
+        targetName: { type: 'string', description: 'Name by which the source will know this cluster.', minLength: 1, maxLength: 63, pattern: LABEL_PATTERN },
+        publicKey: { type: 'string', description: 'Public key of the source as JSON Web Key; the answer is encrypted for it.', minLength: 1, maxLength: 4_096 },
+      },
+    },
+    status: {
+      type: 'object',
+      description: 'What is answered.',
+      properties: {
+        phase: { type: 'string', description: 'Pending, Accepted or Refused.', enum: ['Pending', 'Accepted', 'Refused'] },
+        reason: { type: 'string', description: 'Why, in CamelCase.', maxLength: 1024 },
+        message: { type: 'string', description: 'The same for people.', maxLength: 4_096 },
+        access: { type: 'string', description: 'How to reach this cluster, readable with the key of the request alone.', maxLength: 65_536 },
+      },
+    },
+  },
+};

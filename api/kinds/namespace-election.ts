@@ -1,0 +1,78 @@
+// NamespaceElection: how the pods of a namespace are elected that carry no annotation of their own. Written by the namespace's owner, read by the
+// webhook. That they are elected at all is said by a label of the Namespace, which API servers look at before they store a pod.
+import { ISTHMUS_GROUP } from '../objects/group-version.ts';
+import type { KubernetesObject, StringMap } from '../objects/core.ts';
+import type { KindDefinition } from '../objects/schema.ts';
+
+/** Where pods may run: here, in targets, or in targets of which this cluster may be one (`spec.self`). */
+export type ElectionStrategy = 'Local' | 'Remote' | 'LocalAndRemote';
+
+/** A `meta/v1` LabelSelector over virtual nodes. */
+export interface TargetSelector {
+  readonly matchLabels?: StringMap;
+  readonly matchExpressions?: readonly { readonly key: string; readonly operator: string; readonly values?: readonly string[] }[];
+}
+
+/** Spec of an election. */
+export interface NamespaceElectionSpec {
+  /** `Remote` when missing. */
+  readonly strategy?: ElectionStrategy;
+  /** Targets by the labels of their virtual nodes; all when missing. Pods that bring constraints of their own keep those. */
+  readonly selector?: TargetSelector;
+  /** Which namespace pods have in a target: the one of the same name. */
+  readonly mapping?: 'EnforceSameName';
+}
+
+/** How the pods of its namespace are elected. */
+export interface NamespaceElection extends KubernetesObject {
+  readonly spec: NamespaceElectionSpec;
+}
+
+/** The one name that counts, in each namespace. */
+export const NAMESPACE_ELECTION_NAME = 'election';
+
+/** CRD of NamespaceElection. */
+export const NAMESPACE_ELECTION_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP,
+  kind: 'NamespaceElection',
+  plural: 'namespaceelections',
+  shortName: 'nselect',
+  scope: 'Namespaced',
+  description: 'How pods of its namespace are elected that have no annotation, where the Namespace has label isthmus.dev/elect=all. Its name is election.',
+  columns: [
+    { name: 'Strategy', type: 'string', jsonPath: '.spec.strategy' },
+    { name: 'Mapping', type: 'string', jsonPath: '.spec.mapping', priority: 1 },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'Where the pods may run.',
+      properties: {
+        strategy: { type: 'string', description: 'Local keeps pods here; Remote (the default) sends them to targets; LocalAndRemote also to a target that is this cluster (spec.self).', enum: ['Local', 'Remote', 'LocalAndRemote'] },
+        selector: {
+          type: 'object',
+          description: 'Labels of the virtual nodes of targets that may be chosen; all targets when missing.',
+          properties: {
+            matchLabels: { type: 'object', description: 'Labels with these values.', additionalProperties: { type: 'string' }, maxProperties: 32 },
+            matchExpressions: {
+              type: 'array',
+              description: 'Requirements, all of which must hold.',
+              maxItems: 32,
+              items: {
+                type: 'object',
+                required: ['key', 'operator'],
+                properties: {
+                  key: { type: 'string', description: 'Key of the label.' },
+                  operator: { type: 'string', description: 'How the label is compared with the values.', enum: ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] },
+                  values: { type: 'array', description: 'Values; none for Exists and DoesNotExist.', items: { type: 'string' }, maxItems: 64 },
+                },
+              },
+            },
+          },
+        },
+        mapping: { type: 'string', description: 'EnforceSameName: in targets pods have the namespace of the same name, which must exist there.', enum: ['EnforceSameName'] },
+      },
+    },
+  },
+};

@@ -1,0 +1,30 @@
+// PodChaperon: what a source creates in a target; the target's chaperon controller makes the delegate pod from it.
+import type { KubernetesObject, PodSpec, PodStatus } from '../objects/core.ts';
+import type { KindDefinition } from '../objects/schema.ts';
+
+/** A pod spec waiting in a target cluster, with the delegate's status once there is one. */
+export interface PodChaperon extends KubernetesObject {
+  readonly spec: PodSpec;
+  readonly status?: PodStatus;
+}
+
+/** CRD of PodChaperon. The schema takes any fields, as Admiralty's: a newer source's pods must survive an older target's CRD. */
+export const POD_CHAPERON_KIND: KindDefinition = {
+  kind: 'PodChaperon',
+  plural: 'podchaperons',
+  shortName: 'chap',
+  scope: 'Namespaced',
+  description: 'A pod of a source cluster that this cluster is asked to run.',
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
+    { name: 'Node', type: 'string', jsonPath: '.status.hostIP', priority: 1 },
+    { name: 'Source pod', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/parent-name' },
+    { name: 'Reserved', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-reserved', priority: 1 },
+    { name: 'Allowed', type: 'string', jsonPath: '.metadata.annotations.multicluster\\.admiralty\\.io/is-allowed', priority: 1 },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: { type: 'object', description: 'core/v1 PodSpec of the delegate pod.', 'x-kubernetes-preserve-unknown-fields': true },
+    status: { type: 'object', description: "core/v1 PodStatus of the delegate pod; may lag behind the pod's own.", 'x-kubernetes-preserve-unknown-fields': true },
+  },
+};

@@ -1,0 +1,90 @@
+// ResourceShare: how much of this cluster a source may use. Cluster-scoped, written by the target's administrator, enforced when a delegate
+// pod is made, shown to the source as the allocatable of its virtual node.
+import { ISTHMUS_GROUP } from '../objects/group-version.ts';
+import type { Condition, KubernetesObject, ResourceList } from '../objects/core.ts';
+import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition } from '../objects/schema.ts';
+
+/** What counts: nothing, the requests of delegates, or their limits, which every container must then have. */
+export type ShareEnforcement = 'None' | 'Soft' | 'Hard';
+
+/** Spec of a share. */
+export interface ResourceShareSpec {
+  /** UID of the source's kube-system Namespace, or {@link ANY_SOURCE}. */
+  readonly source: string;
+  /** Most that all delegates of the source may have together; `pods` counts them. */
+  readonly limits?: ResourceList;
+  /** Most of every other resource, in percent of the cluster's allocatable. */
+  readonly percentage?: number;
+  /** `Soft` when missing. */
+  readonly enforcement?: ShareEnforcement;
+  /** No new delegates; those that run go on. */
+  readonly cordoned?: boolean;
+}
+
+/** A share of this cluster. */
+export interface ResourceShare extends KubernetesObject {
+  readonly spec: ResourceShareSpec;
+  readonly status?: ResourceShareStatus;
+}
+
+/** What was last observed of a share. */
+export interface ResourceShareStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** What the share comes to. */
+  readonly limits?: ResourceList;
+  /** What the delegates of its source have. */
+  readonly used?: ResourceList;
+}
+
+/** A share for each source that has none of its own. */
+export const ANY_SOURCE = '*';
+
+/** CRD of ResourceShare. */
+export const RESOURCE_SHARE_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP,
+  kind: 'ResourceShare',
+  plural: 'resourceshares',
+  shortName: 'share',
+  scope: 'Cluster',
+  description: 'How much of this cluster the pods of a source may use.',
+  columns: [
+    { name: 'Source', type: 'string', jsonPath: '.spec.source' },
+    conditionColumn('Ready', 'Ready'),
+    { name: 'CPU', type: 'string', jsonPath: '.status.limits.cpu' },
+    { name: 'Used CPU', type: 'string', jsonPath: '.status.used.cpu' },
+    { name: 'Mem', type: 'string', jsonPath: '.status.limits.memory' },
+    { name: 'Used Mem', type: 'string', jsonPath: '.status.used.memory' },
+    { name: 'Pods', type: 'string', jsonPath: '.status.used.pods' },
+    { name: 'Enforcement', type: 'string', jsonPath: '.spec.enforcement', priority: 1 },
+    { name: 'Cordoned', type: 'boolean', jsonPath: '.spec.cordoned' },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'Whose share it is, and how large.',
+      required: ['source'],
+      properties: {
+        source: { type: 'string', description: "UID of the source's kube-system Namespace, or * for each source that has no share of its own.", minLength: 1, maxLength: 63 },
+        limits: { ...RESOURCE_LIST, description: "Most that all delegate pods of the source may have together; pods counts them.", maxProperties: 64 },
+        percentage: { type: 'integer', format: 'int32', description: "Most of every resource that limits does not name, in percent of the cluster's allocatable.", minimum: 0, maximum: 100 },
+        enforcement: { type: 'string', description: 'None only shows the share, Soft counts requests (the default), Hard counts limits, which every container must have.', enum: ['None', 'Soft', 'Hard'] },
+        cordoned: { type: 'boolean', description: 'No new delegate pods; those that run go on.' },
+      },
+      'x-kubernetes-validations': [
+        { rule: 'has(self.limits) || has(self.percentage) || has(self.cordoned)', message: 'a share without limits and percentage shares all; set one of them, or cordoned' },
+      ],
+    },
+    status: {
+      type: 'object',
+      description: 'What was last observed.',
+      properties: {
+        observedGeneration: OBSERVED_GENERATION,
+        conditions: CONDITIONS,
+        limits: { ...RESOURCE_LIST, description: 'What the share comes to now.' },
+        used: { ...RESOURCE_LIST, description: 'What delegate pods of the source have.' },
+      },
+    },
+  },
+};

@@ -1,0 +1,241 @@
+// The Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) as far as Isthmus fills it in, what it needs of EndpointSlices, and our own
+// ExportedService: what one cluster tells the others about one export. Service discovery writes it, gateways and broker carry it.
+import type { Condition, KubernetesObject, ServicePort, StringMap } from '../objects/core.ts';
+import { ISTHMUS_GROUP, type ResourceType } from '../objects/group-version.ts';
+import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from '../objects/schema.ts';
+
+/** API group of the Multi-Cluster Services API. */
+export const MCS_GROUP = 'multicluster.x-k8s.io';
+/** Both versions have the same fields; `v1beta1` is the one that is stored and that we write. */
+export const MCS_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
+
+/** Label on imported EndpointSlices and on the Service of an import, written by us, read by users of the API: name of the ServiceImport. */
+export const MCS_SERVICE_NAME_LABEL = 'multicluster.kubernetes.io/service-name';
+/** Label on imported EndpointSlices, written by us: ID of the cluster that the endpoints are in. */
+export const MCS_SOURCE_CLUSTER_LABEL = 'multicluster.kubernetes.io/source-cluster';
+/** Label on EndpointSlices, read by kube-proxy: the Service that they belong to. */
+export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+/** Label on EndpointSlices, read by everyone who writes some: whose they are. */
+export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
+/** Value of {@link MANAGED_BY_LABEL} on what service discovery writes; also the field manager of its writes. */
+export const SERVICE_DISCOVERY_MANAGER = 'isthmus-service-discovery';
+/** Label on ExportedServices: `true` on those that this cluster tells the others; those without it are copies of what others tell. */
+export const OWN_EXPORT_LABEL = 'isthmus.dev/own-export';
+
+/** `core/v1` SessionAffinityConfig. */
+export interface SessionAffinityConfig {
+  readonly clientIP?: { readonly timeoutSeconds?: number };
+}
+
+/** `multicluster.x-k8s.io` ServiceExport: the Service of the same name and namespace is for all clusters. */
+export interface ServiceExport extends KubernetesObject {
+  readonly spec?: { readonly exportedLabels?: StringMap; readonly exportedAnnotations?: StringMap };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** How an import is reached: at one address, or at each of its endpoints. */
+export type ImportType = 'ClusterSetIP' | 'Headless';
+
+/** What all exports of one Service agree on, or the oldest decides. */
+export interface ServiceSettings {
+  readonly type: ImportType;
+  readonly ports: readonly ServicePort[];
+  readonly sessionAffinity?: string;
+  readonly sessionAffinityConfig?: SessionAffinityConfig;
+  readonly internalTrafficPolicy?: string;
+  readonly trafficDistribution?: string;
+}
+
+/** `multicluster.x-k8s.io` ServiceImport. */
+export interface ServiceImport extends KubernetesObject {
+  readonly spec?: ServiceSettings & { readonly ips?: readonly string[] };
+  readonly status?: { readonly clusters?: readonly { readonly cluster: string }[]; readonly conditions?: readonly Condition[] };
+}
+
+/** A port of endpoints (`discovery.k8s.io/v1` EndpointPort). */
+export interface EndpointPort {
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly port?: number;
+  readonly appProtocol?: string;
+}
+
+/** `discovery.k8s.io/v1` EndpointSlice. */
+export interface EndpointSlice extends KubernetesObject {
+  readonly addressType: string;
+  readonly ports?: readonly EndpointPort[] | null;
+  readonly endpoints?: readonly {
+    readonly addresses: readonly string[];
+    readonly hostname?: string;
+    readonly zone?: string;
+    /** An absent `ready` counts as true (`discovery.k8s.io/v1` EndpointConditions). */
+    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
+  }[] | null;
+}
+
+/** Endpoints of an export that have the same ports. */
+export interface ExportedSlice {
+  readonly addressType: string;
+  readonly ports: readonly EndpointPort[];
+  readonly endpoints: readonly { readonly address: string; readonly hostname?: string; readonly ready: boolean }[];
+}
+
+/** Endpoints of one export that are told at most: an object must fit into etcd with room to spare. */
+export const MAX_EXPORTED_ENDPOINTS = 1_000;
+
+/** What a cluster tells the others about one export. Its name is `CLUSTER.NAMESPACE.SERVICE`. Addresses are those of its own cluster. */
+export interface ExportedService extends KubernetesObject {
+  readonly spec: ServiceSettings & {
+    readonly clusterID: string;
+    readonly namespace: string;
+    readonly name: string;
+    /** Since when it is exported, RFC 3339: the oldest decides conflicts. */
+    readonly exportedAt: string;
+    readonly labels?: StringMap;
+    readonly annotations?: StringMap;
+    readonly slices: readonly ExportedSlice[];
+  };
+  readonly status?: {
+    /** On those of this cluster, set by its gateway: which generation the broker has. */
+    readonly sharedGeneration?: number;
+    /** On copies of what others tell, set by the gateway that listens for them here. A number stays that of its port while the copy is there. */
+    readonly listeners?: readonly ImportListener[];
+  };
+}
+
+/** Where the gateway of an importing cluster listens for one port of a Service of another cluster. */
+export interface ImportListener {
+  /** Port of the Service. */
+  readonly port: number;
+  /** Port at the gateway's `status.importAddress`. */
+  readonly listenerPort: number;
+}
+
+function mcs<T extends KubernetesObject>(plural: string, kind: string): ResourceType<T> {
+  return { group: MCS_GROUP, version: 'v1beta1', plural, kind, namespaced: true };
+}
+
+export const SERVICE_EXPORTS = mcs<ServiceExport>('serviceexports', 'ServiceExport');
+export const SERVICE_IMPORTS = mcs<ServiceImport>('serviceimports', 'ServiceImport');
+export const ENDPOINT_SLICES: ResourceType<EndpointSlice> = { group: 'discovery.k8s.io', version: 'v1', plural: 'endpointslices', kind: 'EndpointSlice', namespaced: true };
+export const EXPORTED_SERVICES: ResourceType<ExportedService> = { group: ISTHMUS_GROUP, version: 'v1alpha1', plural: 'exportedservices', kind: 'ExportedService', namespaced: true };
+
+// --- schemas
+
+const TEXT_MAP = (description: string): Schema => ({ type: 'object', description, additionalProperties: { type: 'string' } });
+
+const PORT: Schema = {
+  type: 'object', required: ['port'],
+  properties: {
+    name: { type: 'string', description: 'Name of the port within the Service.' },
+    protocol: { type: 'string', description: 'TCP, UDP or SCTP; TCP when missing.' },
+    appProtocol: { type: 'string', description: 'What is spoken on the port.' },
+    port: { type: 'integer', format: 'int32', description: 'Number of the port.', minimum: 1, maximum: 65_535 },
+  },
+};
+
+const SETTINGS: Readonly<Record<string, Schema>> = {
+  type: { type: 'string', description: 'ClusterSetIP or Headless.', enum: ['ClusterSetIP', 'Headless'] },
+  ports: { type: 'array', description: 'Ports of the Service.', 'x-kubernetes-list-type': 'atomic', items: PORT },
+  sessionAffinity: { type: 'string', description: 'ClientIP or None.' },
+  sessionAffinityConfig: {
+    type: 'object', description: 'How long a client stays with its endpoint.',
+    properties: { clientIP: { type: 'object', description: 'For ClientIP.', properties: { timeoutSeconds: { type: 'integer', format: 'int32', description: 'Seconds.' } } } },
+  },
+  internalTrafficPolicy: { type: 'string', description: 'Cluster or Local.' },
+  trafficDistribution: { type: 'string', description: 'Which endpoints are preferred.' },
+};
+
+/** CRD of ServiceExport. */
+export const SERVICE_EXPORT_KIND: KindDefinition = {
+  group: MCS_GROUP, versions: MCS_VERSIONS, kind: 'ServiceExport', plural: 'serviceexports', shortName: 'svcex', scope: 'Namespaced',
+  description: 'The Service of the same name and namespace is for all clusters of the clusterset.',
+  columns: [conditionColumn('Valid', 'Valid'), conditionColumn('Ready', 'Ready'), conditionColumn('Conflict', 'Conflict')],
+  properties: {
+    spec: { type: 'object', description: 'What else is exported.', properties: { exportedLabels: TEXT_MAP('Labels of the import.'), exportedAnnotations: TEXT_MAP('Annotations of the import.') } },
+    status: { type: 'object', description: 'What became of the export.', properties: { conditions: CONDITIONS } },
+  },
+};
+
+/** CRD of ServiceImport. */
+export const SERVICE_IMPORT_KIND: KindDefinition = {
+  group: MCS_GROUP, versions: MCS_VERSIONS, kind: 'ServiceImport', plural: 'serviceimports', shortName: 'svcim', scope: 'Namespaced',
+  description: 'A Service that clusters of the clusterset export.',
+  columns: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, { name: 'IP', type: 'string', jsonPath: '.spec.ips' }, { name: 'Clusters', type: 'string', jsonPath: '.status.clusters[*].cluster' }],
+  properties: {
+    spec: {
+      type: 'object', description: 'How the Service is reached.', required: ['ports', 'type'],
+      properties: {
+        ...SETTINGS,
+        ips: { type: 'array', description: 'Addresses of the Service in this cluster.', maxItems: 2, 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
+        ipFamilies: { type: 'array', description: 'Families of the addresses.', maxItems: 2, 'x-kubernetes-list-type': 'atomic', items: { type: 'string' } },
+      },
+    },
+    status: {
+      type: 'object', description: 'Who exports it.',
+      properties: {
+        clusters: {
+          type: 'array', description: 'The exporting clusters.', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['cluster'],
+          items: { type: 'object', required: ['cluster'], properties: { cluster: { type: 'string', description: 'ID of the cluster.' } } },
+        },
+        conditions: CONDITIONS,
+      },
+    },
+  },
+};
+
+const SLICE: Schema = {
+  type: 'object', required: ['addressType', 'ports', 'endpoints'],
+  properties: {
+    addressType: { type: 'string', description: 'IPv4 or IPv6.' },
+    ports: {
+      type: 'array', description: 'Ports of the endpoints.', 'x-kubernetes-list-type': 'atomic',
+      items: { type: 'object', properties: { ...PORT.properties, port: { type: 'integer', format: 'int32', description: 'Number of the port.' } } },
+    },
+    endpoints: {
+      type: 'array', description: 'Endpoints with these ports.', 'x-kubernetes-list-type': 'atomic',
+      items: {
+        type: 'object', required: ['address', 'ready'],
+        properties: {
+          address: { type: 'string', description: 'Address in its own cluster.' },
+          hostname: { type: 'string', description: 'Name of the endpoint within the Service.' },
+          ready: { type: 'boolean', description: 'Whether it takes connections.' },
+        },
+      },
+    },
+  },
+};
+
+/** CRD of ExportedService. */
+export const EXPORTED_SERVICE_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP, kind: 'ExportedService', plural: 'exportedservices', shortName: 'iexs', scope: 'Namespaced', description: 'What a cluster tells the others about one exported Service.',
+  required: ['spec'],
+  columns: [{ name: 'Cluster', type: 'string', jsonPath: '.spec.clusterID' }, { name: 'Of', type: 'string', jsonPath: '.spec.namespace' }, { name: 'Service', type: 'string', jsonPath: '.spec.name' }],
+  properties: {
+    spec: {
+      type: 'object', description: 'The export.', required: ['clusterID', 'namespace', 'name', 'exportedAt', 'type', 'ports', 'slices'],
+      properties: {
+        ...SETTINGS,
+        clusterID: { type: 'string', description: 'ID of the exporting cluster.', maxLength: 63 },
+        namespace: { type: 'string', description: 'Namespace of the Service.', maxLength: 63 },
+        name: { type: 'string', description: 'Name of the Service.', maxLength: 63 },
+        exportedAt: { type: 'string', format: 'date-time', description: 'Since when it is exported.' },
+        labels: { ...TEXT_MAP('Exported labels.'), 'x-kubernetes-map-type': 'atomic' },
+        annotations: { ...TEXT_MAP('Exported annotations.'), 'x-kubernetes-map-type': 'atomic' },
+        slices: { type: 'array', description: 'Its endpoints.', 'x-kubernetes-list-type': 'atomic', items: SLICE },
+      },
+    },
+    status: {
+      type: 'object', description: 'What the gateway did with it.', properties: {
+        sharedGeneration: { type: 'integer', format: 'int64', description: 'The metadata.generation that the broker has.' },
+        listeners: {
+          type: 'array', description: 'Where the gateway listens for ports of a Service of another cluster.', 'x-kubernetes-list-type': 'atomic',
+          items: {
+            type: 'object', required: ['port', 'listenerPort'],
+            properties: { port: { type: 'integer', format: 'int32', description: 'Port of the Service.' }, listenerPort: { type: 'integer', format: 'int32', description: "Port at the gateway's importAddress." } },
+          },
+        },
+      },
+    },
+  },
+};

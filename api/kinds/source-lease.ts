@@ -1,0 +1,72 @@
+// SourceLease: a source's sign of life in a target, in each namespace that holds pods which the target must stop when it loses the source
+// (design D14, ADR 0020). The source writes the spec, the target's delegate controller the status.
+import type { KubernetesObject } from '../objects/core.ts';
+import { ISTHMUS_GROUP } from '../objects/group-version.ts';
+import type { KindDefinition } from '../objects/schema.ts';
+
+/** What the source says. */
+export interface SourceLeaseSpec {
+  /** One run of the source's process: times of two holders cannot be compared. */
+  readonly holder: string;
+  /** How long a renewal holds, in seconds. */
+  readonly durationSeconds: number;
+  /** RFC 3339 with milliseconds, by a clock of the holder that only goes forward. */
+  readonly renewTime: string;
+}
+
+/** What the target has made of it. */
+export interface SourceLeaseStatus {
+  /** `Expired`: the pods of the source that ask for it are stopped. */
+  readonly state?: 'Held' | 'Expired';
+  /** Holder and `renewTime` of the last renewal that was seen, and when, by the target's time of day (RFC 3339). */
+  readonly seenHolder?: string;
+  readonly seenRenewTime?: string;
+  readonly seenAt?: string;
+}
+
+/** A lease of one source in one namespace of the target. */
+export interface SourceLease extends KubernetesObject {
+  readonly spec: SourceLeaseSpec;
+  readonly status?: SourceLeaseStatus;
+}
+
+const TIME = { type: 'string', format: 'date-time' } as const;
+
+/** CRD of SourceLease. */
+export const SOURCE_LEASE_KIND: KindDefinition = {
+  group: ISTHMUS_GROUP,
+  kind: 'SourceLease',
+  plural: 'sourceleases',
+  shortName: 'srcl',
+  scope: 'Namespaced',
+  description: 'Sign of life of a source: when it ends, the pods that the source may move elsewhere are stopped here.',
+  columns: [
+    { name: 'State', type: 'string', jsonPath: '.status.state' },
+    { name: 'Seconds', type: 'integer', jsonPath: '.spec.durationSeconds' },
+    { name: 'Seen', type: 'date', jsonPath: '.status.seenAt' },
+    { name: 'Holder', type: 'string', jsonPath: '.spec.holder', priority: 1 },
+  ],
+  required: ['spec'],
+  properties: {
+    spec: {
+      type: 'object',
+      description: 'Written by the source.',
+      required: ['holder', 'durationSeconds', 'renewTime'],
+      properties: {
+        holder: { type: 'string', description: "One run of the source's process.", minLength: 1, maxLength: 253 },
+        durationSeconds: { type: 'integer', format: 'int32', description: 'How long a renewal holds.', minimum: 1, maximum: 86_400 },
+        renewTime: { ...TIME, description: "When it was last renewed, by the holder's clock." },
+      },
+    },
+    status: {
+      type: 'object',
+      description: "Written by the target's delegate controller.",
+      properties: {
+        state: { type: 'string', description: 'Held, or Expired: pods of the source that ask for it are stopped.', enum: ['Held', 'Expired'] },
+        seenHolder: { type: 'string', description: 'Holder of the last renewal that was seen.', maxLength: 253 },
+        seenRenewTime: { ...TIME, description: 'The last renewal that was seen.' },
+        seenAt: { ...TIME, description: 'When it was seen.' },
+      },
+    },
+  },
+};

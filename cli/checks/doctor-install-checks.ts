@@ -1,0 +1,55 @@
+// Whether this cluster has what an installation of this version puts there: kinds, roles and bindings. Pure.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { contentDigest } from '../../model/objects/content-digest.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
+import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
+import type { InstallRole } from '../../manifests/objects/component-rights.ts';
+import { accessParts, rbacManifests } from '../../manifests/objects/rbac.ts';
+import { storedKey, type DoctorFacts, type Finding } from './doctor-facts.ts';
+
+const INSTALL = 'Run "isthmus install" again with this version (or upgrade the chart); it changes only what differs.';
+
+/** What could not be looked at. */
+export function checkUnread({ unread }: DoctorFacts): readonly Finding[] {
+  return unread.map(({ what, message }): Finding => ({
+    check: 'Access', severity: 'warning', subject: what, message: `it cannot be looked at: ${message}`, remedy: 'Run doctor with the kubeconfig of an administrator of this cluster.',
+  }));
+}
+
+/** Kinds are there, and have the schema of this version. */
+export function checkDefinitions({ stored }: DoctorFacts): readonly Finding[] {
+  return judged('Definitions', customResourceDefinitions(), stored, (definition) => {
+    const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
+    const versions = Array.isArray(spec['versions']) ? spec['versions'] : [];
+    return versions.map((version: unknown) => (isRecord(version) ? { name: version['name'], served: version['served'], storage: version['storage'], schema: version['schema'] } : version));
+  });
+}
+
+/** Roles and bindings of the components and of sources are there and say what this version says. */
+export function checkRights(facts: DoctorFacts): readonly Finding[] {
+  const { installNamespace, stored } = facts;
+  const rights = rbacManifests(installNamespace, roleOf(facts)).filter(({ kind }) => kind?.includes('Role') === true);
+  return judged('Rights', rights, stored, (object) => {
+    const { rules, roleRef, subjects } = object as KubernetesObject & Readonly<Record<string, unknown>>;
+    return { rules, roleRef, subjects };
+  });
+}
+
+/** What the cluster was installed as: one without any object of a side does without that side. */
+function roleOf({ stored, installNamespace }: DoctorFacts): InstallRole {
+  const parts = accessParts(installNamespace);
+  const [isSource, isTarget] = (['source', 'target'] as const).map((role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))));
+  if (isSource === isTarget) return 'both';
+  return isSource === true ? 'source' : 'target';
+}
+
+function judged(check: string, expected: readonly KubernetesObject[], stored: ReadonlyMap<string, KubernetesObject>, contentOf: (object: KubernetesObject) => unknown): readonly Finding[] {
+  const findings = expected.flatMap((object): readonly Finding[] => {
+    const found = stored.get(storedKey(object));
+    const subject = storedKey(object).replace(' /', ' ');
+    if (found === undefined) return [{ check, severity: 'error', subject, message: 'it is not there', remedy: INSTALL }];
+    if (contentDigest(contentOf(found)) === contentDigest(contentOf(object))) return [];
+    return [{ check, severity: 'warning', subject, message: 'it is not what this version installs', remedy: INSTALL }];
+  });
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${expected.length} are as this version has them` }];
+}

@@ -1,0 +1,152 @@
+// Whether the clusters that are joined fit together: versions, clocks, targets and their credentials, sources, ranges of addresses. Pure.
+import { findCondition } from '../../model/objects/conditions.ts';
+import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
+import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { DoctorFacts, Finding, ServerLook } from './doctor-facts.ts';
+
+/** Kubernetes in which ValidatingAdmissionPolicy is GA: what keeps sources apart. */
+const FIRST_MINOR = 30;
+/** What kubelets may be behind their API server (Kubernetes "Version Skew Policy"); a virtual node is a kubelet to its source. */
+const MAX_SKEW = 3;
+/** Tokens count from the clock of who issued them: from a minute on there are refusals. In ms. */
+const CLOCK_ERROR_MS = 60_000;
+const CLOCK_WARNING_MS = 5_000;
+/** Part of a token's life after which it must have been renewed: two thirds, and room for an outage. */
+const OVERDUE = 0.8;
+
+/** Versions of Kubernetes and of Isthmus. */
+export function checkVersions(facts: DoctorFacts): readonly Finding[] {
+  const { kubernetes, version } = facts;
+  const findings = [...ownVersion(facts), ...skewOfTargets(facts), ...skewOfDeployments(facts)];
+  return findings.length > 0 ? findings : [{ check: 'Versions', severity: 'ok', subject: 'this cluster', message: `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}` }];
+}
+
+function ownVersion({ kubernetes }: DoctorFacts): readonly Finding[] {
+  if ((minorOf(kubernetes) ?? FIRST_MINOR) >= FIRST_MINOR) return [];
+  const remedy = `Upgrade it to 1.${FIRST_MINOR} or later: without policies, nothing keeps sources from what is not theirs.`;
+  return [{ check: 'Versions', severity: 'error', subject: 'this cluster', message: `Kubernetes ${kubernetes} has no admission policies`, remedy }];
+}
+
+function skewOfTargets({ kubernetes, targets }: DoctorFacts): readonly Finding[] {
+  const own = minorOf(kubernetes);
+  return targets.flatMap(({ name, kubernetes: there }): readonly Finding[] => {
+    const minor = minorOf(there);
+    if (minor === undefined || own === undefined || Math.abs(minor - own) <= MAX_SKEW) return [];
+    const remedy = 'Upgrade the older one: fields of pods that its API server does not know are lost.';
+    return [{ check: 'Versions', severity: 'warning', subject: `target ${name}`, message: `it has Kubernetes ${there}, this cluster ${kubernetes}`, remedy }];
+  });
+}
+
+function skewOfDeployments({ deployments, version }: DoctorFacts): readonly Finding[] {
+  return deployments.flatMap((deployment): readonly Finding[] => {
+    const image = imageOf(deployment);
+    const tag = /:([^:@/]+)(?:@.*)?$/.exec(image)?.[1];
+    if (tag === undefined || tag === version || tag === `v${version}`) return [];
+    const remedy = 'Use the same version of both: upgrade the chart, or this program.';
+    return [{ check: 'Versions', severity: 'warning', subject: `Deployment ${deployment.metadata.name}`, message: `it runs ${image}, this program is ${version}`, remedy }];
+  });
+}
+
+function minorOf(version: string | undefined): number | undefined {
+  const minor = /^v?1\.(\d+)/.exec(version ?? '')?.[1];
+  return minor === undefined ? undefined : Number(minor);
+}
+
+function imageOf(deployment: object): string {
+  const { spec } = deployment as { readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } } } };
+  return spec?.template?.spec?.containers?.[0]?.image ?? '';
+}
+
+/** All clocks tell the same time. */
+export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[] {
+  const check = 'Clocks';
+  const own: ServerLook = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };
+  const looks = targets.flatMap(({ name, server: there }) => (typeof there === 'object' ? [[`target ${name}`, there.aheadMs - own.aheadMs, there.uncertainMs + own.uncertainMs, 'that of this cluster'] as const] : []));
+  const here = typeof server === 'object' ? [['this cluster', own.aheadMs, own.uncertainMs, 'this machine'] as const] : [];
+  const findings = [...here, ...looks].flatMap(([subject, aheadMs, uncertainMs, of]): readonly Finding[] => {
+    const off = Math.abs(aheadMs) - uncertainMs;
+    if (off < CLOCK_WARNING_MS) return [];
+    const message = `its clock is ${Math.round(Math.abs(aheadMs) / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} ${of}`;
+    return [{ check, severity: off >= CLOCK_ERROR_MS ? 'error' : 'warning', subject, message, remedy: 'Let both follow NTP: tokens, invitations and leases are refused or end early where clocks differ.' }];
+  });
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${here.length + looks.length} clocks tell the same time` }];
+}
+
+/** Each target is Ready. */
+export function checkTargets({ targets }: DoctorFacts): readonly Finding[] {
+  const check = 'Targets';
+  const findings = targets.map(({ name, object, problem, server }): Finding => {
+    const subject = `target ${name}`;
+    if (problem !== undefined) return { check, severity: 'error', subject, message: problem, remedy: `Peer again, or give its Secret a kubeconfig that may be used; "isthmus unpeer ${name}" removes the target.` };
+    const ready = findCondition(object.status?.conditions, 'Ready');
+    if (ready === undefined) return { check, severity: 'error', subject, message: 'nobody has looked at it yet', remedy: 'Start Isthmus in this cluster ("isthmus run", with the component virtual-node).' };
+    if (ready.status === 'True') return { check, severity: 'ok', subject, message: 'it is Ready' };
+    const reachable = typeof server === 'string' ? ` From here: ${server}.` : '';
+    return { check, severity: 'error', subject, message: `${ready.reason}: ${ready.message}${reachable}`, remedy: remedyFor(ready.reason, name) };
+  });
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: 'it has no targets' }];
+}
+
+function remedyFor(reason: string | undefined, name: string): string {
+  if (reason === 'Unauthorized' || reason === 'SecretMissing') return `Its credentials are worth nothing: ask for an invitation and join again, after "isthmus unpeer ${name} --force".`;
+  if (reason === 'Forbidden') return 'Run "isthmus install" in the target again; then look at its (Cluster)Source there ("kubectl get clustersources").';
+  return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" leaves a target that is gone for good.`;
+}
+
+/** Tokens hold, and somebody renews them. */
+export function checkCredentials({ targets, nowMs, server }: DoctorFacts): readonly Finding[] {
+  const check = 'Credentials';
+  const now = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
+  const findings = targets.flatMap(({ name, token, isRenewed }): readonly Finding[] => {
+    if (token === undefined) return [];
+    const subject = `token of target ${name}`;
+    const until = new Date(token.untilMs).toISOString();
+    if (now >= token.untilMs) return [{ check, severity: 'error', subject, message: `it ended ${until}`, remedy: `Ask for an invitation and join again, after "isthmus unpeer ${name} --force", or peer again.` }];
+    if (now < token.fromMs + (token.untilMs - token.fromMs) * OVERDUE) return [];
+    const remedy = isRenewed ? 'Start the component peering in this cluster, and look whether it reaches the target.' : 'Nobody renews it, for peering did not write it: write a new kubeconfig into its Secret.';
+    return [{ check, severity: 'warning', subject, message: `it ends ${until} and was not renewed`, remedy }];
+  });
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${targets.filter(({ token }) => token !== undefined).length} tokens hold` }];
+}
+
+/** Each source has its identity, and is kept to what is its own. */
+export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
+  const check = 'Sources';
+  const findings = sources.flatMap(({ metadata, status }): readonly Finding[] => {
+    const subject = metadata.namespace === undefined ? `ClusterSource ${metadata.name}` : `Source ${metadata.namespace}/${metadata.name}`;
+    const [ready, guarded] = ['Ready', 'Guarded'].map((type) => findCondition(status?.conditions, type));
+    const told = (severity: Finding['severity'], reason: string | undefined, message: string | undefined, remedy: string): Finding => ({ check, severity, subject, message: `${reason}: ${message}`, remedy });
+    return [
+      ...(ready === undefined ? [{ check, severity: 'error', subject, message: 'nobody has made its identity yet', remedy: 'Start the component peering in this cluster.' } as const] : []),
+      ...(ready !== undefined && ready.status !== 'True' ? [told('error', ready.reason, ready.message, 'Correct its spec as the message says.')] : []),
+      ...(guarded !== undefined && guarded.status !== 'True' ? [told('warning', guarded.reason, guarded.message, 'Set spec.clusterID.')] : []),
+    ];
+  });
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${sources.length} sources may send pods here` }];
+}
+
+/** Members of the clusterset have addresses of their own, or ranges that stand for them. */
+export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
+  const check = 'Ranges';
+  const findings = members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));
+  return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'the clusterset', message: `no ranges of ${members.length} members overlap` }];
+}
+
+function overlapsOf(check: string, one: Cluster, other: Cluster): readonly Finding[] {
+  const subject = `${one.spec.clusterID} and ${other.spec.clusterID}`;
+  const pairs = rangesOf(one).flatMap((left) => rangesOf(other).filter((right) => doOverlap(left.range, right.range)).map((right) => [left, right] as const));
+  return pairs.map(([left, right]): Finding => {
+    const message = `${left.what} ${left.range.text} and ${right.what} ${right.range.text} overlap`;
+    const areMapped = left.what === 'pods' && right.what === 'pods' && [one, other].every(({ spec }) => (spec.globalCIDR ?? []).length > 0);
+    if (areMapped) return { check, severity: 'ok', subject, message: `${message}; pods have global addresses` };
+    return { check, severity: 'error', subject, message, remedy: left.what === 'pods' && right.what === 'pods' ? 'Join both gateways again, with the broker giving global ranges, so that pods get addresses of their own.' : 'Give one of the clusters other ranges: those of Services cannot be mapped.' };
+  });
+}
+
+function rangesOf({ spec }: Cluster) {
+  const parsed = (what: 'pods' | 'Services', texts: readonly string[] = []) => texts.flatMap((text) => {
+    const range = parseRange(text);
+    return range === undefined ? [] : [{ what, range }];
+  });
+  return [...parsed('pods', spec.clusterCIDR), ...parsed('Services', spec.serviceCIDR)];
+}

@@ -1,0 +1,58 @@
+// The flags by which every command is told its cluster, and the life of the connection that follows from them.
+import type { Command } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { requireLabel } from '../output/object-names.ts';
+
+/** Which cluster a command works on. */
+export interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+/** Adds `--kubeconfig` and `--context`. */
+export function withClusterFlags(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig; its current-context when left out');
+}
+
+/** Adds `--install-namespace`. */
+export function withInstallNamespace(command: Command): Command {
+  return command.option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE);
+}
+
+/** Opens the cluster, lets `use` work on it until it is done or the user asks for the end, and closes it. */
+export async function withCluster<T>(flags: ClusterFlags, command: string, use: (cluster: OpenCluster, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent(command) });
+  try {
+    return await use(cluster, untilStopped());
+  } finally {
+    await cluster.client.transport.close();
+  }
+}
+
+/** `NAME` is a ClusterTarget, `NAMESPACE/NAME` a Target. Throws AppError `BadInput` for anything else. */
+export function parseTarget(argument: string): TargetRef {
+  const [first = '', second, ...rest] = argument.split('/');
+  if (rest.length > 0) throw new AppError('BadInput', `A target is NAME (a ClusterTarget) or NAMESPACE/NAME (a Target), not ${JSON.stringify(argument)}.`);
+  requireLabel('The name of a target', second ?? first);
+  if (second === undefined) return { kind: 'ClusterTarget', name: first };
+  requireLabel('The namespace of a target', first);
+  return { kind: 'Target', namespace: first, name: second };
+}
+
+/** The text that {@link parseTarget} reads. */
+export function targetText(ref: TargetRef): string {
+  return ref.kind === 'ClusterTarget' ? ref.name : `${ref.namespace}/${ref.name}`;
+}
+
+/** Reads `--timeout-seconds`. Throws AppError `BadInput` for what is no number above 0. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;
+  throw new AppError('BadInput', `--timeout-seconds takes a number of seconds, not "${text}".`);
+}

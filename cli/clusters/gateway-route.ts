@@ -1,0 +1,43 @@
+// `--gateway`, `--gateway-cluster` and `--pod-plane-cluster` of commands that peer: which member of the clusterset the target is. Through the gateway
+// it is reached now, and by whoever uses it later.
+import type { Command } from 'commander';
+import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
+import { isClusterId } from '../../model/network/gateway-names.ts';
+import { AppError } from '../../process/errors.ts';
+import { parseGateways } from './run-flags.ts';
+
+/** As commander gives them. */
+export interface GatewayFlags {
+  /** CONNECT endpoints of this cluster's gateways. */
+  readonly gateway?: readonly URL[];
+  /** ID of the target in the clusterset. */
+  readonly gatewayCluster?: string;
+  /** ID of the target in the clusterset, for its pods. */
+  readonly podPlaneCluster?: string;
+}
+
+/** Adds the options. */
+export function withGatewayRoute(command: Command): Command {
+  return command
+    .option('--gateway <urls>', "CONNECT endpoints of the gateways of the source, http://HOST:PORT, comma separated: the target's server is reached through them", parseGateways)
+    .option('--gateway-cluster <id>', 'ID of the target in the clusterset; its (Cluster)Target gets it as spec.gateway')
+    .option('--pod-plane-cluster <id>', 'ID of the target in the clusterset where its pods are reached over the pod plane, as spec.podPlane; with "peer" found out when left out');
+}
+
+/** The way through the gateway; undefined when none is asked for. Throws AppError `BadInput` for one option without the other. */
+export function gatewayRoute({ gateway, gatewayCluster }: GatewayFlags): GatewayRoute | undefined {
+  if (gateway === undefined && gatewayCluster === undefined) return undefined;
+  if (gateway === undefined || gatewayCluster === undefined) throw new AppError('BadInput', '--gateway and --gateway-cluster belong together: where to ask, and for whom.');
+  requireClusterId('--gateway-cluster', gatewayCluster);
+  return { clusterId: gatewayCluster, endpoints: gateway };
+}
+
+/** The member whose pods those of the target are; undefined when it is not said. Throws AppError `BadInput` for what is no ID. */
+export function podPlaneCluster({ podPlaneCluster: id }: GatewayFlags): string | undefined {
+  if (id !== undefined) requireClusterId('--pod-plane-cluster', id);
+  return id;
+}
+
+function requireClusterId(flag: string, text: string): void {
+  if (!isClusterId(text)) throw new AppError('BadInput', `${flag} must be the ID of a cluster in the clusterset, not "${text}".`);
+}

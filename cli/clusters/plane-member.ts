@@ -1,0 +1,36 @@
+// Which member of the clusterset a target is, for `spec.podPlane`: whoever peers has an administrator's rights in both clusters, so both are asked.
+import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { findPlaneMember, type ClustersetObjects } from '../../model/network/pod-plane.ts';
+import type { Progress } from './apply-objects.ts';
+
+/** Both ends of a peering. */
+export interface PeeredClusters {
+  readonly source: { readonly client: ClusterClient };
+  readonly target: { readonly client: ClusterClient };
+  /** Of both. */
+  readonly installNamespace: string;
+}
+
+/** ID of the target in the clusterset where both run the pod plane, told to the user; undefined otherwise. Throws what API calls throw. */
+export async function lookForPlaneMember({ source, target, installNamespace }: PeeredClusters, { tell, signal }: Progress): Promise<string | undefined> {
+  const [here, there] = await Promise.all([source, target].map(({ client }) => readClusterset(client, installNamespace, signal))) as [ClustersetObjects, ClustersetObjects];
+  const found = findPlaneMember(here, there);
+  if (found.kind === 'member') tell(`target: it is member ${found.clusterId} of the clusterset; Services of the source reach its pods over the pod plane`);
+  if (found.kind === 'other-keys') {
+    tell(`target: it is member ${found.clusterId} of a clusterset, but not of the source's, which knows another ${found.clusterId}; name the member with --pod-plane-cluster if it is one`);
+  }
+  return found.kind === 'member' ? found.clusterId : undefined;
+}
+
+/** A cluster that does not serve these kinds, a target of Pod mode for one, is on no pod plane. */
+async function readClusterset(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<ClustersetObjects> {
+  try {
+    const [clusters, endpoints] = await Promise.all([client.list(CLUSTERS, { namespace }, signal), client.list(ENDPOINTS, { namespace }, signal)]);
+    return { clusters, endpoints };
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return { clusters: [], endpoints: [] };
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+// The values of flags of `isthmus run`, checked before anything is started. Each throws AppError `BadInput` that names its flag.
+import { AppError } from '../../process/errors.ts';
+import { parseWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+
+/** Weights of scores, `cost=2,leastAllocated=0` say. */
+export function parseScoreWeights(text: string): Partial<ScoreWeights> {
+  const parsed = parseWeights(text);
+  if (parsed.kind === 'invalid') throw new AppError('BadInput', `--score-weights: ${parsed.message}.`);
+  return parsed.weights;
+}
+
+/** URLs of CONNECT endpoints, comma separated. */
+export function parseGateways(text: string): readonly URL[] {
+  return text.split(',').map((one) => {
+    const url = URL.canParse(one.trim()) ? new URL(one.trim()) : undefined;
+    if (url?.protocol === 'http:' && url.pathname === '/' && url.username === '') return url;
+    throw new AppError('BadInput', `--gateway takes http://HOST:PORT, comma separated, not "${one}".`);
+  });
+}
+
+/** A number of seconds for `--webhook-drain-seconds`. */
+export function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds;
+  throw new AppError('BadInput', `--webhook-drain-seconds takes a number of seconds, not "${text}".`);
+}
+
+const SHORTEST_LEASE_SECONDS = 5;
+
+/** A duration in seconds for `--failover-lease-seconds`. */
+export function parseLease(text: string): number {
+  const seconds = Number(text);
+  if (Number.isInteger(seconds) && seconds >= SHORTEST_LEASE_SECONDS && seconds <= 86_400) return seconds;
+  throw new AppError('BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`);
+}
+
+/** Adds the value of an option that may be repeated. */
+export function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+/** Reads a port, 0 for any, for the flag of that name. */
+export function parsePort(option: string): (text: string) => number {
+  return (text) => {
+    const port = Number(text);
+    if (text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+    throw new AppError('BadInput', `${option} takes a number from 0 to 65535, not "${text}".`);
+  };
+}

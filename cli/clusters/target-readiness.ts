@@ -1,0 +1,52 @@
+// After peering: whether the running Isthmus of the source can use the target, as the target's status says.
+import type { TargetStatus } from '../../api/kinds/cluster-target.ts';
+import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Peering } from '../../peering/access/target-access.ts';
+import { lookFor, type Patience } from './apply-objects.ts';
+
+/** What the status said in the end. */
+export type Readiness =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'not-ready'; readonly reason: string; readonly message: string }
+  /** Nobody has written a status: Isthmus does not run in the source. */
+  | { readonly kind: 'not-running' };
+
+type TargetWithStatus = KubernetesObject & { readonly status?: TargetStatus };
+
+/** Twice: until someone writes a status at all, and until it is Ready. */
+export interface ReadinessPatience {
+  readonly firstStatus: Patience;
+  readonly ready: Patience;
+}
+
+const PATIENCE: ReadinessPatience = { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
+
+/** Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get} throws. */
+export async function untilTargetReady(source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE): Promise<Readiness> {
+  const type: ResourceType<TargetWithStatus> = peering.namespace === undefined ? CLUSTER_TARGETS : TARGETS;
+  const at = { namespace: peering.namespace, name: peering.name };
+  const read = async (): Promise<Condition | undefined> => {
+    const { metadata, status } = await source.get(type, at, signal);
+    return readyCondition(status, metadata.generation);
+  };
+  const first = await lookFor(read, patience.firstStatus, signal);
+  if (first === undefined) return { kind: 'not-running' };
+  if (first.status === 'True') return { kind: 'ready' };
+  let last = first;
+  const becomesReady = async (): Promise<true | undefined> => {
+    last = (await read()) ?? last;
+    return last.status === 'True' || undefined;
+  };
+  if (await lookFor(becomesReady, patience.ready, signal)) return { kind: 'ready' };
+  return { kind: 'not-ready', reason: last.reason ?? 'Unknown', message: last.message ?? '' };
+}
+
+/** The Ready condition, unless it is about an older spec. */
+export function readyCondition(status: TargetStatus | undefined, generation: number | undefined): Condition | undefined {
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (condition?.observedGeneration !== undefined && generation !== undefined && condition.observedGeneration < generation) return undefined;
+  return condition;
+}

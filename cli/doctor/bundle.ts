@@ -1,0 +1,98 @@
+// `isthmus bundle`: an archive for whoever is asked for help: our objects, their events and our logs, with secrets taken out.
+import { writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  CLUSTER_PLACEMENT_POLICIES, CLUSTER_SOURCES, CLUSTER_SUMMARIES, CLUSTER_TARGETS, CLUSTERS, DEPLOYMENTS, ENDPOINTS,
+  EVENTS, GATEWAYS, INVITATIONS, JOIN_REQUESTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, PLACEMENT_POLICIES,
+  POD_CHAPERONS, PODS, RESOURCE_SHARES, SECRET_COPIES, SECRETS, SERVICE_ACCOUNTS, SOURCES, TARGETS,
+  VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { messageOf } from '../../process/errors.ts';
+import { version } from '../../process/version.ts';
+import { withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { withLiveWorld, type LiveWorld } from '../placement/live-world.ts';
+import { redactedObject, redactedText } from './redaction.ts';
+import { tarArchive, type ArchivedFile } from './tar-archive.ts';
+
+interface BundleFlags extends ClusterFlags {
+  readonly installNamespace: string;
+  readonly output: string;
+}
+
+type Selected = readonly [type: ResourceType, selection: Selection];
+
+/** How long one list may take, in ms; a target that is away holds nothing up for longer. */
+const LIST_MS = 10_000;
+
+/** The command for commander. */
+export function bundleCommand(): Command {
+  const command = new Command('bundle').description('Write an archive with what somebody needs who is to help: objects, events and logs of Isthmus, without secrets. Run it in the source.');
+  return withInstallNamespace(withClusterFlags(command)).option('--output <file>', 'the archive', 'isthmus-bundle.tar.gz').action(bundle);
+}
+
+async function bundle(flags: BundleFlags): Promise<void> {
+  const signal = untilStopped();
+  const files = await withLiveWorld(flags, (live) => filesOf(live, flags.installNamespace, signal), signal);
+  await writeFile(flags.output, tarArchive(files, Date.now()), { mode: 0o600 });
+  console.log(`Wrote ${flags.output} with ${files.length} files. Look through it before you hand it on: names of pods and namespaces are in it.`);
+}
+
+async function filesOf(live: LiveWorld, installNamespace: string, signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+  const { cluster: { client }, sourceId, sessions } = live;
+  console.log('reading the source');
+  const inSource = await objectFiles(client, 'source', selectedInSource(installNamespace), signal);
+  const targets = [...sessions.all()];
+  const inTargets = await Promise.all(targets.map(async ({ key, ref, session }, index) => {
+    console.log(`reading target ${ref.name}`);
+    if (session === undefined) return [{ name: `target-${index + 1}/unreachable.txt`, text: `${key}\n` }];
+    return objectFiles(session.client.urgent(LIST_MS), `target-${index + 1}`, selectedInTarget(sourceId, ref.kind === 'Target' ? ref.namespace : undefined), signal);
+  }));
+  const about = { isthmus: version(), clusterID: sourceId, targets: targets.map(({ key, availability }, index) => ({ folder: `target-${index + 1}`, key, ...availability })) };
+  return [{ name: 'about.yaml', text: yaml(redactedObject(about)) }, ...inSource, ...(await logFiles(client, installNamespace, signal)), ...inTargets.flat()];
+}
+
+function selectedInSource(namespace: string): readonly Selected[] {
+  return [
+    [CLUSTER_TARGETS, {}], [TARGETS, {}], [CLUSTER_SOURCES, {}], [SOURCES, {}], [CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, {}], [INVITATIONS, {}], [JOIN_REQUESTS, {}],
+    [RESOURCE_SHARES, {}], [SECRET_COPIES, {}], [PLACEMENT_POLICIES, {}], [CLUSTER_PLACEMENT_POLICIES, {}], [CLUSTERS, {}], [ENDPOINTS, {}], [GATEWAYS, {}],
+    [MUTATING_WEBHOOK_CONFIGURATIONS, {}], [VALIDATING_WEBHOOK_CONFIGURATIONS, {}], [NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }],
+    [PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }], [EVENTS, {}],
+    ...([DEPLOYMENTS, LEASES, SECRETS, SERVICE_ACCOUNTS] as readonly ResourceType[]).map((type): Selected => [type, { namespace }]),
+  ];
+}
+
+function selectedInTarget(sourceId: string, namespace: string | undefined): readonly Selected[] {
+  const own = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` };
+  return [[CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, own], [PODS, own]];
+}
+
+/** One file for each kind; a kind that cannot be read says why. */
+async function objectFiles(client: ClusterClient, folder: string, selected: readonly Selected[], signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+  return Promise.all(selected.map(async ([type, selection]) => {
+    const text = await client.list<KubernetesObject>(type, selection, signal).then(
+      (items) => yaml(items.map((item) => redactedObject({ kind: type.kind, ...item }))),
+      (error: unknown) => `# ${messageOf(error)}\n`,
+    );
+    return { name: `${folder}/${type.plural}${type.group === '' ? '' : `.${type.group}`}.yaml`, text };
+  }));
+}
+
+/** Logs of our own pods, where Isthmus runs in the cluster. */
+async function logFiles(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<readonly ArchivedFile[]> {
+  const pods = await client.list(PODS, { namespace }, signal).catch(() => []);
+  return Promise.all(pods.map(async ({ metadata: { name = '' } }) => {
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log?tailLines=5000&timestamps=true`;
+    const text = await client.transport.call<string>({ method: 'GET', path, read: (bytes: Buffer) => bytes.toString('utf8') }, signal).catch((error: unknown) => `${messageOf(error)}\n`);
+    return { name: `source/logs/${name.slice(0, 80)}.log`, text: redactedText(text) };
+  }));
+}
+
+function yaml(value: unknown): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}

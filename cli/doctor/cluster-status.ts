@@ -1,0 +1,67 @@
+// What `isthmus status` shows: one cluster at a glance, as source and as target. Pure, from what was read.
+import { PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { diagnose } from '../checks/doctor-checks.ts';
+import type { DoctorFacts, Finding } from '../checks/doctor-facts.ts';
+import { statusOf } from '../pods/elected-pods.ts';
+import { textTable } from '../output/text-table.ts';
+
+/** A cluster at a glance. */
+export interface ClusterStatus {
+  /** Of Isthmus, and of Kubernetes. */
+  readonly version: string;
+  readonly kubernetes: string | undefined;
+  /** Which replica acts, by component. */
+  readonly components: Readonly<Record<string, string>>;
+  readonly targets: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
+  readonly sources: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
+  /** Elected pods by phase. */
+  readonly electedPods: Readonly<Record<string, number>>;
+  /** What `isthmus doctor` finds wrong, counted. */
+  readonly problems: { readonly errors: number; readonly warnings: number };
+}
+
+/** The status that the facts show. */
+export function clusterStatus(facts: DoctorFacts): ClusterStatus {
+  const findings = diagnose(facts);
+  const count = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity).length;
+  return {
+    version: facts.version,
+    kubernetes: facts.kubernetes,
+    components: Object.fromEntries(findings.filter(({ check }) => check === 'Components').map(({ subject, message }) => [subject, message])),
+    targets: facts.targets.map(({ name, object, problem }) => {
+      const ready = findCondition(object.status?.conditions, 'Ready');
+      const key = `${object.metadata.namespace === undefined ? 'ClusterTarget' : 'Target'}/${name}`;
+      return { name, ready: ready?.status === 'True' && problem === undefined, message: problem ?? ready?.message ?? 'nobody has looked at it yet', pods: facts.electedPods.filter(({ metadata }) => metadata.annotations?.[TARGET_ANNOTATION] === key).length };
+    }),
+    sources: facts.sources.map(({ metadata, spec, status }) => {
+      const ready = findCondition(status?.conditions, 'Ready');
+      const name = metadata.namespace === undefined ? `${metadata.name}` : `${metadata.namespace}/${metadata.name}`;
+      const own = facts.chaperons.filter(({ metadata: { labels } }) => spec.clusterID !== undefined && labels?.[PARENT_CLUSTER_LABEL] === spec.clusterID);
+      return { name, ready: ready?.status === 'True', message: ready?.message ?? 'nobody has made its identity yet', pods: own.length };
+    }),
+    electedPods: counted(facts.electedPods.map(statusOf)),
+    problems: { errors: count('error'), warnings: count('warning') },
+  };
+}
+
+function counted(words: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const word of words.toSorted()) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
+
+/** The status for people; with what each target and source says of itself where it is `wide`. */
+export function statusText(status: ClusterStatus, wide: boolean): string {
+  const { version, kubernetes, components, targets, sources, electedPods, problems } = status;
+  const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) => [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];
+  const pods = Object.entries(electedPods).map(([phase, count]) => `${count} ${phase}`).join(', ');
+  return [
+    `Isthmus ${version}, Kubernetes ${kubernetes ?? 'of unknown version'}`,
+    ...Object.entries(components).map(([component, message]) => `${component}: ${message}`),
+    `elected pods: ${pods === '' ? 'none' : pods}`,
+    ...(targets.length === 0 ? [] : ['', textTable(['TARGET', 'STATUS', 'PODS', 'MESSAGE'], targets.map(row))]),
+    ...(sources.length === 0 ? [] : ['', textTable(['SOURCE', 'STATUS', 'PODS', 'MESSAGE'], sources.map(row))]),
+    ...(problems.errors + problems.warnings === 0 ? [] : ['', `${problems.errors} errors, ${problems.warnings} warnings: run "isthmus doctor".`]),
+  ].join('\n');
+}

@@ -1,0 +1,60 @@
+// What `isthmus doctor` looks at of targets: what the source says of each, the times in its kubeconfig, and what its API server shows.
+import type { ClusterTarget, Target, TargetSpec } from '../../api/kinds/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
+import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, SECRETS, TARGETS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import { tokenLife } from '../../peering/access/credential-renewal.ts';
+import { tokenOf } from '../../peering/access/target-access.ts';
+import { messageOf } from '../../process/errors.ts';
+import { certificateDates } from '../checks/certificate-dates.ts';
+import type { TargetFacts } from '../checks/doctor-facts.ts';
+import { versionOf, type FactReader } from './fact-reader.ts';
+import { lookAtServer } from './server-probe.ts';
+
+/** How long one call to a target may take, in ms. */
+const CALL_MS = 5_000;
+const NOTHING_KNOWN = { token: undefined, isRenewed: false, authorities: [], server: undefined, kubernetes: undefined } as const;
+
+/** All targets of a source, asked at the same time. */
+export async function gatherTargets(reader: FactReader, installNamespace: string): Promise<readonly TargetFacts[]> {
+  const [clusterTargets, targets] = await Promise.all([reader.list(CLUSTER_TARGETS), reader.list(TARGETS)]);
+  return Promise.all([...clusterTargets, ...targets].map((object) => gatherTarget(reader, object, installNamespace)));
+}
+
+async function gatherTarget(reader: FactReader, object: ClusterTarget | Target, installNamespace: string): Promise<TargetFacts> {
+  const { namespace, name = '' } = object.metadata;
+  const facts = { ...NOTHING_KNOWN, name: namespace === undefined ? name : `${namespace}/${name}`, object };
+  const { kubeconfigSecret } = object.spec;
+  if (kubeconfigSecret === undefined) return facts; // the cluster itself
+  const at = { namespace: namespace ?? kubeconfigSecret.namespace ?? installNamespace, name: kubeconfigSecret.name };
+  const secret = await reader.try(`Secret ${at.namespace}/${at.name}`, reader.client.get(SECRETS, at, reader.signal).catch(unless(isNotFound)));
+  if (secret === undefined) return reader.unread.some(({ what }) => what === `Secret ${at.namespace}/${at.name}`) ? facts : { ...facts, problem: `its kubeconfig, Secret ${at.namespace}/${at.name}, is not there` };
+  const text = Buffer.from(secret.data?.[kubeconfigSecret.key ?? DEFAULT_KUBECONFIG_KEY] ?? '', 'base64').toString('utf8');
+  return { ...facts, isRenewed: secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] !== undefined, ...(await read(text, object.spec, reader.signal)) };
+}
+
+async function read(text: string, { kubeconfigSecret, gateway }: TargetSpec, signal: AbortSignal): Promise<Partial<TargetFacts>> {
+  const context = kubeconfigSecret?.context;
+  const opened: ClusterConnection | string = await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }).catch(messageOf);
+  if (typeof opened === 'string') return { problem: opened };
+  const life = tokenLife(tokenOf(text) ?? '');
+  const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };
+  const authorities = certificateDates(opened.certificateAuthority ?? '');
+  if (gateway !== undefined) return { token, authorities };
+  const [server, kubernetes] = await Promise.all([lookAtServer(opened, signal), askVersion(opened, signal)]);
+  return { token, authorities, server, kubernetes };
+}
+
+async function askVersion(connection: ClusterConnection, signal: AbortSignal): Promise<string | undefined> {
+  const client = new ClusterClient(new Transport(connection, userAgent('doctor')));
+  try {
+    return await versionOf(client, AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)])).catch(() => undefined);
+  } finally {
+    await client.transport.close();
+  }
+}

@@ -1,0 +1,39 @@
+// Reading for commands that look at everything: what cannot be read is noted, and holds nothing up.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
+import { messageOf } from '../../process/errors.ts';
+
+/** Reads what it may, and remembers what it could not. */
+export class FactReader {
+  readonly unread: { readonly what: string; readonly message: string }[] = [];
+  readonly client: ClusterClient;
+  readonly signal: AbortSignal;
+
+  constructor(client: ClusterClient, signal: AbortSignal) {
+    this.client = client;
+    this.signal = signal;
+  }
+
+  /** All objects of a type; none where it is not served or may not be read. */
+  async list<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection = {}): Promise<readonly T[]> {
+    return (await this.try(type.plural, this.client.list(type, selection, this.signal).catch(unless(isNotFound)))) ?? [];
+  }
+
+  /** What a call gives; undefined where it fails, which is then noted. */
+  async try<T>(what: string, call: Promise<T>): Promise<T | undefined> {
+    try {
+      return await call;
+    } catch (error) {
+      this.signal.throwIfAborted();
+      this.unread.push({ what, message: messageOf(error) });
+      return undefined;
+    }
+  }
+}
+
+/** `gitVersion` of the API server. */
+export async function versionOf(client: ClusterClient, signal: AbortSignal): Promise<string> {
+  return (await client.transport.call<{ readonly gitVersion: string }>({ method: 'GET', path: '/version' }, signal)).gitVersion;
+}

@@ -1,0 +1,59 @@
+// What must not leave a cluster in a support archive: contents of Secrets, tokens, private keys, and what users' pods are told in confidence.
+// What is recognized is taken out wherever it stands; what cannot be recognized is taken out by the field that it stands in. Pure.
+import { isRecord } from '../../model/objects/field-path.ts';
+
+const REDACTED = '[redacted]';
+/** JSON Web Tokens and JWEs: at least three parts of base64url, the first of which begins with `{"`. */
+const JSON_WEB_TOKEN = /eyJ[\w-]{5,}\.[\w-]*\.[\w-]+(?:\.[\w-]*)*/g;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g;
+const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi;
+/** What a name says of its value, in URLs, arguments and lines of logs: `password=…`, `"token":"…"`. */
+const NAMED_SECRET = /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
+/** A user and a password in a URL. */
+const USER_INFO = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
+/** Copies of whole objects in annotations: their values are somewhere in the text, and need no place here. */
+const WHOLE_OBJECTS = /(?:sourcepod-manifest|sourcepod-signature|last-applied-configuration|carried-changes)$/;
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['token', 'access', 'password', 'bearer', 'privateKey', 'client-key-data', 'client-certificate-data']);
+
+/** A text without what is recognized as secret. */
+export function redactedText(text: string): string {
+  return text
+    .replace(PRIVATE_KEY, REDACTED)
+    .replace(JSON_WEB_TOKEN, REDACTED)
+    .replace(BEARER, `$1 ${REDACTED}`)
+    .replace(USER_INFO, `$1${REDACTED}@`)
+    .replace(NAMED_SECRET, `$1${REDACTED}`);
+}
+
+/** An object of Kubernetes without what is secret in it; the names of keys stay, for they are what one looks for. */
+export function redactedObject(object: unknown): unknown {
+  return isRecord(object) && holdsSecrets(object) ? { ...redacted({ ...object, data: undefined, stringData: undefined }), data: names(object['data']) } : redacted(object);
+}
+
+/** ConfigMaps, too: what is in them is the users' own. */
+function holdsSecrets({ kind }: Readonly<Record<string, unknown>>): boolean {
+  return kind === 'Secret' || kind === 'ConfigMap';
+}
+
+function names(data: unknown): Readonly<Record<string, string>> {
+  return isRecord(data) ? Object.fromEntries(Object.keys(data).map((key) => [key, REDACTED])) : {};
+}
+
+function redacted(value: unknown): Readonly<Record<string, unknown>>;
+function redacted(value: unknown): unknown {
+  if (typeof value === 'string') return redactedText(value);
+  if (Array.isArray(value)) return value.map((one) => redacted(one));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined).map(([key, field]) => [key, redactedField(key, field)]));
+}
+
+function redactedField(key: string, value: unknown): unknown {
+  if (key === 'env' && Array.isArray(value)) return value.map((one) => withoutValue(one));
+  if (key === 'args' || key === 'command') return Array.isArray(value) ? value.map(() => REDACTED) : value;
+  if (SECRET_FIELDS.has(key) && typeof value === 'string') return REDACTED;
+  return WHOLE_OBJECTS.test(key) && typeof value === 'string' ? REDACTED : redacted(value);
+}
+
+function withoutValue(variable: unknown): unknown {
+  return isRecord(variable) && 'value' in variable ? { ...variable, value: REDACTED } : variable;
+}

@@ -1,0 +1,43 @@
+// What an API server shows to anybody: its clock, by the Date of an answer, and its certificate. No credentials are sent.
+import { request } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { messageOf } from '../../process/errors.ts';
+import { validityOf } from '../checks/certificate-dates.ts';
+import type { ServerLook } from '../checks/doctor-facts.ts';
+
+/** How long a server may take, in ms. */
+const TIMEOUT_MS = 5_000;
+/** HTTP dates are cut to the second (RFC 9110 §5.6.7), in ms. */
+const DATE_STEP_MS = 1_000;
+
+/** Looks at the server; gives the text of what went wrong where it does not answer, undefined where it is reached through something else. */
+export async function lookAtServer({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal): Promise<ServerLook | string | undefined> {
+  if (proxy !== undefined || gateway !== undefined) return undefined;
+  const options = {
+    method: 'GET', agent: false as const, timeout: TIMEOUT_MS, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), rejectUnauthorized: !insecure,
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }), ...(serverName !== undefined && { servername: serverName }),
+  };
+  const sentMs = Date.now();
+  return new Promise((resolve) => {
+    const sent = request(new URL('/version', server), options, (response) => {
+      const validity = dateOf(response.socket as TLSSocket);
+      response.resume();
+      resolve(clockOf(response.headers.date, { sentMs, answeredMs: Date.now() }, validity));
+    });
+    sent.once('error', (error) => resolve(messageOf(error)));
+    sent.end();
+  });
+}
+
+function dateOf(socket: TLSSocket): ServerLook['certificate'] {
+  const { valid_from: validFrom, valid_to: validTo } = socket.getPeerCertificate();
+  return validFrom === undefined ? undefined : validityOf({ validFrom, validTo });
+}
+
+/** How far a server is ahead, from the Date that it gave between two moments of this machine. Undefined where it gave none. */
+export function clockOf(date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number }, certificate?: ServerLook['certificate']): ServerLook | undefined {
+  const atMs = Date.parse(date ?? '');
+  if (Number.isNaN(atMs)) return undefined;
+  return { aheadMs: atMs + DATE_STEP_MS / 2 - (sentMs + answeredMs) / 2, uncertainMs: DATE_STEP_MS / 2 + (answeredMs - sentMs) / 2, certificate };
+}

@@ -1,0 +1,24 @@
+// `isthmus status`: one cluster at a glance. Ends with 1 when something does not work now, so that scripts can ask.
+import { Command } from 'commander';
+import { exitWith } from '../../process/lifecycle.ts';
+import { clusterStatus, statusText, type ClusterStatus } from './cluster-status.ts';
+import { inspect, structured, withInspectionFlags, type InspectionFlags, type InspectionFormat } from './inspection.ts';
+
+/** The command for commander. */
+export function statusCommand(): Command {
+  const command = new Command('status').description('Show this cluster at a glance: components, targets, sources, elected pods, and whether something is wrong.');
+  return withInspectionFlags(command, 'wide: with what each target and source says; json, yaml: for programs; name: targets and sources that are not Ready').action(show);
+}
+
+async function show(flags: InspectionFlags): Promise<void> {
+  const status = clusterStatus(await inspect(flags, 'status'));
+  console.log(printedStatus(status, flags.output));
+  if (status.problems.errors > 0) exitWith(1);
+}
+
+/** The status in a format; for people when none is given. */
+export function printedStatus(status: ClusterStatus, output: InspectionFormat | undefined): string {
+  const isDown = ({ ready }: { readonly ready: boolean }) => !ready;
+  if (output === 'name') return [...status.targets.filter(isDown).map(({ name }) => `target/${name}`), ...status.sources.filter(isDown).map(({ name }) => `source/${name}`)].join('\n');
+  return structured(status, output) ?? statusText(status, output === 'wide');
+}

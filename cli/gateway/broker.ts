@@ -1,0 +1,195 @@
+// `isthmus broker`: the registry of a clusterset, deployed into any cluster that its members can reach over HTTPS.
+import { Command, Option } from 'commander';
+import type { Secret } from '../../api/objects/core.ts';
+import { CLUSTERS, SECRETS } from '../../api/resource-types.ts';
+import { issuedSerials, revokeAll } from '../../gateway/broker/broker-protocol.ts';
+import { startBroker } from '../../gateway/broker/broker-server.ts';
+import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
+import { KubernetesMemberStore, removeMember } from '../../gateway/broker/member-store.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
+import { toYaml } from '../../manifests/files.ts';
+import { BROKER_SECRET, brokerManifests, DEFAULT_BROKER_NAMESPACE, TUNNEL_PORT } from '../../manifests/objects/gateway.ts';
+import { DEFAULT_IMAGE } from '../../manifests/objects/workloads.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { isClusterId } from '../../model/network/gateway-names.ts';
+import { createAuthority, loadAuthority, type CertificateRequest, type KeyPair } from '../../process/crypto/certificate-authority.ts';
+import { AppError } from '../../process/errors.ts';
+import { serveHealth } from '../../process/health-server.ts';
+import { createTokenKey, MAX_JOIN_TOKEN_SECONDS, signJoinToken } from '../../process/crypto/signed-token.ts';
+import { runService } from '../../process/lifecycle.ts';
+import { createLogger, type LogLevel } from '../../process/logger.ts';
+import { applyObjects } from '../clusters/apply-objects.ts';
+import { withCluster, withClusterOptions } from './gateway-membership.ts';
+import { withoutForeignNamespace } from '../install/install-namespace.ts';
+import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
+
+interface BrokerFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+}
+
+const AUTHORITY_DAYS = 3_650;
+const SERVING_DAYS = 90;
+
+/** The command for commander. */
+export function brokerCommand(): Command {
+  return new Command('broker').description('the registry of a clusterset: who its members are').addCommand(deployCommand()).addCommand(runCommand()).addCommand(tokenCommand()).addCommand(revokeCommand());
+}
+
+function forBroker(command: Command): Command {
+  return withClusterOptions(command).setOptionValue('namespace', DEFAULT_BROKER_NAMESPACE);
+}
+
+// --- what the broker keeps
+
+interface BrokerState {
+  readonly url: string;
+  readonly authority: KeyPair;
+  readonly tokenKey: string;
+}
+
+function toBrokerSecret(namespace: string, { url, authority, tokenKey }: BrokerState): Secret {
+  const texts = { url, 'ca.crt': authority.certificate, 'ca.key': authority.key, 'token.key': tokenKey };
+  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: BROKER_SECRET, labels: PART_OF }, type: 'Opaque', data };
+}
+
+async function readBrokerState(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<BrokerState | undefined> {
+  const secret = await client.get(SECRETS, { namespace, name: BROKER_SECRET }, signal).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+  if (secret === undefined) return undefined;
+  const text = (key: string) => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+  if (['url', 'ca.crt', 'ca.key', 'token.key'].some((key) => text(key) === '')) throw new AppError('BadInput', `Secret ${namespace}/${BROKER_SECRET} is none of a broker: it lacks url, ca.crt, ca.key or token.key. Rename it, or name another namespace with --namespace.`);
+  return { url: text('url'), authority: { certificate: text('ca.crt'), key: text('ca.key') }, tokenKey: text('token.key') };
+}
+
+async function requireBrokerState(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<BrokerState> {
+  const state = await readBrokerState(client, namespace, signal);
+  if (state === undefined) throw new AppError('NotFound', `There is no broker here: Secret ${namespace}/${BROKER_SECRET} is missing. Run "isthmus broker deploy".`);
+  return state;
+}
+
+// --- deploy
+
+interface DeployFlags extends BrokerFlags {
+  readonly url: string;
+  readonly image: string;
+  readonly workload: boolean;
+  readonly dryRun?: boolean;
+}
+
+function deployCommand(): Command {
+  return forBroker(new Command('deploy'))
+    .description('put a broker into a cluster; can be repeated, its authority stays')
+    .requiredOption('--url <url>', 'https URL under which all members reach it')
+    .option('--image <image>', 'image of Isthmus', DEFAULT_IMAGE)
+    .option('--no-workload', 'only kinds, namespace, rights and keys: the broker runs elsewhere, with "isthmus broker run"')
+    .option('--dry-run', 'print the objects as YAML, without keys, and change nothing')
+    .action(deploy);
+}
+
+async function deploy(flags: DeployFlags): Promise<void> {
+  const url = brokerUrl(flags.url);
+  const manifests = brokerManifests(flags).filter(({ kind }) => flags.workload || (kind !== 'Deployment' && kind !== 'Service'));
+  const objects = [...customResourceDefinitions().filter(({ spec }) => ['Cluster', 'Endpoint', 'ExportedService'].includes(spec.names.kind)), ...manifests];
+  if (flags.dryRun === true) return console.log(toYaml(objects));
+  await withCluster(flags, async (client, signal) => {
+    const before = await readBrokerState(client, flags.namespace, signal);
+    await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, { remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal });
+    await applyObjects(client, await withoutForeignNamespace(client, objects, signal), 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
+    const state = before ?? { authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair, tokenKey: createTokenKey() };
+    await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
+    console.log(`The broker is to be reached at ${url}. Let a cluster join: isthmus broker token`);
+  });
+}
+
+/** The URL in its normal form. Throws AppError `BadInput`. */
+export function brokerUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.pathname === '/' && url.username === '' && url.search === '') return url.origin;
+  throw new AppError('BadInput', `--url must be https://HOST[:PORT], not "${text}".`);
+}
+
+// --- run
+
+interface BrokerRunFlags extends BrokerFlags {
+  readonly listen: string;
+  readonly certificateHours: number;
+  readonly healthPort?: number;
+  readonly logLevel: LogLevel;
+}
+
+function runCommand(): Command {
+  return forBroker(new Command('run'))
+    .description('run the broker')
+    .option('--listen <address>', 'HOST:PORT', `0.0.0.0:${TUNNEL_PORT}`)
+    .option('--certificate-hours <number>', "life of members' certificates, which they renew at two thirds", Number, 24)
+    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
+    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
+}
+
+async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: AbortSignal): Promise<void> {
+  const logger = createLogger(flags.logLevel);
+  const listen = parseAddress(flags.listen);
+  if (listen === undefined) throw new AppError('BadInput', `--listen takes HOST:PORT, not "${flags.listen}".`);
+  const { url, authority: keys, tokenKey } = await requireBrokerState(client, flags.namespace, asked);
+  const authority = await loadAuthority(keys);
+  const serving = await authority.issue(servingRequest(url), new Date());
+  const store = new KubernetesMemberStore(client, flags.namespace, logger);
+  await runService(asked, async ({ signal, shutdown }) => {
+    const following = store.run(signal);
+    shutdown.add({ name: 'members', stop: () => following });
+    const broker = await startBroker({ ...listen, url, authority, serving, tokenKey, store, certificateDays: flags.certificateHours / 24, now: () => new Date(), logger });
+    shutdown.add({ name: 'broker', stop: () => broker.close() });
+    await serveHealth({ port: flags.healthPort, checks: { members: () => store.hasSynced } }, shutdown);
+    logger.info({ url, port: broker.port }, 'running');
+  });
+}
+
+/** The certificate of the broker under its URL. */
+export function servingRequest(url: string): CertificateRequest {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const isAddress = host.includes(':') || /^[\d.]+$/.test(host);
+  return { commonName: 'isthmus-broker', days: SERVING_DAYS, usages: ['server'], ...(isAddress ? { ipAddresses: [host] } : { dnsNames: [host] }) };
+}
+
+// --- members
+
+function tokenCommand(): Command {
+  return forBroker(new Command('token'))
+    .description('print a token with which one cluster may join, once and within 15 minutes')
+    .option('--cluster-id <id>', 'the only ID that may be taken with it')
+    .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(flags, async (client, signal) => console.log(await makeToken(client, flags, signal))));
+}
+
+/** Makes a token. Throws AppError. */
+export async function makeToken(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string }, signal: AbortSignal): Promise<string> {
+  if (clusterId !== undefined && !isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+  const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
+  return signJoinToken(tokenKey, { brokerUrl: url, authority: authority.certificate, ...(clusterId !== undefined && { clusterId }) }, { now: new Date(), seconds: MAX_JOIN_TOKEN_SECONDS });
+}
+
+function revokeCommand(): Command {
+  return forBroker(new Command('revoke'))
+    .description('end the membership of a cluster now: its certificates are good no more, its live sessions end')
+    .argument('<cluster>', 'ID of the cluster')
+    .action((clusterId: string, flags: BrokerFlags) => withCluster(flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal))));
+}
+
+/** Revokes all certificates of a member. Throws AppError `NotFound`. */
+export async function revoke(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId: string }, signal: AbortSignal): Promise<string> {
+  const missing = (error: unknown) => {
+    if (isNotFound(error)) throw new AppError('NotFound', `No cluster "${clusterId}" is known to this broker.`);
+    throw error;
+  };
+  const cluster = await client.get(CLUSTERS, { namespace, name: clusterId }, signal).catch(missing);
+  await client.patch(CLUSTERS, { namespace, name: clusterId }, { patchType: 'merge', patch: { spec: revokeAll(cluster).spec } }, signal);
+  await removeMember(client, namespace, clusterId);
+  return `"${clusterId}" is revoked: ${issuedSerials(cluster).length} certificates are good no more.`;
+}

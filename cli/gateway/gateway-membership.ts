@@ -1,0 +1,118 @@
+// `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
+import { Command } from 'commander';
+import type { Secret } from '../../api/objects/core.ts';
+import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { EXPORTED_SERVICES } from '../../api/kinds/service-discovery.ts';
+import { askBroker } from '../../gateway/broker/broker-request.ts';
+import { GATEWAY_SECRET, readGatewaySecret, toGatewaySecret } from '../../gateway/broker/gateway-secret.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { isClusterId } from '../../model/network/gateway-names.ts';
+import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
+import { AppError } from '../../process/errors.ts';
+import { readJoinToken } from '../../process/crypto/signed-token.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
+import { collect } from '../clusters/run-flags.ts';
+
+/** Which cluster, and where Isthmus is in it. */
+export interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+}
+
+interface JoinFlags extends ClusterFlags {
+  readonly clusterId: string;
+  readonly address: readonly string[];
+  readonly clusterCidr: readonly string[];
+  readonly serviceCidr: readonly string[];
+}
+
+/** Adds the options by which every gateway command finds its cluster. */
+export function withClusterOptions(command: Command): Command {
+  return command
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
+}
+
+/** Runs work with a client of the cluster that the options name, and closes it. */
+export async function withCluster<T>(flags: ClusterFlags, work: (client: ClusterClient, signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('gateway-cli') });
+  try {
+    return await work(client, untilStopped());
+  } finally {
+    await client.transport.close();
+  }
+}
+
+/** The command `gateway join`. */
+export function gatewayJoinCommand(): Command {
+  return withClusterOptions(new Command('join'))
+    .description('make this cluster a member of a clusterset, with a token of "isthmus broker token"')
+    .argument('<token>', 'the token')
+    .requiredOption('--cluster-id <id>', 'ID of this cluster in the clusterset, a DNS label')
+    .option('--address <host:port>', 'where gateways of other clusters reach this one, repeated; none where it can only dial out', collect, [])
+    .option('--cluster-cidr <range>', 'range of pods, repeated', collect, [])
+    .option('--service-cidr <range>', 'range of Services, repeated', collect, [])
+    .action((token: string, flags: JoinFlags) => withCluster(flags, async (client, signal) => console.log(await join(client, { ...flags, token }, signal))));
+}
+
+/** Joins: the key is made here, and only the signing request leaves. Throws AppError. */
+export async function join(client: ClusterClient, { token, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string }, signal: AbortSignal): Promise<string> {
+  if (!isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
+  const claims = readJoinToken(token);
+  if (claims === undefined) throw new AppError('BadInput', 'This is no join token; make one with "isthmus broker token".');
+  const { request, key } = await createSigningRequest(clusterId);
+  const body = { token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr };
+  await requireGatewaySecretIsOurs(client, namespace, signal);
+  const answer = await askBroker<{ readonly certificate: string }>({ brokerUrl: claims.brokerUrl, authority: claims.authority }, { method: 'POST', path: '/v1/join', body }, signal);
+  const secret = toGatewaySecret(namespace, { clusterId, certificate: answer.certificate, key, authority: claims.authority, brokerUrl: claims.brokerUrl, addresses: address });
+  await client.apply(SECRETS, secret, 'isthmus-gateway-join', signal);
+  return `"${clusterId}" has joined. Run its gateway: isthmus gateway run${address.length === 0 ? ' --listen none' : ''}`;
+}
+
+async function requireGatewaySecretIsOurs(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
+  const found = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
+  if (found !== undefined && !isMembership(found)) throw new AppError('BadInput', `Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus: rename it, or join with another --namespace. Nothing was changed.`);
+}
+
+/** Whether a Secret is one of a member, made by `gateway join` or by hand where there is no broker. */
+function isMembership(secret: Secret): boolean {
+  return isOfIsthmus(secret) || readGatewaySecret(secret.data ?? {}).kind === 'credentials';
+}
+
+/** The command `gateway leave`. */
+export function gatewayLeaveCommand(): Command {
+  return withClusterOptions(new Command('leave'))
+    .description('stop being a member: the broker forgets this cluster, its peers end their cables, its Secret and copies are removed')
+    .option('--force', 'also when the broker cannot be reached; then revoke this cluster there')
+    .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(flags, async (client, signal) => console.log(await leave(client, flags, signal))));
+}
+
+/** Leaves. Throws AppError `NotFound` for a cluster that is no member, `BadInput` where the Secret of that name is somebody else's. */
+export async function leave(client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal): Promise<string> {
+  const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch((error: unknown) => {
+    if (isNotFound(error)) throw new AppError('NotFound', `This cluster is no member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`);
+    throw error;
+  });
+  if (!isMembership(secret)) throw new AppError('BadInput', `This cluster is no member: Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus, and stays as it is.`);
+  const parsed = readGatewaySecret(secret.data ?? {});
+  if (parsed.kind === 'credentials' && parsed.credentials.brokerUrl !== undefined) {
+    const { credentials } = parsed;
+    const left = askBroker({ brokerUrl: parsed.credentials.brokerUrl, authority: credentials.authority, identity: credentials }, { method: 'DELETE', path: `/v1/clusters/${credentials.clusterId}` }, signal);
+    await left.catch((error: unknown) => {
+      if (force !== true) throw error;
+    });
+  }
+  await removeOwn(client, { type: SECRETS, at: { namespace, name: GATEWAY_SECRET } }, isMembership, signal);
+  const copies = [CLUSTERS, ENDPOINTS, EXPORTED_SERVICES].map((type): [ResourceType, string] => [type, BROKER_COPY_LABEL]);
+  for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
+    for (const { metadata: { name = '', uid = '' } } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+  }
+  return 'This cluster is no member any more.';
+}

@@ -1,0 +1,56 @@
+// `isthmus gateway verify`: tries what a clusterset is for, from one cluster or from both sides.
+import type { Command } from 'commander';
+import { Resolver } from 'node:dns/promises';
+import { GATEWAYS, SERVICES } from '../../api/resource-types.ts';
+import { SERVICE_EXPORTS, SERVICE_IMPORTS, type ServiceImport } from '../../api/kinds/service-discovery.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { SERVICE_DISCOVERY } from '../../manifests/objects/service-discovery.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import { serviceName } from '../../service-discovery/dns/dns-names.ts';
+import { AppError } from '../../process/errors.ts';
+import { checkFailover, checkServices, VERIFICATIONS, type Verification } from './clusterset-checks.ts';
+import type { Check } from './gateway-checks.ts';
+import { withCluster, type ClusterFlags } from './gateway-membership.ts';
+
+const ASK_MS = 3_000;
+
+/** Reads `--only`. Throws AppError `BadInput`. */
+export function parseVerifications(text: string): readonly Verification[] {
+  return text.split(',').map((name) => {
+    const known = VERIFICATIONS.find((one) => one === name.trim());
+    if (known === undefined) throw new AppError('BadInput', `--only has no "${name}"; choose from ${VERIFICATIONS.join(', ')}.`);
+    return known;
+  });
+}
+
+/** Adds `--only` and `--dns`. */
+export function withVerifications(command: Command): Command {
+  return command
+    .option('--only <list>', `comma separated, of ${VERIFICATIONS.join(', ')}; connectivity when missing`, parseVerifications, ['connectivity'])
+    .option('--dns <address>', 'HOST:PORT of the DNS server of "isthmus service run"; its Service when missing, which must be reached from here');
+}
+
+/** Checks of Services and of standbys, as far as they are asked for. */
+export async function clustersetChecks(flags: ClusterFlags & { readonly only: readonly Verification[]; readonly dns?: string }): Promise<readonly Check[]> {
+  return withCluster(flags, async (client, signal) => [
+    ...(flags.only.includes('service-discovery') ? await serviceChecks(client, flags, signal) : []),
+    ...(flags.only.includes('gateway-failover') ? checkFailover(await client.list(GATEWAYS, { namespace: flags.namespace }, signal), Date.now()) : []),
+  ]);
+}
+
+async function serviceChecks(client: ClusterClient, { namespace, dns }: { readonly namespace: string; readonly dns?: string }, signal: AbortSignal): Promise<readonly Check[]> {
+  const [exports, imports] = await Promise.all([client.list(SERVICE_EXPORTS, {}, signal), client.list(SERVICE_IMPORTS, {}, signal)]).catch((error: unknown) => {
+    if (isNotFound(error)) throw new AppError('NotFound', 'This cluster does not serve ServiceExport and ServiceImport: run "isthmus install --service-discovery".');
+    throw error;
+  });
+  const server = dns ?? (await client.get(SERVICES, { namespace, name: SERVICE_DISCOVERY }, signal).catch(unless(isNotFound)))?.spec?.clusterIP;
+  return checkServices({ exports, imports, answers: new Map(await Promise.all(imports.map(async (imported) => [objectKey(imported.metadata), await resolve(server, imported)] as const))) });
+}
+
+async function resolve(server: string | undefined, { metadata: { namespace = '', name = '' } }: ServiceImport): Promise<readonly string[] | string> {
+  if (server === undefined) return `there is no Service ${SERVICE_DISCOVERY}; name the DNS server with --dns`;
+  const resolver = new Resolver({ timeout: ASK_MS, tries: 1 });
+  resolver.setServers([server]);
+  return resolver.resolve4(serviceName({ namespace, name })).catch((error: { readonly code?: string }) => (error.code === 'ENODATA' ? [] : `${server} says ${error.code ?? 'nothing'}`));
+}

@@ -1,0 +1,170 @@
+// `isthmus gateway`: everything about the gateway of a cluster.
+import { Command } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { parse, stringify } from 'yaml';
+import { ENDPOINTS, GATEWAYS, SECRETS } from '../../api/resource-types.ts';
+import { GATEWAY_SECRET, readGatewaySecret, type ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { CONNECT_PORT } from '../../manifests/objects/gateway.ts';
+import { gatewayName, isClusterId } from '../../model/network/gateway-names.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { exitWith } from '../../process/lifecycle.ts';
+import { checkGateway, checkLines, type Check } from './gateway-checks.ts';
+import { gatewayJoinCommand, gatewayLeaveCommand, withCluster, withClusterOptions } from './gateway-membership.ts';
+import { measurePath, openPath } from './gateway-path.ts';
+import { gatewayNodeCommand } from './gateway-node.ts';
+import { gatewayRotateKeyCommand } from './gateway-rotate-key.ts';
+import type { Verification } from './clusterset-checks.ts';
+import { clustersetChecks, withVerifications } from './gateway-verify.ts';
+import { gatewayRunCommand } from './gateway-run.ts';
+import { connectionsTable, endpointsTable, gatewaysTable } from './gateway-table.ts';
+
+interface ClusterFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+}
+
+const DEFAULT_ENDPOINT = `http://127.0.0.1:${CONNECT_PORT}`;
+
+/** The command for commander. */
+export function gatewayCommand(): Command {
+  return new Command('gateway')
+    .description('the encrypted gateway between the clusters of a clusterset')
+    .addCommand(gatewayRunCommand())
+    .addCommand(gatewayNodeCommand())
+    .addCommand(gatewayRotateKeyCommand())
+    .addCommand(gatewayJoinCommand())
+    .addCommand(gatewayLeaveCommand())
+    .addCommand(showCommand())
+    .addCommand(diagnoseCommand())
+    .addCommand(verifyCommand())
+    .addCommand(benchmarkCommand())
+    .addCommand(kubeconfigCommand());
+}
+
+function showCommand(): Command {
+  const show = new Command('show').description('what the gateways of this cluster know');
+  const table = (name: string, description: string, make: (client: ClusterClient, namespace: string, signal: AbortSignal) => Promise<string>) =>
+    show.addCommand(withClusterOptions(new Command(name)).description(description).action((flags: ClusterFlags) => withCluster(flags, async (client, signal) => console.log(await make(client, flags.namespace, signal)))));
+  table('connections', 'the cables to other clusters', async (client, namespace, signal) => connectionsTable(await client.list(GATEWAYS, { namespace }, signal)));
+  table('endpoints', 'where the gateways of all members are', async (client, namespace, signal) => {
+    const secret = await readSecret(client, namespace, signal);
+    return endpointsTable(secret?.kind === 'credentials' ? secret.credentials.clusterId : '', await client.list(ENDPOINTS, { namespace }, signal));
+  });
+  table('gateways', 'the gateway processes of this cluster', async (client, namespace, signal) => gatewaysTable(await client.list(GATEWAYS, { namespace }, signal)));
+  return show;
+}
+
+async function readSecret(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<ParsedCredentials | undefined> {
+  try {
+    return readGatewaySecret((await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal)).data ?? {});
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function checksOf(flags: ClusterFlags, peers: readonly string[]): Promise<readonly Check[]> {
+  return withCluster(flags, async (client, signal) =>
+    checkGateway({ secret: await readSecret(client, flags.namespace, signal), gateways: await client.list(GATEWAYS, { namespace: flags.namespace }, signal), nowMs: Date.now(), peers }),
+  );
+}
+
+function report(checks: readonly Check[]): void {
+  console.log(checkLines(checks));
+  if (checks.some(({ holds }) => !holds)) exitWith(1);
+}
+
+function diagnoseCommand(): Command {
+  return withClusterOptions(new Command('diagnose'))
+    .description('look at everything that this cluster needs to reach the others; ends with 1 when something is wrong')
+    .action(async (flags: ClusterFlags) => report(await checksOf(flags, [])));
+}
+
+interface VerifyFlags extends ClusterFlags {
+  readonly endpoint: string;
+  readonly otherKubeconfig?: string;
+  readonly otherContext?: string;
+  readonly otherEndpoint?: string;
+  readonly only: readonly Verification[];
+  readonly dns?: string;
+}
+
+function verifyCommand(): Command {
+  return withVerifications(withClusterOptions(new Command('verify')))
+    .description('try each step of the way to another cluster, with its kubeconfig also the way back; ends with 1 when one fails')
+    .argument('<cluster>', 'ID of the other cluster')
+    .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
+    .option('--other-kubeconfig <file>', 'kubeconfig of the other cluster')
+    .option('--other-context <name>', 'context within it')
+    .option('--other-endpoint <url>', "CONNECT endpoint of the other cluster's gateway")
+    .action(verify);
+}
+
+async function verify(clusterId: string, flags: VerifyFlags): Promise<void> {
+  const { endpoint, otherKubeconfig, otherContext, otherEndpoint, namespace } = flags;
+  const tries = flags.only.includes('connectivity');
+  const checks: Check[] = [...(tries ? [...(await checksOf(flags, [clusterId])), await tryPath(endpoint, clusterId)] : []), ...(await clustersetChecks(flags))];
+  if (otherKubeconfig !== undefined && tries) {
+    const own = await withCluster(flags, async (client, signal) => readSecret(client, namespace, signal));
+    const ownId = own?.kind === 'credentials' ? own.credentials.clusterId : '';
+    const back = await checksOf({ kubeconfig: otherKubeconfig, namespace, ...(otherContext !== undefined && { context: otherContext }) }, [ownId]);
+    checks.push(...back.map((check) => ({ ...check, what: `in ${clusterId}: ${check.what}` })));
+    if (otherEndpoint !== undefined) checks.push({ ...(await tryPath(otherEndpoint, ownId)), what: `in ${clusterId}: the API server of ${ownId} answers` });
+  }
+  report(checks);
+}
+
+async function tryPath(endpoint: string, clusterId: string): Promise<Check> {
+  const what = `the API server of ${clusterId} answers through the gateway`;
+  try {
+    const { get, close } = await openPath({ endpoint: toUrl(endpoint), clusterId });
+    const { status, ms } = await get('/version');
+    close();
+    return { what, holds: true, detail: `HTTP ${status} in ${ms.toFixed(1)} ms` };
+  } catch (error) {
+    return { what, holds: false, detail: messageOf(error) };
+  }
+}
+
+function benchmarkCommand(): Command {
+  return new Command('benchmark')
+    .description('latency and throughput of the way to another cluster')
+    .argument('<cluster>', 'ID of the other cluster')
+    .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
+    .option('--calls <number>', 'how many calls', Number, 200)
+    .action(async (clusterId: string, { endpoint, calls }: { readonly endpoint: string; readonly calls: number }) => console.log(await measurePath({ endpoint: toUrl(endpoint), clusterId }, calls)));
+}
+
+function kubeconfigCommand(): Command {
+  return new Command('kubeconfig')
+    .description('print a kubeconfig with which kubectl reaches another cluster through the gateway; credentials are those of the kubeconfig given')
+    .argument('<cluster>', 'ID of the other cluster')
+    .requiredOption('--kubeconfig <file>', 'kubeconfig of the other cluster, whatever server it names')
+    .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
+    .action(async (clusterId: string, { kubeconfig, endpoint }: { readonly kubeconfig: string; readonly endpoint: string }) => console.log(throughGateway(await readFile(kubeconfig, 'utf8'), clusterId, toUrl(endpoint))));
+}
+
+type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };
+
+/** The kubeconfig with its clusters reached through the gateway: TLS still expects the server that it named. Throws AppError `BadInput`. */
+export function throughGateway(text: string, clusterId: string, endpoint: URL): string {
+  if (!isClusterId(clusterId)) throw new AppError('BadInput', `"${clusterId}" is no cluster ID.`);
+  const config = (parse(text) ?? {}) as { readonly clusters?: readonly Named[] };
+  const clusters = (config.clusters ?? []).map((entry) => {
+    const named = entry.cluster?.['server'];
+    const server = typeof named === 'string' ? named : '';
+    const expected = entry.cluster?.['tls-server-name'] ?? (URL.canParse(server) ? new URL(server).hostname.replace(/^\[|\]$/g, '') : undefined);
+    const through = { ...entry.cluster, server: `https://${gatewayName(clusterId)}:443`, 'proxy-url': endpoint.origin, ...(expected !== undefined && { 'tls-server-name': expected }) };
+    return { ...entry, cluster: through };
+  });
+  return stringify({ ...config, clusters }, { lineWidth: 0 });
+}
+
+function toUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'http:') throw new AppError('BadInput', `--endpoint takes http://HOST:PORT, not "${text}".`);
+  return url;
+}

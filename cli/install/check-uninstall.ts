@@ -1,0 +1,68 @@
+// `isthmus check-uninstall`: what an uninstall would leave without anybody to look after it. The chart's pre-delete hook runs it.
+import { Command } from 'commander';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTER_TARGETS, POD_CHAPERONS, PODS, TARGETS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { AppError } from '../../process/errors.ts';
+import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
+
+/** What is still in use, as an uninstall finds it. */
+export interface StillInUse {
+  /** Proxy pods whose finalizer nobody else takes off. */
+  readonly proxies: readonly KubernetesObject[];
+  /** PodChaperons: each has a delegate that runs here for another cluster. */
+  readonly chaperons: readonly KubernetesObject[];
+  /** Targets and ClusterTargets. */
+  readonly targets: readonly KubernetesObject[];
+}
+
+/** The command for commander. */
+export function checkUninstallCommand(): Command {
+  const command = new Command('check-uninstall').description('Say what keeps Isthmus from being uninstalled from a cluster: elected pods, delegates of others, targets that drain. Ends with 1 if anything does.');
+  return withClusterFlags(command).action(check);
+}
+
+async function check(flags: ClusterFlags): Promise<void> {
+  const found = await withCluster(flags, 'cli', ({ client }, signal) => findUses(client, signal));
+  const reasons = reasonsToStay(found);
+  if (reasons.length > 0) throw new AppError('StillInUse', `Isthmus is still in use here:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`);
+  console.log('Nothing keeps Isthmus from being uninstalled.');
+}
+
+/** Asks the cluster; throws what the calls throw. */
+export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
+  const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
+  const [chaperons, targets, clusterTargets] = await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
+  return { proxies, chaperons: chaperons ?? [], targets: [...(targets ?? []), ...(clusterTargets ?? [])] };
+}
+
+/** A cluster whose definitions are gone has none of the kind. */
+async function listIfServed(client: ClusterClient, type: ResourceType, signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+  return client.list(type, {}, signal).catch((error: unknown) => {
+    if (isNotFound(error)) return [];
+    throw error;
+  });
+}
+
+/** What to do first, a line each; none when nothing is in the way. */
+export function reasonsToStay({ proxies, chaperons, targets }: StillInUse): readonly string[] {
+  const held = proxies.filter(({ metadata }) => metadata.finalizers?.includes(DELEGATE_FINALIZER));
+  const draining = targets.filter(({ metadata }) => metadata.finalizers?.includes(DRAIN_FINALIZER));
+  return [
+    ...(held.length > 0 ? [`${count(held, 'elected pod')} would stay Terminating when deleted (${examples(held)}): scale them down, or run "isthmus drain" for each target.`] : []),
+    ...(chaperons.length > 0 ? [`${count(chaperons, 'delegate')} of other clusters would have nobody to keep them (${examples(chaperons)}): drain this target in its sources.`] : []),
+    ...(draining.length > 0 ? [`${count(draining, 'target')} would keep a finalizer (${examples(draining)}): delete them, or set removalPolicy to Orphan.`] : []),
+  ];
+}
+
+function count(objects: readonly unknown[], noun: string): string {
+  return `${objects.length} ${noun}${objects.length === 1 ? '' : 's'}`;
+}
+
+function examples(objects: readonly KubernetesObject[]): string {
+  const names = objects.slice(0, 3).map(({ metadata: { namespace, name } }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  return [...names, ...(objects.length > 3 ? ['…'] : [])].join(', ');
+}

@@ -1,0 +1,27 @@
+// The namespaces that an installation needs. One that is there already belongs to whoever made it: it gets no label of ours, and so is never deleted by
+// `isthmus uninstall --purge`.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { NAMESPACES } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { installNamespaceManifest } from '../../manifests/install.ts';
+import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
+import { isOfIsthmus } from '../clusters/own-objects.ts';
+
+/** Objects without a namespace that somebody else has made. Throws what reading throws. */
+export async function withoutForeignNamespace(client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+  const foreign = new Set<string | undefined>();
+  for (const { kind, metadata: { name = '' } } of objects) {
+    if (kind !== 'Namespace') continue;
+    const found = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
+    if (found !== undefined && !isOfIsthmus(found)) foreign.add(name);
+  }
+  return objects.filter(({ kind, metadata: { name } }) => kind !== 'Namespace' || !foreign.has(name));
+}
+
+/** Makes the install namespace, or leaves the one that somebody else has made. Throws what API calls throw. */
+export async function ensureInstallNamespace(client: ClusterClient, name: string, fieldManager: string, progress: Progress): Promise<void> {
+  const objects = await withoutForeignNamespace(client, [installNamespaceManifest(name)], progress.signal);
+  await applyObjects(client, objects, fieldManager, progress);
+  if (objects.length === 0) progress.tell(`kept Namespace ${name} as it is`);
+}

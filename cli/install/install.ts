@@ -1,0 +1,201 @@
+// `isthmus install`: makes a cluster ready to be a source, a target, or both.
+import { Command, Option } from 'commander';
+import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, MUTATING_WEBHOOK_CONFIGURATIONS, TARGETS,
+  VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
+import { readAdmiraltySigns } from '../../targets/admiralty/admiralty-signs.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../manifests/objects/crds.ts';
+import type { InstallRole } from '../../manifests/objects/component-rights.ts';
+import { toYaml } from '../../manifests/files.ts';
+import { admiraltyRoles } from '../../manifests/objects/rbac.ts';
+import { serviceDiscoveryAccess } from '../../manifests/objects/service-discovery.ts';
+import { isLive, signsText } from '../../model/targets/live-admiralty.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { installManifests, type InstallOptions } from '../../manifests/install.ts';
+import { validatingWebhookConfiguration, webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';
+import { IDENTITY_LABELS } from '../../peering/identity/source-identity.ts';
+import { AppError } from '../../process/errors.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { applyObjects, lookFor, objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { ensureInstallNamespace } from './install-namespace.ts';
+import { requireLabel } from '../output/object-names.ts';
+import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
+
+/** Field manager of what `isthmus install` applies; the webhook's CA belongs to another one and stays. */
+export const INSTALL_FIELD_MANAGER = 'isthmus-install';
+const ESTABLISHED_PATIENCE = { forMs: 30_000, everyMs: 100 };
+
+type DefinitionWithStatus = KubernetesObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
+
+interface InstallFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+  readonly webhookUrl?: string;
+  readonly failurePolicy?: 'Fail' | 'Ignore';
+  readonly role: InstallRole;
+  readonly dryRun?: boolean;
+  readonly liqoLabels?: boolean;
+  readonly serviceDiscovery?: boolean;
+  readonly admiraltyRoles?: boolean;
+}
+
+/** The command for commander. */
+export function installCommand(): Command {
+  return new Command('install')
+    .description('Install the kinds, the access rules and the webhook configuration into a cluster, as source or target. Can be repeated.')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; as kubectl finds it when left out')
+    .option('--context <name>', "context within the kubeconfig; its current-context when left out")
+    .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
+    .addOption(new Option('--role <role>', 'what the cluster is: its own pods may run elsewhere, it runs pods of others, or both; gives no rights that only another role needs').choices(['source', 'target', 'both']).default('both'))
+    .option('--webhook-url <url>', `https URL of a webhook outside of the cluster; without a path ${WEBHOOK_PATH} is added`)
+    .addOption(new Option('--failure-policy <policy>', 'what becomes of elected pods while the webhook is away: refused, or run here like any other').choices(['Fail', 'Ignore']))
+    .option('--liqo-labels', 'elect the pods of namespaces with label liqo.io/enabled=true or liqo.io/scheduling-enabled=true')
+    .option('--service-discovery', 'also ServiceExport and ServiceImport, unless something else in this cluster serves them; see docs/services.md')
+    .option('--admiralty-roles', "also the ClusterRoles admiralty-source and admiralty-cluster-summary-viewer, for bindings that were made by hand")
+    .option('--dry-run', 'print the objects as YAML and change nothing')
+    .action(runInstall);
+}
+
+async function runInstall(flags: InstallFlags): Promise<void> {
+  const options = installOptions(flags);
+  const more = [...(flags.serviceDiscovery === true ? serviceDiscoveryDefinitions() : []), ...(flags.admiraltyRoles === true ? admiraltyRoles() : [])];
+  if (flags.dryRun === true) return console.log(toYaml([...installManifests(options), ...more]));
+  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
+  try {
+    const progress = { tell: (line: string) => console.log(line), signal: untilStopped() };
+    await refuseBesideAdmiralty(client, progress);
+    await installInto(client, options, progress);
+    if (flags.admiraltyRoles === true) await applyObjects(client, admiraltyRoles(), INSTALL_FIELD_MANAGER, progress);
+    if (flags.serviceDiscovery === true) await installServiceDiscovery(client, options.installNamespace, progress);
+    console.log(nextSteps(options));
+  } finally {
+    await client.transport.close();
+  }
+}
+
+/** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
+export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore'; readonly liqoLabels?: boolean; readonly role?: InstallRole }): InstallOptions {
+  requireLabel('--namespace', flags.namespace);
+  return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }), ...(flags.liqoLabels === true && { acceptsLiqoLabels: true }), ...(flags.role && { role: flags.role }) };
+}
+
+/** The URL for the API server; the webhook's path is added where none is given. Throws AppError `BadInput`. */
+export function webhookUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:') {
+    throw new AppError('BadInput', `--webhook-url must be https://HOST:PORT, not ${JSON.stringify(text)}: API servers call webhooks over TLS only.`);
+  }
+  // What the API server's validation refuses as well, only without a word about the flag.
+  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
+    throw new AppError('BadInput', '--webhook-url must not have a user, a query or a fragment.');
+  }
+  if (url.pathname === '/') url.pathname = WEBHOOK_PATH;
+  return url.href;
+}
+
+/**
+ * Applies everything and waits until the cluster serves our kinds. Definitions of Admiralty's are taken over.
+ * @throws AppError `BadInput` for what somebody else has under our names, `Timeout` when it does not within 30 s; what {@link ClusterClient} throws.
+ */
+export async function installInto(client: ClusterClient, options: InstallOptions, progress: Progress): Promise<void> {
+  const objects = installManifests(options).filter(({ kind }) => kind !== 'Namespace');
+  const remedy = 'Rename or delete what is there, or install into another namespace with --namespace.';
+  await requireOwn(client, objects.filter(({ kind }) => kind !== 'CustomResourceDefinition'), isOfIsthmus, { remedy, signal: progress.signal });
+  await ensureInstallNamespace(client, options.installNamespace, INSTALL_FIELD_MANAGER, progress);
+  await moveWebhooks(client, options, progress.signal);
+  await applyObjects(client, objects, INSTALL_FIELD_MANAGER, progress);
+  await removeOtherRole(client, options, progress);
+  await removeFormerPolicies(client, progress);
+  for (const definition of customResourceDefinitions()) await untilEstablished(client, definition.metadata.name, progress.signal);
+  progress.tell(`the cluster serves all ${customResourceDefinitions().length} kinds`);
+}
+
+/**
+ * A webhook that moves between the Service and a URL: the webhook process owns a part of the one, which an apply would leave beside the other. So the
+ * address is exchanged as a whole first.
+ */
+async function moveWebhooks(client: ClusterClient, options: InstallOptions, signal: AbortSignal): Promise<void> {
+  const wanted = [[MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)], [VALIDATING_WEBHOOK_CONFIGURATIONS, validatingWebhookConfiguration(options)]] as const;
+  for (const [type, { webhooks: given = [] }] of wanted) {
+    const at = { name: WEBHOOK_CONFIGURATION_NAME };
+    const { metadata, webhooks = [] } = (await client.get(type, at, signal).catch(unless(isNotFound))) ?? { metadata: {} };
+    if (webhooks.every(({ clientConfig: { url } }) => (url === undefined) === (options.webhookUrl === undefined))) continue;
+    const moved = webhooks.map(({ clientConfig: { caBundle }, ...webhook }) => {
+      const { clientConfig } = given.find(({ name }) => name === webhook.name) ?? given[0] ?? { clientConfig: {} };
+      return { ...webhook, clientConfig: { ...clientConfig, ...(caBundle !== undefined && { caBundle }) } };
+    });
+    await client.patch(type, at, { patchType: 'merge', patch: { metadata: { resourceVersion: metadata.resourceVersion }, webhooks: moved } }, signal);
+  }
+}
+
+/** What an installation for another role has put there: a cluster that is a source only has none of a target's rights. */
+async function removeOtherRole(client: ClusterClient, options: InstallOptions, { tell, signal }: Progress): Promise<void> {
+  const wanted = new Set(installManifests(options).map(objectName));
+  for (const object of installManifests({ ...options, role: 'both' }).filter((one) => !wanted.has(objectName(one)))) {
+    const { namespace, name = '' } = object.metadata;
+    if ((await removeOwn(client, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal)) === 'removed') tell(`removed ${objectName(object)}`);
+  }
+}
+
+/** Policies that former versions made for each source: one installed policy limits all of them now. */
+async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
+  const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
+  for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
+    for (const { metadata: { name = '' } } of await client.list(type, { labelSelector }, signal)) {
+      if ((await removeOwn(client, { type, at: { name } }, isOfIsthmus, signal)) === 'removed') tell(`removed ${type.kind} ${name}`);
+    }
+  }
+}
+
+/**
+ * In a source both would be asked about the same pods, and write to them; in a target each PodChaperon gets one delegate, whoever makes it.
+ * @throws AppError `AdmiraltyLives` in a source.
+ */
+export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
+  const signs = await readAdmiraltySigns(client, signal);
+  if (!isLive(signs)) return;
+  const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))));
+  const isSource = lists.some((list) => (list?.length ?? 0) > 0);
+  if (isSource) throw new AppError('AdmiraltyLives', `An Admiralty works in this source: ${signsText(signs)}. Run "isthmus migrate admiralty" instead, which installs Isthmus and takes over its pods.`);
+  tell(`warning: an Admiralty works in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over what it has`);
+}
+
+/** Kinds of the Multi-Cluster Services API that others have installed stay as they are. */
+export async function installServiceDiscovery(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
+  const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
+  const isForeign = (name: string) => existing.some(({ metadata }) => metadata.name === name && Object.entries(PART_OF).some(([key, value]) => metadata.labels?.[key] !== value));
+  const definitions = serviceDiscoveryDefinitions().filter(({ metadata }) => !isForeign(metadata.name));
+  await applyObjects(client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress);
+  for (const { metadata } of serviceDiscoveryDefinitions()) await untilEstablished(client, metadata.name, progress.signal);
+}
+
+async function untilEstablished(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
+  const type: ResourceType<DefinitionWithStatus> = CUSTOM_RESOURCE_DEFINITIONS;
+  let conditions: readonly Condition[] = [];
+  const isEstablished = async (): Promise<true | undefined> => {
+    conditions = (await client.get(type, { name }, signal)).status?.conditions ?? [];
+    return conditions.some((condition) => condition.type === 'Established' && condition.status === 'True') || undefined;
+  };
+  if (await lookFor(isEstablished, ESTABLISHED_PATIENCE, signal)) return;
+  const reasons = conditions.filter((condition) => condition.status === 'False').map((condition) => condition.message);
+  throw new AppError('Timeout', `The API server does not serve ${name} after ${ESTABLISHED_PATIENCE.forMs / 1000} s. ${reasons.join('; ')}`.trim());
+}
+
+/** What to do after an installation, for people. */
+export function nextSteps({ installNamespace, webhookUrl }: InstallOptions): string {
+  const where = webhookUrl === undefined ? `in namespace ${installNamespace}` : `so that its webhook answers at ${webhookUrl}`;
+  return [
+    'Isthmus is installed. Next:',
+    `  run it ${where}: isthmus run`,
+    '  connect a source to a target: isthmus peer --source-kubeconfig A --target-kubeconfig B --name NAME',
+    '  opt a namespace in: kubectl label namespace NAMESPACE multicluster-scheduler=enabled',
+  ].join('\n');
+}

@@ -1,0 +1,161 @@
+// Taking Isthmus out of a cluster. Nothing that somebody still uses goes unasked: what holds it up is named, with the command that ends it. What others
+// have made stays: definitions of kinds, and a namespace with what they keep in it. It can be broken off and begun again at any point.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTER_TARGETS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS, NAMESPACES, NODES, POD_CHAPERONS, PODS, MUTATING_WEBHOOK_CONFIGURATIONS, PERSISTENT_VOLUME_CLAIMS,
+  ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES, SOURCES, TARGETS, VALIDATING_ADMISSION_POLICIES,
+  VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
+} from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { customResourceDefinitions } from '../../manifests/objects/crds.ts';
+import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
+import { proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import { AppError } from '../../process/errors.ts';
+import { objectName, typeOf, type Progress } from '../clusters/apply-objects.ts';
+import { findUses, reasonsToStay } from './check-uninstall.ts';
+import { isOfIsthmus, isVirtualNode, removeOwn, type OwnedBy, type Removal } from '../clusters/own-objects.ts';
+import { untilGone } from './until-gone.ts';
+
+/** What to take out, and how. */
+export interface Uninstallation {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  /** Also the kinds with all their objects, and the install namespace. */
+  readonly purges: boolean;
+  /** Whatever still uses it: pods of ours are let go, and what is left in other clusters stays there. */
+  readonly isForced: boolean;
+}
+
+/** Who is joined with this cluster, by name. */
+export interface Joined {
+  readonly targets: readonly string[];
+  readonly sources: readonly string[];
+}
+
+/** The webhooks first, so that nobody waits for one that is away; what others depend on last. */
+const ALWAYS: readonly ResourceType[] = [
+  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, DEPLOYMENTS, SERVICES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, ROLES, CLUSTER_ROLES,
+];
+const PURGED: readonly ResourceType[] = [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES, SERVICE_ACCOUNTS, SECRETS, CONFIG_MAPS];
+const LABEL_SELECTOR = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).join(',');
+const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERON_FINALIZER, DRAIN_FINALIZER, RUN_ONCE_FINALIZER]);
+/** What may have finalizers of ours, and how it is found. */
+const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
+  [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
+];
+const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
+/** For these a namespace is kept where they are somebody else's. */
+const KEPT_FOR: readonly ResourceType[] = [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
+/** ConfigMaps that Kubernetes and OpenShift put into every namespace. */
+const CERTIFICATE_AUTHORITIES: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt']);
+
+/** What would be left in other clusters, each with what to do about it. */
+export function leftBehind({ targets, sources }: Joined): readonly string[] {
+  return [
+    ...targets.map((target) => `Target ${target} is joined: run "isthmus unpeer ${target}".`),
+    ...sources.map((source) => `${source} may send pods here: run "isthmus unpeer" in that source, or delete it here.`),
+  ];
+}
+
+/**
+ * Uninstalls.
+ * @throws AppError `NotFound` for an install namespace that is not the right one, `StillInUse` that names every obstacle, unless it is forced;
+ * `Timeout` for what does not go.
+ */
+export async function uninstallFrom(uninstallation: Uninstallation, progress: Progress): Promise<void> {
+  const { client, purges, isForced, installNamespace } = uninstallation;
+  await requireInstalledThere(client, installNamespace, progress.signal);
+  const obstacles = [...reasonsToStay(await findUses(client, progress.signal)), ...leftBehind(await findJoined(client, progress.signal))];
+  if (obstacles.length > 0 && !isForced) throw new AppError('StillInUse', ['Isthmus is still in use here:', ...obstacles.map((obstacle) => `  ${obstacle}`), 'Or give --force, which lets go of all of it.'].join('\n'));
+  await removeLabelled(client, ALWAYS.slice(0, 2), progress);
+  for (const policy of proxyPolicyManifests(installNamespace).toReversed()) await remove({ client, isOwn: isOfIsthmus }, typeOf(policy), policy, progress);
+  if (isForced) await letGo(client, progress);
+  await removeLabelled(client, ALWAYS.slice(2), progress);
+  for (const { metadata } of await client.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, progress.signal)) await remove({ client, isOwn: isVirtualNode }, NODES, { metadata }, progress);
+  if (!purges) return removeLabelled(client, [SERVICE_ACCOUNTS], progress, installNamespace);
+  const definitions: string[] = [];
+  for (const definition of customResourceDefinitions()) {
+    if ((await remove({ client, isOwn: isOfIsthmus }, CUSTOM_RESOURCE_DEFINITIONS, definition, progress)) !== 'foreign') definitions.push(definition.metadata.name);
+  }
+  await removeLabelled(client, PURGED, progress);
+  const hasGone = await removeNamespace(client, installNamespace, progress);
+  for (const name of definitions) await untilGone(client, { type: CUSTOM_RESOURCE_DEFINITIONS, name }, progress.signal);
+  if (hasGone) await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
+}
+
+/** A name that was mistyped must not leave half of an installation behind. Where nothing is installed any more, an uninstall may be finishing. */
+async function requireInstalledThere(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<void> {
+  const accounts = await client.list(SERVICE_ACCOUNTS, { labelSelector: LABEL_SELECTOR }, signal);
+  const places = [...new Set(accounts.filter(({ metadata: { name } }) => COMPONENT_NAMES.has(name)).map(({ metadata }) => metadata.namespace))];
+  if (places.length === 0 || places.includes(installNamespace)) return;
+  throw new AppError('NotFound', `Isthmus is not installed in namespace ${installNamespace}, but in ${places.join(', ')}: name that one with --install-namespace. Nothing was changed.`);
+}
+
+/** Removes the install namespace unless somebody else made it, or keeps something in it; gives whether it goes. */
+async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
+  const kept = await Promise.all(KEPT_FOR.map(async (type) => (await client.list(type, { namespace: name }, progress.signal)).filter((object) => !isOfInstallation(object)).map(({ metadata }) => `${type.kind} ${metadata.name}`)));
+  const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
+  if (some !== '') {
+    progress.tell(`kept Namespace ${name}: Isthmus has not made ${some}${more} in it`);
+    return false;
+  }
+  return (await remove({ client, isOwn: isOfIsthmus }, NAMESPACES, { metadata: { name } }, progress)) !== 'foreign';
+}
+
+/** Beside what carries our label: what components and cert-manager write for us, and what every namespace has. */
+function isOfInstallation(object: KubernetesObject): boolean {
+  const { name = '' } = object.metadata;
+  return isOfIsthmus(object) || name.startsWith('isthmus-') || CERTIFICATE_AUTHORITIES.has(name);
+}
+
+async function findJoined(client: ClusterClient, signal: AbortSignal): Promise<Joined> {
+  const names = async (type: ResourceType) => (await listIfServed(client, type, undefined, signal)).map(({ metadata }) => objectKey(metadata));
+  const [clusterTargets, targets, clusterSources, sources] = await Promise.all([CLUSTER_TARGETS, TARGETS, CLUSTER_SOURCES, SOURCES].map(names));
+  const named = (kind: string, found: readonly string[] = []) => found.map((name) => `${kind} ${name}`);
+  return { targets: [...(clusterTargets ?? []), ...(targets ?? [])], sources: [...named('ClusterSource', clusterSources), ...named('Source', sources)] };
+}
+
+/** A cluster that does not serve a kind has none of them. */
+async function listIfServed(client: ClusterClient, type: ResourceType, labelSelector: string | undefined, signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+  return (await client.list(type, { labelSelector }, signal).catch(unless(isNotFound))) ?? [];
+}
+
+/** Takes our finalizers off: nobody will, once our controllers are gone. */
+async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
+  for (const [type, labelSelector] of HELD) {
+    for (const { metadata } of await listIfServed(client, type, labelSelector, signal)) {
+      const { namespace, name = '', uid, finalizers = [] } = metadata;
+      const kept = finalizers.filter((finalizer) => !OUR_FINALIZERS.has(finalizer));
+      if (kept.length === finalizers.length) continue;
+      const patch = { metadata: { uid, finalizers: kept.length === 0 ? null : kept } };
+      await client.patch(type, { namespace, name }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
+      tell(`let go of ${objectName({ kind: type.kind, metadata })}`);
+    }
+  }
+}
+
+async function removeLabelled(client: ClusterClient, types: readonly ResourceType[], progress: Progress, namespace?: string): Promise<void> {
+  for (const type of types) {
+    const labelled = await client.list(type, { labelSelector: LABEL_SELECTOR, namespace: type.namespaced ? namespace : undefined }, progress.signal).catch(unless(isNotFound));
+    for (const object of labelled ?? []) await remove({ client, isOwn: isOfIsthmus }, type, object, progress);
+  }
+}
+
+interface Remover {
+  readonly client: ClusterClient;
+  readonly isOwn: OwnedBy;
+}
+
+async function remove({ client, isOwn }: Remover, type: ResourceType, { metadata: { namespace, name = '' } }: KubernetesObject, { tell, signal }: Progress): Promise<Removal> {
+  const removal = await removeOwn(client, { type, at: { namespace, name } }, isOwn, signal);
+  const what = objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } });
+  if (removal === 'removed') tell(`removed ${what}`);
+  if (removal === 'foreign') tell(`kept ${what}: Isthmus has not made it`);
+  return removal;
+}

@@ -1,0 +1,26 @@
+// `isthmus uninstall`: takes Isthmus out of a cluster, after a look whether anybody still uses it.
+import { Command } from 'commander';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { uninstallFrom } from './uninstall-cluster.ts';
+
+interface UninstallFlags extends ClusterFlags {
+  readonly installNamespace: string;
+  readonly purge?: boolean;
+  readonly force?: boolean;
+}
+
+/** The command for commander. */
+export function uninstallCommand(): Command {
+  const command = new Command('uninstall').description('Take Isthmus out of a cluster: webhooks, rights, accounts. The kinds with their objects stay unless --purge is given. Can be repeated.');
+  return withInstallNamespace(withClusterFlags(command))
+    .option('--purge', 'also the kinds with all their objects, and the install namespace')
+    .option('--force', 'even while it is used: elected pods are let go, pods of sources stay as they are')
+    .action(uninstall);
+}
+
+async function uninstall({ installNamespace, purge, force, ...flags }: UninstallFlags): Promise<void> {
+  await withCluster(flags, 'uninstall', async ({ client }, signal) => {
+    await uninstallFrom({ client, installNamespace, purges: purge === true, isForced: force === true }, { tell: (line) => console.log(line), signal });
+  });
+  console.log(purge === true ? 'Isthmus is gone from this cluster.' : 'Isthmus is uninstalled. Its kinds and their objects are kept: "isthmus uninstall --purge" removes them as well.');
+}

@@ -1,0 +1,52 @@
+// Waiting until what was deleted has gone. Definitions of kinds are taken down by the API server itself, and it may have to be reminded.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { REMINDED_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { AppError } from '../../process/errors.ts';
+import { lookFor, type Patience } from '../clusters/apply-objects.ts';
+
+/** How long what was deleted may take to go, in ms. API servers take down a definition with all its objects in steps of five seconds. */
+export interface GonePatience extends Patience {
+  /**
+   * How often a definition that is still there is changed. Where its objects could not be listed at once, the API server tries again by what its
+   * cache says, which may be the definition before its own last write: it takes the conflict for somebody else's change, of which it will be told, and
+   * forgets the definition until the resync of its caches, up to five minutes later (kube-apiserver, CRDFinalizer.sync). A change reminds it.
+   */
+  readonly remindEveryMs: number;
+}
+
+const GONE: GonePatience = { forMs: 180_000, everyMs: 200, remindEveryMs: 15_000 };
+
+interface Terminating extends KubernetesObject {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly message?: string }[] };
+}
+
+/**
+ * Resolves once a cluster-scoped object that was deleted has gone.
+ * @throws AppError `Timeout` with what the API server says about it; the signal's reason.
+ */
+export async function untilGone(client: ClusterClient, { type, name }: { readonly type: ResourceType; readonly name: string }, signal: AbortSignal, patience = GONE): Promise<void> {
+  let remindAt = performance.now() + patience.remindEveryMs;
+  let last: Terminating | undefined;
+  const look = async () => {
+    last = await client.get<Terminating>(type, { name }, signal).catch(unless(isNotFound));
+    if (last === undefined) return true;
+    if (type === CUSTOM_RESOURCE_DEFINITIONS && performance.now() >= remindAt) {
+      remindAt = performance.now() + patience.remindEveryMs;
+      await remind(client, last, signal);
+    }
+    return undefined;
+  };
+  if (await lookFor(look, patience, signal)) return;
+  const said = last?.status?.conditions?.find((condition) => condition.type === 'Terminating')?.message;
+  throw new AppError('Timeout', `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what "kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`);
+}
+
+/** Only a help: what refuses it does not keep the definition from going. */
+async function remind(client: ClusterClient, { metadata: { name = '', uid } }: KubernetesObject, signal: AbortSignal): Promise<void> {
+  const patch = { metadata: { uid, annotations: { [REMINDED_ANNOTATION]: new Date().toISOString() } } };
+  await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch }, signal).catch(() => signal.throwIfAborted());
+}

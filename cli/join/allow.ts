@@ -1,0 +1,58 @@
+// `isthmus allow namespace` and `isthmus disallow namespace`: which sources may run pods in a namespace of this cluster. Run in the target.
+import { Command } from 'commander';
+import { ALL_SOURCES, SOURCES_LABEL } from '../../api/objects/keys.ts';
+import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { isSystemNamespace } from '../../model/access/source-grants.ts';
+import { AppError } from '../../process/errors.ts';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { requireLabel } from '../output/object-names.ts';
+
+interface AllowFlags extends ClusterFlags {
+  readonly installNamespace: string;
+  readonly source?: readonly string[];
+}
+
+/** The command for commander. */
+export function allowCommand(): Command {
+  const command = new Command('allow').description('Let sources run pods in a namespace of this cluster. Run it in the target; can be repeated.');
+  return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
+    .option('--source <name...>', 'names of ClusterSources ("isthmus get sources"); all sources when left out')
+    .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, flags.source ?? [ALL_SOURCES]));
+}
+
+/** Its counterpart. */
+export function disallowCommand(): Command {
+  const command = new Command('disallow').description('Let no source run new pods in a namespace of this cluster; those that run there go on. Run it in the target.');
+  return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
+    .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, []));
+}
+
+async function setSources(kind: string, name: string, flags: AllowFlags, sources: readonly string[]): Promise<void> {
+  const value = sourcesLabel(kind, name, { installNamespace: flags.installNamespace, sources });
+  await withCluster(flags, 'cli', async ({ client }, signal) => {
+    await requireSources(client, sources, signal);
+    const patch = { metadata: { labels: { [SOURCES_LABEL]: value } } };
+    const patched = await client.patch(NAMESPACES, { name }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
+    if (patched === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
+  });
+  console.log(sources.length === 0 ? `No source may run new pods in namespace ${name}.` : `Pods of ${sources.includes(ALL_SOURCES) ? 'all sources' : sources.join(', ')} may run in namespace ${name}.`);
+}
+
+/** Value of the label for these sources. Throws AppError `BadInput` for what cannot be let in, or not there. */
+export function sourcesLabel(kind: string, name: string, { installNamespace, sources }: { readonly installNamespace: string; readonly sources: readonly string[] }): string {
+  if (!['namespace', 'namespaces', 'ns'].includes(kind)) throw new AppError('BadInput', `Sources are let into a namespace: isthmus allow namespace NAME, not ${JSON.stringify(kind)}.`);
+  requireLabel('The name of a namespace', name);
+  if (isSystemNamespace(name, installNamespace)) throw new AppError('BadInput', `No source is ever let into ${name}: kube-* and the install namespace are not for pods of others.`);
+  const value = sources.length === 0 ? 'none' : [...new Set(sources)].join('_');
+  if (value.length > 63) throw new AppError('BadInput', `A label has at most 63 characters, which these sources do not fit into: let all in, or use "isthmus peer --namespace-selector" with labels of your own.`);
+  return value;
+}
+
+async function requireSources(client: ClusterClient, sources: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const name of sources.filter((source) => source !== ALL_SOURCES)) {
+    const found = await client.get(CLUSTER_SOURCES, { name }, signal).catch(unless(isNotFound));
+    if (found === undefined) throw new AppError('NotFound', `This cluster has no ClusterSource ${name}: "isthmus get sources" shows those that it has.`);
+  }
+}

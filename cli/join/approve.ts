@@ -1,0 +1,57 @@
+// `isthmus approve`: lets in the cluster that waits with an invitation. Run in the target.
+import { Command } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { INVITATIONS, JOIN_REQUESTS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { AppError } from '../../process/errors.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+
+interface ApproveFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly installNamespace: string;
+  readonly cluster?: string;
+}
+
+/** The command for commander. */
+export function approveCommand(): Command {
+  return new Command('approve')
+    .description('Let in the cluster that waits with an invitation. Run it in the target.')
+    .argument('<invitation>', 'name of the invitation')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option('--cluster <uid>', 'the cluster to let in, where several wait')
+    .action(runApprove);
+}
+
+async function runApprove(invitation: string, flags: ApproveFlags): Promise<void> {
+  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('approve') });
+  try {
+    const cluster = await approveSource(client, { namespace: flags.installNamespace, invitation, cluster: flags.cluster }, untilStopped());
+    console.log(`Cluster ${cluster} may use invitation ${invitation}.`);
+  } finally {
+    await client.transport.close();
+  }
+}
+
+/** Which cluster to let in with which invitation. */
+export interface Approval {
+  /** Install namespace of the target. */
+  readonly namespace: string;
+  readonly invitation: string;
+  /** The only one that waits when missing. */
+  readonly cluster?: string | undefined;
+}
+
+/** Approves; gives the cluster. Throws AppError `NotFound` when nobody waits, `BadInput` when several do and none is named. */
+export async function approveSource(client: ClusterClient, { namespace, invitation, cluster }: Approval, signal: AbortSignal): Promise<string> {
+  const requests = await client.list(JOIN_REQUESTS, { namespace }, signal);
+  const waiting = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending').map(({ spec }) => spec.clusterID);
+  const [first, ...others] = [...new Set(waiting)].filter((id) => cluster === undefined || id === cluster);
+  if (first === undefined) throw new AppError('NotFound', `No cluster waits with invitation ${invitation}: first run "isthmus join TOKEN" in the source.`);
+  if (others.length > 0) throw new AppError('BadInput', `Several clusters wait: ${[first, ...others].join(', ')}. Name the right one with --cluster.`);
+  await client.patch(INVITATIONS, { namespace, name: invitation }, { patchType: 'merge', patch: { spec: { approvedClusterID: first } } }, signal);
+  return first;
+}

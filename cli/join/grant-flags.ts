@@ -1,0 +1,55 @@
+// Flags of `isthmus peer` and `isthmus invite` that say what a source may do in the target: by default, little.
+import { Option, type Command } from 'commander';
+import type { PodSecurityLevel, SourceGrants } from '../../api/kinds/cluster-source.ts';
+import type { LabelSelector } from '../../api/objects/core.ts';
+import { SOURCES_LABEL } from '../../api/objects/keys.ts';
+import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
+import { AppError } from '../../process/errors.ts';
+import { requireLabel } from '../output/object-names.ts';
+import { parseSelector } from '../pods/offload.ts';
+
+/** As commander gives them. */
+export interface GrantFlags {
+  readonly allNamespaces?: boolean;
+  readonly allowNamespace?: readonly string[];
+  readonly namespaceSelector?: string;
+  readonly podSecurity?: PodSecurityLevel;
+}
+
+/** Adds the flags. */
+export function withGrantFlags(command: Command): Command {
+  return command
+    .option('--all-namespaces', `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a label lets them in ("isthmus allow namespace")`)
+    .option('--allow-namespace <name...>', 'names of namespaces where they may run as well, label or not')
+    .option('--namespace-selector <selector>', `labels of further namespaces where they may run, beside those with ${SOURCES_LABEL}`)
+    .addOption(new Option('--pod-security <level>', 'Pod Security Standard that they must meet').choices(['privileged', 'baseline', 'restricted']).default(DEFAULT_GRANTS.podSecurity));
+}
+
+/** What the flags grant. Throws AppError `BadInput` for those that contradict one another. */
+export function grantsOf(flags: GrantFlags, namespace?: string): SourceGrants {
+  requireOne(flags, namespace);
+  const { allNamespaces = false, podSecurity = DEFAULT_GRANTS.podSecurity } = flags;
+  if (namespace !== undefined) return { podSecurity };
+  if (allNamespaces) return { namespaces: 'All', podSecurity };
+  const selector = selectorOf(flags);
+  return { ...DEFAULT_GRANTS, podSecurity, ...(selector !== undefined && { namespaceSelector: selector }) };
+}
+
+function requireOne({ allNamespaces, allowNamespace, namespaceSelector }: GrantFlags, namespace: string | undefined): void {
+  const given: readonly (readonly [flag: string, isGiven: boolean])[] = [
+    ['--namespace', namespace !== undefined], ['--all-namespaces', allNamespaces === true], ['--allow-namespace', allowNamespace !== undefined], ['--namespace-selector', namespaceSelector !== undefined],
+  ];
+  const [one, other] = given.filter(([, isGiven]) => isGiven).map(([flag]) => flag);
+  if (other !== undefined) throw new AppError('BadInput', `${one} and ${other} exclude each other: leave one out.`);
+}
+
+function selectorOf({ allowNamespace, namespaceSelector }: GrantFlags): LabelSelector | undefined {
+  if (allowNamespace !== undefined) return named(allowNamespace);
+  return namespaceSelector === undefined ? undefined : parseSelector(namespaceSelector, '--namespace-selector');
+}
+
+/** The API server gives each namespace a label with its name. */
+function named(names: readonly string[]): LabelSelector {
+  for (const name of names) requireLabel('--allow-namespace', name);
+  return { matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: [...names] }] };
+}

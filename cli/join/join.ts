@@ -1,0 +1,179 @@
+// `isthmus join`: the source's administrator uses up an invitation. Only the target's token and certificate authority come from it; what is
+// granted is read with a key that never leaves this process.
+import { Command } from 'commander';
+import { joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus } from '../../api/kinds/invitation.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, JOIN_REQUESTS } from '../../api/resource-types.ts';
+import { ApiError, isAlreadyExists, isNotFound, UnreachableError } from '../../kubernetes/flow/api-error.ts';
+import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
+import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
+import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
+import { readClusterId } from '../../targets/target-session.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import { joinKeyOf, toInvitationData, type InvitationData } from '../../peering/invitation/join-verdict.ts';
+import { sourceSideManifests, targetKubeconfig, targetOf, type GrantedAccess, type Peering } from '../../peering/access/target-access.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import type { Receiver } from '../../process/crypto/sealed-message.ts';
+import { unverifiedData } from '../../process/crypto/signed-token.ts';
+import { applyObjects, lookFor, type Progress } from '../clusters/apply-objects.ts';
+import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from '../clusters/gateway-route.ts';
+import { ensureInstallNamespace } from '../install/install-namespace.ts';
+import { forgetReceiver, keptReceiver } from './join-key.ts';
+import { requireLabel } from '../output/object-names.ts';
+import { isOfTarget, requireOwn } from '../clusters/own-objects.ts';
+import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
+import { outcome } from './peer.ts';
+import { untilTargetReady } from '../clusters/target-readiness.ts';
+
+/** How long an answer is waited for, and how often it is looked for, in ms; with an approval until the token has run out. */
+const ANSWER = { forMs: 60_000, everyMs: 200 };
+const APPROVAL = { forMs: 16 * 60_000, everyMs: 1_000 };
+
+interface JoinFlags extends GatewayFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly name?: string;
+  readonly installNamespace: string;
+}
+
+/** The command for commander. */
+export function joinCommand(): Command {
+  return withGatewayRoute(new Command('join'))
+    .description('Become a source of the cluster that made the token ("isthmus invite"). Run it in the source.')
+    .argument('<token>', 'what "isthmus invite" printed')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
+    .option('--name <name>', 'name for the target; the one of the invitation when left out')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .action(runJoin);
+}
+
+async function runJoin(token: string, flags: JoinFlags): Promise<void> {
+  if (flags.name !== undefined) requireLabel('--name', flags.name);
+  requireLabel('--install-namespace', flags.installNamespace);
+  const member = { podPlaneCluster: podPlaneCluster(flags), route: gatewayRoute(flags) };
+  const progress: Progress = { tell: (line) => console.log(line), signal: untilStopped() };
+  const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('join') });
+  try {
+    const peering = await joinTarget({ client, token, ...flags, ...member }, progress);
+    progress.tell('waiting for the target to become Ready');
+    console.log(outcome(peering, await untilTargetReady(client, peering, progress.signal)));
+  } finally {
+    await client.transport.close();
+  }
+}
+
+/** Who joins, and with what. */
+export interface Joiner {
+  /** Of the source. */
+  readonly client: ClusterClient;
+  readonly token: string;
+  /** Of the source. */
+  readonly installNamespace: string;
+  /** Name for the target; the invitation's when missing. */
+  readonly name?: string | undefined;
+  /** The gateway of the source, when the target is not reached directly. */
+  readonly route?: GatewayRoute | undefined;
+  /** ID of the target in the clusterset, when its pods are reached over the pod plane. */
+  readonly podPlaneCluster?: string | undefined;
+}
+
+/**
+ * Uses up an invitation; gives what was peered. Joining that was broken off goes on, with the same token or another one.
+ * @throws AppError `BadInput` for what is no token, `InvitationRefused` with the target's reason, `NotFound` when Isthmus is missing here,
+ * `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when nothing answers in the target.
+ */
+export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Peering> {
+  const { client, token, installNamespace } = joiner;
+  const { signal } = progress;
+  const data = toInvitationData(unverifiedData(token) ?? {});
+  if (data === undefined) throw new AppError('BadInput', 'This is no token of "isthmus invite", or not the whole of it.');
+  await requireInstalled(client, signal);
+  const sourceId = await readClusterId(client, signal);
+  const name = joiner.name ?? data.targetName;
+  const member = { gatewayCluster: joiner.route?.clusterId, podPlaneCluster: joiner.podPlaneCluster };
+  const peering: Peering = { name, sourceId, namespace: data.namespace, installNamespace, targetInstallNamespace: data.installNamespace, ...member };
+  const remedy = 'Choose another --name, or rename or delete what is there.';
+  await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy, signal });
+  if (data.namespace === undefined) await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
+  const receiver = await keptReceiver(client, peering, signal);
+  const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
+  const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
+  progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
+  await applyObjects(client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, progress);
+  await forgetReceiver(client, peering, signal);
+  return peering;
+}
+
+async function requireInstalled(client: ClusterClient, signal: AbortSignal): Promise<void> {
+  await client.listPage(CLUSTER_TARGETS, {}, { limit: 1 }, signal).catch((error: unknown) => {
+    throw isNotFound(error) ? new AppError('NotFound', 'This cluster does not serve the kinds of Isthmus: run "isthmus install" here first.', { cause: error }) : error;
+  });
+}
+
+interface OpenInvitation {
+  readonly token: string;
+  readonly data: InvitationData;
+  readonly receiver: Receiver;
+  readonly route: GatewayRoute | undefined;
+}
+
+async function askTarget(peering: Peering, { token, data, receiver, route }: OpenInvitation, progress: Progress): Promise<GrantedAccess> {
+  const { server, certificateAuthority, bearer, installNamespace: namespace } = data;
+  const text = targetKubeconfig(peering, { server, certificateAuthority, token: bearer });
+  const connection = { ...(await readKubeconfig({ text, author: 'tenant' })), ...(route !== undefined && { gateway: route }) };
+  const target = new ClusterClient(new Transport(connection, userAgent('join')));
+  try {
+    const invitation = String(unverifiedData(token)?.['jti']);
+    const spec = { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
+    progress.tell(`asking ${server} to be let in`);
+    const stored = await request(target, namespace, spec, progress.signal);
+    const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
+    if (status.phase !== 'Accepted') throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
+    return JSON.parse(await receiver.open(status.access ?? '')) as GrantedAccess;
+  } catch (error) {
+    throw explained(error, server);
+  } finally {
+    await target.transport.close();
+  }
+}
+
+/** One request for a token and a key: when it was made before, its answer counts, unless that was a refusal. */
+async function request(target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal): Promise<JoinRequest> {
+  let refused: JoinRequest | undefined;
+  for (const name of joinRequestNames(spec.invitation)) {
+    try {
+      return await target.create(JOIN_REQUESTS, { metadata: { namespace, name }, spec } as JoinRequest, signal);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const before = await target.get<JoinRequest>(JOIN_REQUESTS, { namespace, name }, signal);
+    if (joinKeyOf(before.spec.publicKey) !== joinKeyOf(spec.publicKey)) continue;
+    if (before.status?.phase !== 'Refused') return before;
+    refused = before;
+  }
+  if (refused !== undefined) return refused;
+  throw new AppError('InvitationRefused', `The invitation was used ${MAX_JOIN_REQUESTS} times, and not by this cluster. Ask for another token.`);
+}
+
+async function untilAnswered(target: ClusterClient, at: { readonly namespace: string; readonly name: string }, { tell, signal }: Progress): Promise<JoinRequestStatus> {
+  let pending: string | undefined;
+  const look = async (): Promise<JoinRequestStatus | undefined> => {
+    const { status } = await target.get<JoinRequest>(JOIN_REQUESTS, at, signal);
+    if (status?.phase === 'Pending' && pending !== status.message) tell(`waiting: ${(pending = status.message)}`);
+    return status === undefined || status.phase === 'Pending' ? undefined : status;
+  };
+  const answer = (await lookFor(look, ANSWER, signal)) ?? (pending === undefined ? undefined : await lookFor(look, APPROVAL, signal));
+  if (answer !== undefined) return answer;
+  throw new AppError('Timeout', pending ?? 'Nothing answered in the target: start Isthmus there ("isthmus run", with the component peering) and try again.');
+}
+
+function explained(error: unknown, server: string): unknown {
+  if (error instanceof ApiError && error.status === 401) {
+    return new AppError('InvitationRefused', 'The target does not know this invitation any more: it was used, taken back, or expired. Ask for another one.', { cause: error });
+  }
+  if (!(error instanceof UnreachableError)) return error;
+  return new AppError('InvitationRefused', `${server} cannot be used as the token says: ${messageOf(error)}. Ask for another token; with "--server" where that address is not reachable from here.`, { cause: error });
+}

@@ -1,0 +1,81 @@
+// The rights of sources in a target. A binding's role cannot be changed, so another binding stands in while it is made anew: no source is ever without.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES } from '../../api/resource-types.ts';
+import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ROLE } from '../../model/access/component-accounts.ts';
+import type { BindingObject } from '../../model/access/rbac-objects.ts';
+import { DEPENDENT_TYPES } from '../../peering/identity/establish-identity.ts';
+import { IDENTITY_LABELS, identityManifests, toSourceIdentity } from '../../peering/identity/source-identity.ts';
+import { MIGRATION_FIELD_MANAGER, untilSo, type Migration } from './migration.ts';
+
+/** Before the name of a binding that stands in. */
+const STAND_IN = 'isthmus-migration-';
+
+/** Gives all sources our roles, under the names that Admiralty's bindings have. */
+export async function takeRights(migration: Migration): Promise<void> {
+  for (const wanted of await wantedBindings(migration)) {
+    const { client, signal, tell } = migration;
+    const live = await liveOf(migration, wanted);
+    if (live !== undefined && live.roleRef.name === wanted.roleRef.name) continue;
+    await client.apply(typeOf(wanted), standIn(wanted, wanted.roleRef.name), MIGRATION_FIELD_MANAGER, signal);
+    if (live !== undefined) await remove(migration, live);
+    await client.apply(typeOf(wanted), wanted, 'isthmus-peering', signal);
+    await remove(migration, standIn(wanted, wanted.roleRef.name));
+    tell(`  ${wanted.metadata.name} gives ${wanted.roleRef.name}`);
+  }
+}
+
+/** Gives all sources Admiralty's roles beside ours. */
+export async function lendRights(migration: Migration): Promise<void> {
+  const { client, installation, signal } = migration;
+  for (const ours of await wantedBindings(migration)) {
+    const role = ours.roleRef.name === SOURCE_ROLE ? installation.sourceRole : installation.summaryViewerRole;
+    await client.apply(typeOf(ours), standIn(ours, role), MIGRATION_FIELD_MANAGER, signal);
+  }
+}
+
+/** Takes what we have made for sources away, but for their accounts; Admiralty's controller makes its own. */
+export async function removeOurRights(migration: Migration): Promise<void> {
+  const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
+  for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
+    const objects = await migration.client.list(type, { labelSelector }, migration.signal).catch(unless(isNotFound));
+    for (const object of objects ?? []) if (object.metadata.name?.startsWith(STAND_IN) !== true) await remove(migration, { ...object, kind: type.kind });
+  }
+}
+
+/** Waits until Admiralty's controller has made its bindings, and takes those away that stood in. */
+export async function untilRightsAreTheirs(migration: Migration): Promise<void> {
+  for (const ours of await wantedBindings(migration)) {
+    await untilSo(`Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration);
+    await remove(migration, standIn(ours, ''));
+  }
+}
+
+/** The two bindings of each source that Admiralty makes, too. */
+async function wantedBindings({ client, installNamespace, signal }: Migration): Promise<readonly BindingObject[]> {
+  const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isNotFound)), client.list(SOURCES, {}, signal).catch(unless(isNotFound))]);
+  return [...(clusterSources ?? []), ...(sources ?? [])].flatMap((source) => {
+    const identity = toSourceIdentity(source);
+    if (identity.account === undefined && identity.userName === undefined) return [];
+    const objects = identityManifests(identity, installNamespace);
+    return objects.filter((object): object is BindingObject => 'roleRef' in object && [SOURCE_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE].includes((object as BindingObject).roleRef.name));
+  });
+}
+
+function standIn(binding: BindingObject, role: string): BindingObject {
+  return { ...binding, metadata: { ...binding.metadata, name: `${STAND_IN}${binding.metadata.name}` }, roleRef: { ...binding.roleRef, name: role } };
+}
+
+function typeOf({ kind }: KubernetesObject) {
+  return kind === 'RoleBinding' ? ROLE_BINDINGS : CLUSTER_ROLE_BINDINGS;
+}
+
+async function liveOf({ client, signal }: Migration, binding: BindingObject): Promise<BindingObject | undefined> {
+  const { namespace, name = '' } = binding.metadata;
+  return (await client.get(typeOf(binding), { namespace, name }, signal).catch(unless(isNotFound))) as BindingObject | undefined;
+}
+
+async function remove({ client, signal }: Migration, { kind, metadata: { namespace, name = '' } }: KubernetesObject): Promise<void> {
+  const type = DEPENDENT_TYPES.find((known) => known.kind === kind) ?? CLUSTER_ROLE_BINDINGS;
+  await client.delete(type, { namespace, name }, {}, signal).catch(ignoreStale);
+}

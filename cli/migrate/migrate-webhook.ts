@@ -1,0 +1,134 @@
+// From Admiralty's webhook to ours without a moment in which no webhook is asked, or two that undo what the other did: first its configuration leads to
+// our webhook, by one write; then ours takes pods, too, which asks the same webhook twice; then its configuration selects nothing.
+import { BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import type { Pod, StringMap } from '../../api/objects/core.ts';
+import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
+import { addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook } from '../../model/targets/live-admiralty.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
+import { untilSo, type Migration } from './migration.ts';
+
+/** By which cert-manager writes the authority: it would put its own back. */
+const INJECTED = 'cert-manager.io/inject-ca-from';
+
+/** What a configuration of Admiralty's was before. */
+interface Before {
+  readonly webhook: AdmiraltyWebhook;
+  readonly injected?: string | undefined;
+}
+
+/** Has elected pods sent to our webhook, which must be running. */
+export async function turnWebhookToUs(migration: Migration): Promise<void> {
+  await untilOurWebhookAnswers(migration);
+  await untilSo('our webhook answers', async () => {
+    const ours = await untilOurWebhookAnswers(migration);
+    await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? toUs(webhook, ours) : webhook));
+    const problem = await probe(migration);
+    if (problem === undefined) return true;
+    await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? (before?.webhook ?? webhook) : webhook), true);
+    migration.tell(`  our webhook does not answer yet: ${problem}`);
+    return false;
+  }, migration);
+  await untilSo('our webhook takes elected pods', async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0, migration);
+  await silenceTheirs(migration);
+}
+
+/** Has Admiralty's webhook asked about nothing. */
+export async function silenceTheirs(migration: Migration): Promise<void> {
+  await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? silenced(webhook) : webhook));
+}
+
+/** Has elected pods sent to Admiralty's configuration, which leads to our webhook, and to ours no more; it goes on answering. */
+export async function turnConfigurationBack(migration: Migration): Promise<void> {
+  const ours = await untilOurWebhookAnswers(migration);
+  await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)));
+  const { metadata: { resourceVersion }, webhooks = [] } = await ourConfiguration(migration);
+  const withoutRules = webhooks.map((webhook) => (webhook.name === WEBHOOK_NAME || webhook.failurePolicy !== 'Ignore' ? { ...webhook, rules: [] } : webhook));
+  await migration.client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, { patchType: 'merge', patch: { metadata: { resourceVersion }, webhooks: withoutRules } }, migration.signal);
+}
+
+/** Has Admiralty's own webhook asked again, once it answers; while it does not, ours goes on. */
+export async function giveWebhookBack(migration: Migration): Promise<void> {
+  const ours = await ourWebhook(migration);
+  await untilSo("Admiralty's webhook answers", async () => {
+    await eachOfTheirs(migration, (webhook, before) => before?.webhook ?? webhook, true);
+    const problem = await probe(migration);
+    if (problem === undefined) return true;
+    if (ours !== undefined) await eachOfTheirs(migration, (webhook) => toUs(webhook, ours));
+    migration.tell(`  Admiralty's webhook does not answer yet: ${problem}`);
+    return false;
+  }, migration);
+  await eachOfTheirs(migration, (webhook) => webhook, true, true);
+}
+
+/** A dry run of an elected pod: undefined when it became a proxy pod, or when no namespace opted in. */
+async function probe({ client, signal }: Migration): Promise<string | undefined> {
+  const [namespace] = await client.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` }, signal);
+  if (namespace?.metadata.name === undefined) return undefined;
+  const pod: Pod = { metadata: { namespace: namespace.metadata.name, generateName: 'isthmus-migrate-', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [{ name: 'pause', image: 'registry.k8s.io/pause:3.10' }] } };
+  try {
+    const { spec } = await client.dryRunCreate<Pod>(PODS, pod, signal);
+    return spec.schedulerName === PROXY_SCHEDULER ? undefined : 'it was not asked';
+  } catch (error) {
+    signal.throwIfAborted();
+    return messageOf(error);
+  }
+}
+
+async function ourConfiguration({ client, signal }: Migration): Promise<MutatingWebhookConfiguration> {
+  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound));
+  if (found === undefined) throw new AppError('NotFound', 'Isthmus has no webhook configuration in this cluster. Install it as a source: "isthmus migrate admiralty", or the chart with source.enabled=true.');
+  return found;
+}
+
+async function ourWebhook(migration: Migration): Promise<AdmiraltyWebhook | undefined> {
+  return (await ourConfiguration(migration)).webhooks?.find(({ name }) => name === WEBHOOK_NAME);
+}
+
+/** Our webhook, with the authority that its process writes once it serves. Throws AppError `Timeout`. */
+export async function untilOurWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
+  await untilSo("our webhook serves (start it: the chart's Deployments, or \"isthmus run\")", async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration);
+  const ours = await ourWebhook(migration);
+  if (ours === undefined) throw new AppError('NotFound', 'The webhook configuration of Isthmus has just been changed. Run the same command again.');
+  return ours;
+}
+
+function toUs(webhook: AdmiraltyWebhook, ours: AdmiraltyWebhook): AdmiraltyWebhook {
+  if (addressOf(webhook) === addressOf(ours) && webhook.clientConfig.caBundle === ours.clientConfig.caBundle) return webhook;
+  return { ...webhook, clientConfig: ours.clientConfig, admissionReviewVersions: ['v1', 'v1beta1'] } as AdmiraltyWebhook;
+}
+
+function silenced(webhook: AdmiraltyWebhook): AdmiraltyWebhook {
+  const { namespaceSelector = {} } = webhook;
+  return { ...webhook, namespaceSelector: { ...namespaceSelector, matchExpressions: [...(namespaceSelector.matchExpressions ?? []), NEVER_SELECTED] } };
+}
+
+type Change = (webhook: AdmiraltyWebhook, before: Before | undefined) => AdmiraltyWebhook;
+
+/** Changes Admiralty's webhook in each of its configurations; what it was first is kept beside it until `forgets`. */
+async function eachOfTheirs({ client, installation, signal }: Migration, change: Change, isGivenBack = false, forgets = false): Promise<void> {
+  for (const { metadata: { name = '' } } of installation.webhooks) {
+    const live = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, signal).catch(unless(isNotFound));
+    const patch = live === undefined ? undefined : changed(live, change, { isGivenBack, forgets });
+    if (patch !== undefined) await client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { patchType: 'merge', patch }, signal);
+  }
+}
+
+/** The patch for one configuration; undefined where nothing changes. */
+function changed({ metadata, webhooks }: MutatingWebhookConfiguration, change: Change, { isGivenBack, forgets }: { readonly isGivenBack: boolean; readonly forgets: boolean }): object | undefined {
+  const webhook = admiraltyWebhookOf({ metadata, ...(webhooks && { webhooks }) });
+  if (webhook === undefined) return undefined;
+  const before = readBefore(metadata.annotations);
+  const next = change(webhook, before);
+  if (next === webhook && !forgets) return undefined;
+  const kept: Before = before ?? { webhook, injected: metadata.annotations?.[INJECTED] };
+  const annotations = { [BEFORE_MIGRATION_ANNOTATION]: forgets ? null : JSON.stringify(kept), [INJECTED]: isGivenBack ? (kept.injected ?? null) : null };
+  return { metadata: { resourceVersion: metadata.resourceVersion, annotations }, webhooks: webhooks?.map((one) => (one === webhook ? next : one)) };
+}
+
+function readBefore(annotations: StringMap | undefined): Before | undefined {
+  const text = annotations?.[BEFORE_MIGRATION_ANNOTATION];
+  return text === undefined ? undefined : (JSON.parse(text) as Before);
+}

@@ -1,0 +1,154 @@
+// The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either can be broken off and begun again.
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
+import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { installManifests, type InstallOptions } from '../../manifests/install.ts';
+import { packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
+import { AppError } from '../../process/errors.ts';
+import { applyObjects } from '../clusters/apply-objects.ts';
+import { INSTALL_FIELD_MANAGER } from '../install/install.ts';
+import { returnFollowed, takeFollowed } from './migrate-followed.ts';
+import { dropWaitingCandidates, releaseChaperons, returnPods, strayPods, takePods } from './migrate-pods.ts';
+import { startProcess, stopProcess, untilWeAct, untilWeStandBy } from './migrate-processes.ts';
+import { keepDefinitions, restoreReleases } from './migrate-release.ts';
+import { lendRights, removeOurRights, takeRights, untilRightsAreTheirs } from './migrate-rights.ts';
+import { giveWebhookBack, silenceTheirs, turnConfigurationBack, turnWebhookToUs, untilOurWebhookAnswers } from './migrate-webhook.ts';
+import { writeRecord, type Migration, type Step } from './migration.ts';
+
+const UNDER_WAY = 'A migration from Admiralty is under way';
+const TAKEN_BACK = 'The migration from Admiralty was taken back; "isthmus migrate admiralty" begins it again';
+
+/** What the takeover goes by. */
+export interface TakeoverOptions {
+  readonly install: InstallOptions;
+  /** The cluster has targets. */
+  readonly isSource: boolean;
+}
+
+/** The steps by which Isthmus takes over. */
+export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly Step[] {
+  const common: readonly Step[] = [
+    { title: "keep the definitions of Admiralty's kinds through an uninstall of it", run: keepDefinitions },
+    { title: 'install Isthmus beside it', run: (migration) => installBeside(migration, install, isSource) },
+  ];
+  return [...common, ...(isSource ? sourceTakeover(install) : targetTakeover())];
+}
+
+function sourceTakeover(install: InstallOptions): readonly Step[] {
+  return [
+    { title: 'have the components of Isthmus stand by', run: (migration) => writeRecord(migration, { standby: UNDER_WAY }) },
+    { title: 'wait until the webhook of Isthmus serves', run: async (migration) => void (await untilOurWebhookAnswers(migration)) },
+    { title: "stop Admiralty's restarter and proxy scheduler; pods go on being admitted, and wait", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']) },
+    { title: 'turn admission to the webhook of Isthmus', run: turnWebhookToUs },
+    { title: "stop Admiralty's controllers and candidate scheduler", run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']) },
+    { title: 'have candidates made again that wait for that scheduler', run: dropWaitingCandidates },
+    { title: 'take over the rights of sources', run: takeRights },
+    { title: 'take over what follows pods', run: takeFollowed },
+    { title: 'take over proxies, PodChaperons and delegates', run: takePods },
+    { title: 'let the components of Isthmus act', run: (migration) => letAct(migration, install) },
+    { title: 'look whether everything was taken over', run: verify },
+  ];
+}
+
+function targetTakeover(): readonly Step[] {
+  return [
+    { title: 'wait until Isthmus acts beside Admiralty', run: untilTargetActs },
+    { title: "stop Admiralty's restarter, proxy scheduler and controllers", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler', 'controller-manager']) },
+    { title: 'take over the rights of sources', run: takeRights },
+    { title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on", run: (migration) => stopAll(migration, ['candidate-scheduler']) },
+    { title: 'have candidates made again that wait for that scheduler', run: dropWaitingCandidates },
+    { title: "have Admiralty's webhook asked about nothing", run: silenceTheirs },
+  ];
+}
+
+/** The steps back to Admiralty, from wherever the takeover was left. */
+export function returnSteps(isSource: boolean): readonly Step[] {
+  const before: readonly Step[] = [
+    { title: 'have the components of Isthmus stand by', run: (migration) => standBy(migration, isSource) },
+    { title: "lend sources Admiralty's roles, and take ours away", run: async (migration) => {
+      await lendRights(migration);
+      await removeOurRights(migration);
+    } },
+    { title: 'release what Isthmus holds', run: releaseHeld },
+  ];
+  const source: readonly Step[] = [
+    { title: 'give proxies, PodChaperons and delegates back', run: returnPods },
+    { title: 'give back what follows pods', run: returnFollowed },
+    { title: "turn admission to Admiralty's configuration, which Isthmus still answers", run: turnConfigurationBack },
+    { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
+    { title: "turn admission to Admiralty's webhook", run: giveWebhookBack },
+    { title: 'give back what was admitted meanwhile', run: returnPods },
+  ];
+  const target: readonly Step[] = [
+    { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
+    { title: "have Admiralty's webhook asked again", run: giveBackInTarget },
+  ];
+  const after: readonly Step[] = [
+    { title: "wait for Admiralty's rights of sources", run: untilRightsAreTheirs },
+    { title: "start Admiralty's schedulers and restarter", run: async (migration) => {
+      for (const component of ['candidate-scheduler', 'proxy-scheduler', 'restarter'] as const) await startProcess(component, migration);
+    } },
+    { title: "put Admiralty's release back as Helm wrote it", run: restoreReleases },
+  ];
+  return [...before, ...(isSource ? source : target), ...after];
+}
+
+async function stopAll(migration: Migration, components: readonly Parameters<typeof stopProcess>[0][]): Promise<void> {
+  await Promise.all(components.map((component) => stopProcess(component, migration)));
+}
+
+/** Whether Helm installed Isthmus here: its next upgrade refuses what others have applied. */
+async function isOfHelm({ client, signal }: Migration): Promise<boolean> {
+  const roles = await Promise.all(['isthmus-delegate-controller', 'isthmus-delegate-controller-source'].map((name) => client.get(CLUSTER_ROLES, { name }, signal).catch(unless(isNotFound))));
+  return roles.some((role) => role?.metadata.annotations?.['meta.helm.sh/release-name'] !== undefined);
+}
+
+/** What is there already of Isthmus's own webhook stays; one that is new takes pods only once it is told. */
+async function installBeside(migration: Migration, install: InstallOptions, isSource: boolean): Promise<void> {
+  const { client, signal } = migration;
+  if (await isOfHelm(migration)) return migration.tell('  the chart is installed');
+  const found = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound));
+  const policies: readonly (string | undefined)[] = [VALIDATING_ADMISSION_POLICIES.kind, VALIDATING_ADMISSION_POLICY_BINDINGS.kind];
+  const objects = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
+    if (kind === MUTATING_WEBHOOK_CONFIGURATIONS.kind) return false;
+    return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME); // it refuses proxies that Admiralty's webhook has made
+  });
+  await applyObjects(client, objects, INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
+  if (isSource && found === undefined) await applyObjects(client, [packagedWebhookConfiguration(install)], INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
+}
+
+async function letAct(migration: Migration, install: InstallOptions): Promise<void> {
+  await writeRecord(migration, {});
+  if (await isOfHelm(migration)) migration.tell('  type "helm upgrade" of the chart once more: it adds the policy that keeps proxy pods as admission made them');
+  else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, { tell: () => undefined, signal: migration.signal });
+  await untilWeAct(migration, ['scheduler', 'delegate-controller', 'virtual-node']);
+}
+
+async function untilTargetActs(migration: Migration): Promise<void> {
+  await writeRecord(migration, {});
+  await untilWeAct(migration, ['delegate-controller']);
+}
+
+async function verify(migration: Migration): Promise<void> {
+  const stray = await strayPods(migration);
+  if (stray.length > 0) throw new AppError('StillInUse', `These pods are nobody's: ${stray.join(', ')}. Run the same command again.`);
+}
+
+async function standBy(migration: Migration, isSource: boolean): Promise<void> {
+  await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) });
+  await untilWeStandBy(migration);
+  for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
+}
+
+/** A summary with a time would be taken for a sign of ours. */
+async function releaseHeld(migration: Migration): Promise<void> {
+  const { client, signal } = migration;
+  await client.patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal).catch(unless(isNotFound));
+  await releaseChaperons(migration);
+}
+
+async function giveBackInTarget(migration: Migration): Promise<void> {
+  const found = await migration.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, migration.signal).catch(unless(isNotFound));
+  if (found !== undefined) await giveWebhookBack(migration);
+}

@@ -1,0 +1,97 @@
+// What the steps of a migration share: the cluster, what is installed of Admiralty in it, its targets, and how a step waits and tells.
+import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
+import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
+import type { AdmiraltyInstallation } from './admiralty-installation.ts';
+import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+
+/** Field manager of what a migration writes by itself. */
+export const MIGRATION_FIELD_MANAGER = 'isthmus-migrate';
+/** How long a step waits for what others do, in ms. */
+const PATIENCE_MS = 120_000;
+const LOOK_EVERY_MS = 500;
+/** How often a step says what it waits for, in ms. */
+const TELL_EVERY_MS = 10_000;
+
+/** A target of the cluster that is migrated, with an administrator's rights in it. */
+export interface MigrationTarget {
+  readonly ref: TargetRef;
+  readonly key: string;
+  readonly nodeName: string;
+  readonly client: ClusterClient;
+  /** An Admiralty works there, so that nobody takes our finalizers off. */
+  readonly isAdmiraltyThere: boolean;
+}
+
+/** A migration of one cluster. */
+export interface Migration extends Progress {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly installation: AdmiraltyInstallation;
+  /** UID of the cluster's kube-system Namespace. */
+  readonly clusterId: string;
+  readonly targets: readonly MigrationTarget[];
+}
+
+/** One step; doing it again where it was done changes nothing. */
+export interface Step {
+  readonly title: string;
+  readonly run: (migration: Migration) => Promise<void>;
+}
+
+/** A (Cluster)Target of this cluster. */
+export interface NamedTarget {
+  readonly ref: TargetRef;
+  readonly object: ClusterTarget | Target;
+}
+
+/** All targets of a cluster; none where the kinds are not served. */
+export async function targetsOf(client: ClusterClient, signal: AbortSignal): Promise<readonly NamedTarget[]> {
+  const [clusterTargets, targets] = await Promise.all([client.list(CLUSTER_TARGETS, {}, signal).catch(unless(isNotFound)), client.list(TARGETS, {}, signal).catch(unless(isNotFound))]);
+  return [...(clusterTargets ?? []), ...(targets ?? [])].map((object) => {
+    const { namespace, name = '' } = object.metadata;
+    return { object, ref: namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name } };
+  });
+}
+
+/** A target as the steps know it. */
+export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiraltyThere: boolean): MigrationTarget {
+  return { ref, key: targetKey(ref), nodeName: virtualNodeName(ref), client, isAdmiraltyThere };
+}
+
+/**
+ * Waits for what others do, and says so.
+ * @throws AppError `Timeout` that says what did not happen and that the command can be repeated.
+ */
+export async function untilSo(what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = PATIENCE_MS): Promise<void> {
+  let told = performance.now();
+  const found = await lookFor(async () => {
+    if (await look()) return true;
+    if (performance.now() - told > TELL_EVERY_MS) {
+      told = performance.now();
+      tell(`  waiting until ${what}`);
+    }
+    return undefined;
+  }, { forMs, everyMs: LOOK_EVERY_MS }, signal);
+  if (found === undefined) throw new AppError('Timeout', `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate rollback".`);
+}
+
+/** What components are told: why they stand by, and why no pods are sent to our webhook. Both missing lets them act. */
+export interface MigrationRecord {
+  readonly standby?: string;
+  readonly webhook?: string;
+}
+
+/** Writes the record that all components of this cluster follow. */
+export async function writeRecord({ client, installNamespace, signal }: Pick<Migration, 'client' | 'installNamespace' | 'signal'>, { standby, webhook }: MigrationRecord): Promise<void> {
+  const data = { ...(standby !== undefined && { [MIGRATION_STANDBY_KEY]: standby }), ...(webhook !== undefined && { [MIGRATION_WEBHOOK_KEY]: webhook }) };
+  const record: KubernetesObject & { readonly data: object } = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: installNamespace, name: MIGRATION_CONFIG_MAP, labels: PART_OF }, data };
+  await client.apply(CONFIG_MAPS, record, MIGRATION_FIELD_MANAGER, signal);
+}

@@ -1,0 +1,97 @@
+// `isthmus explain pod/NAME`: why a pod is where it is, or nowhere, by the functions that decide.
+import { Command, Option } from 'commander';
+import type { Pod } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { AppError } from '../../process/errors.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { explainPod } from '../../scheduler/explain/explain.ts';
+import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
+import type { PodToSchedule } from '../../scheduler/snapshot/snapshot.ts';
+import { explanationText } from './explanation-text.ts';
+import { inFlightLines } from './in-flight-pods.ts';
+import { withLiveWorld, type LiveWorld } from './live-world.ts';
+
+interface ExplainFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+  readonly installNamespace: string;
+  readonly output?: 'json' | 'wide';
+}
+
+/** The command for commander. */
+export function explainCommand(): Command {
+  return new Command('explain')
+    .description('Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change that would let it in.')
+    .argument('<pod>', 'pod/NAME')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig')
+    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .addOption(new Option('-o, --output <format>', 'wide: every check and score; json: the same for programs').choices(['json', 'wide']))
+    .action((name: string, flags: ExplainFlags) => explain(name, flags, untilStopped()));
+}
+
+async function explain(argument: string, flags: ExplainFlags, signal: AbortSignal): Promise<void> {
+  const name = podName(argument);
+  await withLiveWorld(flags, async (live) => {
+    const pod = await readPod(live, { namespace: flags.namespace, name }, signal);
+    const explanation = explainPod(toQuestion(pod, live), live.targetsWithout(pod.metadata.uid ?? ''));
+    console.log(flags.output === 'json' ? JSON.stringify({ ...stateOf(pod), ...explanation, inFlight: live.inFlight }, undefined, 2) : [...stateLines(pod), ...inFlightLines(live.inFlight), explanationText(explanation, flags.output === 'wide')].join('\n'));
+  }, signal);
+}
+
+/** `pod/NAME`, `pods/NAME`, `po/NAME` or `NAME`. Throws AppError `BadInput`. */
+export function podName(argument: string): string {
+  const [kind, name, ...rest] = argument.includes('/') ? argument.split('/') : ['pod', argument];
+  if (rest.length === 0 && name !== undefined && name !== '' && ['pod', 'pods', 'po'].includes(kind ?? '')) return name;
+  throw new AppError('BadInput', `explain takes pod/NAME, not ${JSON.stringify(argument)}.`);
+}
+
+async function readPod({ cluster }: LiveWorld, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<Pod> {
+  try {
+    return await cluster.client.get(PODS, at, signal);
+  } catch (error) {
+    if (isNotFound(error)) throw new AppError('NotFound', `There is no pod ${at.name} in namespace ${at.namespace}.`, { cause: error });
+    throw error;
+  }
+}
+
+/** A bound pod is judged as if it had no node yet. */
+function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSchedule {
+  const { nodeName: _bound, ...spec } = pod.spec;
+  const proxy = toProxyPodRecord({ ...pod, spec });
+  const restored = restoreSourcePod(pod);
+  if (proxy === undefined || restored.kind === 'invalid') {
+    throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is no elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
+  }
+  const { namespace, name, uid, labels } = proxy;
+  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels });
+  return toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, world, targets, { refusals: new Map() });
+}
+
+function stateOf({ metadata, spec, status }: Pod): Readonly<Record<string, unknown>> {
+  const record = metadata.annotations?.[PLACEMENT_ANNOTATION];
+  const scheduled = findCondition(status?.conditions, 'PodScheduled');
+  return {
+    pod: `${metadata.namespace}/${metadata.name}`,
+    ...(spec.nodeName !== undefined && { boundTo: spec.nodeName }),
+    ...(record !== undefined && { recorded: JSON.parse(record) as unknown }),
+    ...(scheduled?.status === 'False' && { message: scheduled.message }),
+  };
+}
+
+function stateLines(pod: Pod): string[] {
+  const { boundTo, recorded, message } = stateOf(pod);
+  return [
+    ...(typeof boundTo === 'string' ? [`Bound to ${boundTo}. What follows is how it would be placed now.`] : []),
+    ...(recorded === undefined ? [] : [`Recorded when it was placed: ${JSON.stringify(recorded)}`]),
+    ...(typeof message === 'string' ? [`Last said: ${message}`] : []),
+  ];
+}

@@ -1,0 +1,64 @@
+// Pods on their way hold their places in a command's view of the targets, as they do in the scheduler's.
+import { PODS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
+import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { requirementsIn } from '../../scheduler/decision/filters.ts';
+import { inFlight, type InFlightPod } from '../../scheduler/cache/pending-candidates.ts';
+import type { ObservedState } from '../../scheduler/cycle/cluster-cache.ts';
+import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
+import type { NodeRequirements } from '../../scheduler/snapshot/target-capacity.ts';
+
+/** Pods that a target's figures do not show and that hold places in it all the same, by `namespace/name`. */
+export interface PodsInFlight {
+  readonly target: string;
+  readonly pods: readonly string[];
+}
+
+interface Gathered {
+  readonly client: ClusterClient;
+  readonly sourceId: string;
+  readonly targets: TargetClusters;
+  readonly state: ObservedState;
+}
+
+/** Takes what they ask for off the targets' free room. Gives them by target; targets without any are left out. */
+export async function holdPlaces(gathered: Gathered, signal: AbortSignal): Promise<readonly PodsInFlight[]> {
+  const held: PodsInFlight[] = [];
+  for (const { key: target, session } of gathered.targets.all()) {
+    if (session === undefined) continue;
+    const pods: string[] = [];
+    for (const pod of inFlight({ chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary })) {
+      const requirements = await requirementsOf(gathered, target, pod, signal);
+      if (requirements === undefined) continue; // it has gone meanwhile
+      gathered.state.views.assume(target, pod.uid, requirements);
+      pods.push(pod.key);
+    }
+    if (pods.length > 0) held.push({ target, pods });
+  }
+  return held.toSorted((one, other) => (one.target < other.target ? -1 : 1));
+}
+
+async function requirementsOf({ client, sourceId, state }: Gathered, target: string, { key, uid }: InFlightPod, signal: AbortSignal): Promise<NodeRequirements | undefined> {
+  const [namespace = '', name = ''] = key.split('/');
+  const pod = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
+  if (pod?.metadata.uid !== uid) return undefined;
+  const [proxy, restored] = [toProxyPodRecord(pod), restoreSourcePod(pod)];
+  if (proxy === undefined || restored.kind === 'invalid') return undefined;
+  const targets = state.views.snapshots();
+  const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels: proxy.labels });
+  const question = toPodToSchedule({ proxy, sourcePod: restored.pod, chaperon, now: Date.now() }, state.world, targets, { refusals: new Map() });
+  const snapshot = targets.find((one) => one.key === target);
+  return snapshot === undefined ? undefined : requirementsIn(question, snapshot);
+}
+
+/** Lines for people. */
+export function inFlightLines(held: readonly PodsInFlight[]): string[] {
+  return held.map(({ target, pods }) => {
+    const named = pods.slice(0, 5).join(', ');
+    return `On its way to ${target}, and held against its room: ${pods.length} ${pods.length === 1 ? 'pod' : 'pods'} (${named}${pods.length > 5 ? ', …' : ''}).`;
+  });
+}

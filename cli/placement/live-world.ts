@@ -1,0 +1,102 @@
+// What the scheduler knows, gathered once for a command: the same shells observe, and the same functions decide.
+import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { CONFIG_MAPS } from '../../api/resource-types.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { proxyPods } from '../../targets/proxy-pods.ts';
+import { TargetClusters } from '../../targets/target-clusters.ts';
+import { readClusterId } from '../../targets/target-session.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { createLogger } from '../../process/logger.ts';
+import { ObservedState } from '../../scheduler/cycle/cluster-cache.ts';
+import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
+import type { PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
+import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../../scheduler/decision/scheduler-settings.ts';
+import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
+import { holdPlaces, type PodsInFlight } from './in-flight-pods.ts';
+
+/** Which cluster, and how it is asked. */
+export interface LiveWorldFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** Namespace that Isthmus is installed in. */
+  readonly installNamespace: string;
+}
+
+/** The world at one moment. */
+export interface LiveWorld {
+  readonly cluster: OpenCluster;
+  readonly sourceId: string;
+  readonly targets: readonly TargetSnapshot[];
+  /** The targets with their open sessions. */
+  readonly sessions: TargetClusters;
+  readonly world: PlacementWorld;
+  /** Pods that hold places which the targets' own figures do not show; `targets` have them taken off. */
+  readonly inFlight: readonly PodsInFlight[];
+  /** The targets as they would be without the place that a pod on its way holds itself, by its UID. */
+  readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
+}
+
+/** How long targets get to answer, in ms; one that does not is shown as it is. */
+const PATIENCE_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+/** Reasons that a target also has while it has not been heard. */
+const NOT_HEARD: ReadonlySet<string> = new Set(['Connecting', 'SecretMissing']);
+
+/** Opens the source cluster, gathers, lets `use` work on it, and closes everything. */
+export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
+  const ended = new AbortController();
+  const running = AbortSignal.any([signal, ended.signal]);
+  let following: Promise<unknown> = Promise.resolve();
+  try {
+    const sourceId = await readClusterId(cluster.client, signal);
+    const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
+    following = observed.following;
+    const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
+    const inFlight = await holdPlaces({ client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running);
+    return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid) });
+  } finally {
+    ended.abort();
+    await following;
+    await cluster.client.transport.close();
+  }
+}
+
+function targetsWithout({ targets, state: { views } }: Observed, uid: string): readonly TargetSnapshot[] {
+  for (const { key } of targets.all()) views.release(key, uid);
+  return views.snapshots();
+}
+
+/** As the installation's scheduler was told; as by default where that cannot be read. */
+async function readSettings({ client }: OpenCluster, namespace: string, signal: AbortSignal): Promise<SchedulerSettings> {
+  const found = await client.get<SettingsConfigMap>(CONFIG_MAPS, { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, signal).catch(() => undefined);
+  return found === undefined ? {} : readSettingsConfigMap(found);
+}
+
+interface Observed {
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly inputs: PlacementInputs;
+  readonly state: ObservedState;
+  readonly following: Promise<unknown>;
+}
+
+function observe({ client, connection }: OpenCluster, { sourceId, installNamespace }: { readonly sourceId: string; readonly installNamespace: string }, signal: AbortSignal): Observed {
+  const logger = createLogger('silent');
+  const proxies = proxyPods({ client, logger });
+  const targets = new TargetClusters({ source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger });
+  const inputs = new PlacementInputs(client, logger);
+  const state = new ObservedState({ proxies, targets, inputs });
+  state.observe(() => undefined);
+  return { proxies, targets, inputs, state, following: Promise.all([proxies.run(signal), targets.run(signal), inputs.run(signal)]) };
+}
+
+async function untilGathered({ proxies, targets, inputs }: Observed, signal: AbortSignal): Promise<void> {
+  await Promise.race([Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]), delay(PATIENCE_MS, signal)]);
+  const until = performance.now() + PATIENCE_MS;
+  const isConnecting = () => [...targets.all()].some(({ availability }) => availability.kind === 'unavailable' && NOT_HEARD.has(availability.reason));
+  while (isConnecting() && performance.now() < until) await delay(LOOK_EVERY_MS, signal);
+}

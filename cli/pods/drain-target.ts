@@ -1,0 +1,89 @@
+// A target's pods leave it as those of any node do: its virtual node is cordoned, then each pod is evicted, as budgets allow
+// (kubectl drain, `k8s.io/kubectl/pkg/drain`). Their controllers make others, which go elsewhere.
+import type { Pod } from '../../api/objects/core.ts';
+import { NODES, PODS } from '../../api/resource-types.ts';
+import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import { isTerminating } from '../../model/pod/pod.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
+import { lookFor, type Progress } from '../clusters/apply-objects.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
+import { requireTarget } from '../clusters/known-target.ts';
+import { isVirtualNode } from '../clusters/own-objects.ts';
+
+/** How to drain. */
+export interface DrainOptions {
+  /** Evict pods, too, that no controller will make again. */
+  readonly evictUnmanaged: boolean;
+  /** How long to wait for the last pod to be gone, in ms. */
+  readonly forMs: number;
+}
+
+const LOOK_EVERY_MS = 250;
+/** What kubectl waits before it asks again for an eviction that a budget forbids, in ms. */
+const BUDGET_RETRY_MS = 5_000;
+
+/**
+ * Lets no more pods onto a target's virtual node, or lets them again. A node of that name which stands for no target is left alone.
+ * @throws AppError `NotFound` when the target has no virtual node.
+ */
+export async function cordonTarget(client: ClusterClient, target: TargetRef, isCordoned: boolean, signal: AbortSignal): Promise<void> {
+  const name = virtualNodeName(target);
+  const node = await client.get(NODES, { name }, signal).catch(unless(isNotFound));
+  if (node === undefined || !isVirtualNode(node)) {
+    await requireTarget(client, target, signal);
+    throw new AppError('NotFound', `Target ${targetText(target)} has no virtual node ${name}: it has never been Ready.`);
+  }
+  const patch = { metadata: { uid: node.metadata.uid }, spec: { unschedulable: isCordoned || null } };
+  await client.patch(NODES, { name }, { patchType: 'merge', patch }, signal);
+}
+
+/**
+ * Cordons a target and evicts its pods; resolves when the last one is gone from the source, and so from the target.
+ * @throws AppError `BadInput` that names pods without a controller, unless they are to be evicted, too; `Timeout` that names what is left.
+ */
+export async function drainTarget(client: ClusterClient, target: TargetRef, options: DrainOptions, progress: Progress): Promise<void> {
+  const { signal, tell } = progress;
+  await cordonTarget(client, target, true, signal);
+  const pods = await podsOf(client, target, signal);
+  const unmanaged = pods.filter(({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller === true) !== true);
+  if (unmanaged.length > 0 && !options.evictUnmanaged) {
+    throw new AppError('BadInput', `No controller would make these pods again: ${unmanaged.map(podText).join(', ')}. Delete them, or give --evict-unmanaged. The target stays cordoned.`);
+  }
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
+  const left = async (): Promise<readonly Pod[]> => podsOf(client, target, signal);
+  await Promise.all(pods.filter((pod) => !isTerminating(pod)).map((pod) => evict(client, pod, { tell, signal: deadline }))).catch((error: unknown) => {
+    if (!deadline.aborted || signal.aborted) throw error;
+  });
+  const isEmpty = async () => ((await left()).length === 0 ? true : undefined);
+  if (await lookFor(isEmpty, { forMs: options.forMs, everyMs: LOOK_EVERY_MS }, signal)) return tell(`target ${targetText(target)} is drained`);
+  throw new AppError('Timeout', `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or a PodDisruptionBudget forbids it.`);
+}
+
+/** All pods that the target's virtual node has. */
+export function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<readonly Pod[]> {
+  return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
+}
+
+/** Evicts a pod; asks again for as long as a budget forbids it. */
+export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
+  const { namespace, name = '', uid } = pod.metadata;
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+  const attempt = async (): Promise<true | undefined> => {
+    try {
+      await client.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 429) return undefined; // a PodDisruptionBudget (policy/v1 Eviction)
+      unless(isNotFound)(error);
+    }
+    return true;
+  };
+  await lookFor(attempt, { forMs: Infinity, everyMs: BUDGET_RETRY_MS }, signal);
+  tell(`evicted ${podText(pod)}`);
+}
+
+function podText({ metadata }: Pod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,88 @@
+// What `isthmus get` shows, as rows: pure, from what was read. One row for each elected pod, with both ends of it.
+import type { Node, Pod } from '../../api/objects/core.ts';
+import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { isTerminating } from '../../model/pod/pod.ts';
+import { ageOf } from '../output/text-table.ts';
+
+/** Rows under their titles; those of `wide` are shown after the others. */
+export interface Table {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly (string | undefined)[])[];
+}
+
+/** A delegate as its target shows it; `unknown` where the target does not answer. */
+export type DelegateView = { readonly kind: 'found'; readonly node: string | undefined; readonly phase: string } | { readonly kind: 'missing' } | { readonly kind: 'unknown' };
+
+/** Key of a delegate: its target as `Kind/name`, its namespace and its name. */
+export function delegateKey({ metadata }: Pod): string | undefined {
+  const [target, name] = [metadata.annotations?.[TARGET_ANNOTATION], metadata.annotations?.[DELEGATE_NAME_ANNOTATION]];
+  return target === undefined || name === undefined ? undefined : `${target} ${metadata.namespace}/${name}`;
+}
+
+/** Elected pods with their delegates. `now` is in ms since the epoch. */
+export function podTable(pods: readonly Pod[], delegates: ReadonlyMap<string, DelegateView>, options: { readonly now: number; readonly wide: boolean }): Table {
+  const header = ['NAMESPACE', 'NAME', 'STATUS', 'TARGET', 'NODE', 'STATUS THERE', 'AGE', ...(options.wide ? ['DELEGATE', 'MESSAGE'] : [])];
+  return { header, rows: sortedByName(pods).map((pod) => podRow(pod, delegates.get(delegateKey(pod) ?? ''), options)) };
+}
+
+function podRow(pod: Pod, delegate: DelegateView | undefined, { now, wide }: { readonly now: number; readonly wide: boolean }): (string | undefined)[] {
+  const { namespace, name, annotations = {}, creationTimestamp } = pod.metadata;
+  const waiting = findCondition(pod.status?.conditions, 'PodScheduled');
+  return [
+    namespace, name, statusOf(pod), annotations[TARGET_ANNOTATION]?.replace(/^(?:Cluster)?Target\//, ''),
+    delegate?.kind === 'found' ? delegate.node : undefined, delegate === undefined ? undefined : statusThere(delegate), ageOf(creationTimestamp, now),
+    ...(wide ? [annotations[DELEGATE_NAME_ANNOTATION], waiting?.status === 'False' ? waiting.message : undefined] : []),
+  ];
+}
+
+function statusThere(delegate: DelegateView): string {
+  if (delegate.kind === 'found') return delegate.phase;
+  return delegate.kind === 'missing' ? 'Missing' : 'Unknown';
+}
+
+/** The phase, or that it is going. */
+export function statusOf(pod: Pod): string {
+  return isTerminating(pod) ? 'Terminating' : (pod.status?.phase ?? 'Pending');
+}
+
+/** Targets with what they have left. */
+export function targetTable(targets: readonly (ClusterTarget | Target)[], { now, wide }: { readonly now: number; readonly wide: boolean }): Table {
+  const header = ['NAME', 'READY', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : [])];
+  const rows = sortedByName(targets).map(({ metadata, status = {} }) => {
+    const { cpu, memory, gpu } = status.free ?? {};
+    const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+    const { state, message } = readinessOf(status);
+    return [name, state, cpu, memory, gpu, status.rtt, ageOf(metadata.creationTimestamp, now), ...(wide ? [status.virtualNode, status.clusterID, message] : [])];
+  });
+  return { header, rows };
+}
+
+/** `True`, or the reason why not and what to change. */
+function readinessOf({ conditions }: TargetStatus): { readonly state: string; readonly message?: string | undefined } {
+  const ready = findCondition(conditions, 'Ready');
+  return ready?.status === 'True' ? { state: 'True' } : { state: ready?.reason ?? 'Unknown', message: ready?.message };
+}
+
+/** Virtual nodes with the number of pods on each. */
+export function nodeTable(nodes: readonly Node[], pods: readonly Pod[], { now }: { readonly now: number }): Table {
+  const counts = new Map<string, number>();
+  for (const { spec } of pods) counts.set(spec.nodeName ?? '', (counts.get(spec.nodeName ?? '') ?? 0) + 1);
+  const rows = sortedByName(nodes).map((node) => {
+    const { name = '', creationTimestamp } = node.metadata;
+    const { cpu = '', memory = '' } = node.status?.allocatable ?? {};
+    return [name, stateOf(node), String(counts.get(name) ?? 0), String(cpu), String(memory), ageOf(creationTimestamp, now)];
+  });
+  return { header: ['NAME', 'STATUS', 'PODS', 'CPU', 'MEMORY', 'AGE'], rows };
+}
+
+function stateOf({ spec, status }: Node): string {
+  const ready = findCondition(status?.conditions, 'Ready')?.status === 'True' ? 'Ready' : 'NotReady';
+  return spec?.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
+}
+
+function sortedByName<T extends { readonly metadata: { readonly namespace?: string; readonly name?: string } }>(objects: readonly T[]): readonly T[] {
+  const key = ({ metadata }: T) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+  return objects.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}

@@ -1,0 +1,40 @@
+// `isthmus failback`: has pods go back to a target that was lost when they were placed, as `failback: WhenStable` of a policy does by itself.
+import { Command } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import { targetKey } from '../../model/targets/target-ref.ts';
+import { untilStopped } from '../../process/lifecycle.ts';
+import { isAway } from '../../scheduler/failback/failback.ts';
+import { rulesFor } from '../../scheduler/snapshot/placement-rules.ts';
+import { parseTarget } from '../clusters/cluster-flags.ts';
+import { evict } from './drain-target.ts';
+import { requireTarget } from '../clusters/known-target.ts';
+import { withLiveWorld, type LiveWorldFlags } from '../placement/live-world.ts';
+
+/** The command for commander. */
+export function failbackCommand(): Command {
+  return new Command('failback')
+    .description('Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them anew. Those of policies with failback: Never stay.')
+    .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; as kubectl finds it when left out')
+    .option('--context <name>', 'context within the kubeconfig')
+    .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .action((target: string, flags: LiveWorldFlags) => failBack(target, flags, untilStopped()));
+}
+
+async function failBack(argument: string, flags: LiveWorldFlags, signal: AbortSignal): Promise<void> {
+  const ref = parseTarget(argument);
+  const target = { key: targetKey(ref), nodeName: virtualNodeName(ref) };
+  await withLiveWorld(flags, async ({ cluster: { client }, world }) => {
+    await requireTarget(client, ref, signal);
+    const pods = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+    const away = pods.filter((pod) => {
+      const proxy = toProxyPodRecord(pod);
+      return proxy !== undefined && isAway(proxy, target) && rulesFor(proxy, world.policies).failback?.value !== 'Never';
+    });
+    if (away.length === 0) console.log(`no pod that may come back is away from ${argument}`);
+    for (const pod of away) await evict(client, pod, { tell: (line) => console.log(line), signal });
+  }, signal);
+}

@@ -1,0 +1,93 @@
+// How `isthmus move` has a pod go to another target, decided from what was read: for as long as the move lasts, a PlacementPolicy requires that target
+// of pods like this one, and the pod is evicted; its controller makes the next one, which can only go there.
+import type { Node, Pod, StringMap } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE } from '../../api/objects/keys.ts';
+import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import { isTerminal, isTerminating } from '../../model/pod/pod.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
+
+/** What is to be moved, and where to. */
+export interface Move {
+  readonly pod: Pod;
+  readonly target: TargetRef;
+  /** The target's virtual node, if there is one. */
+  readonly node: Node | undefined;
+  /** Make a pod anew that no controller will make again. */
+  readonly recreates: boolean;
+}
+
+/** What to do. */
+export type MovePlan =
+  /** It is there. */
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'refuse'; readonly message: string }
+  /** Its controller, by UID, makes the next one. */
+  | { readonly kind: 'evict'; readonly controller: string; readonly policy: PlacementPolicy }
+  /** We do: the pod as its user made it. */
+  | { readonly kind: 'recreate'; readonly pod: Pod; readonly policy: PlacementPolicy };
+
+/** Labels that tell pods of one controller from one another: the next one has others. */
+const OF_ONE_POD: ReadonlySet<string> = new Set(['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index']);
+/** Every target has it, with the name of its virtual node (`core/v1` well-known labels). */
+const HOST_NAME_LABEL = 'kubernetes.io/hostname';
+/** What a selector of a policy holds at most. */
+const MAX_LABELS = 16;
+
+/** Decides. `suffix` makes the policy's name its own. */
+export function planMove(move: Move, suffix: string): MovePlan {
+  const { pod, target, recreates } = move;
+  const refusal = refusalOf(move);
+  if (refusal !== undefined) return { kind: 'refuse', message: refusal };
+  if (pod.spec.nodeName === virtualNodeName(target)) return { kind: 'nothing' };
+  const restored = restoreSourcePod(pod);
+  const policy = movePolicy(move, restored, suffix);
+  const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
+  if (controller !== undefined) return { kind: 'evict', controller, policy };
+  if (!recreates) return { kind: 'refuse', message: `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and made anew, which loses what it holds.` };
+  return restored.kind === 'restored' ? { kind: 'recreate', pod: anew(pod, restored.pod), policy } : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be made anew: ${restored.message}` };
+}
+
+function refusalOf({ pod, target, node }: Move): string | undefined {
+  if (pod.spec.schedulerName !== PROXY_SCHEDULER) return `Pod ${nameOf(pod)} is not elected: only pods with annotation ${ELECT_ANNOTATION}, made in a namespace that opted in, run in targets.`;
+  if (isTerminal(pod.status?.phase)) return `Pod ${nameOf(pod)} has ended.`;
+  if (isTerminating(pod)) return `Pod ${nameOf(pod)} is being deleted.`;
+  return refusalOfTarget(pod, target, node);
+}
+
+function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): string | undefined {
+  const to = targetText(target);
+  if (target.kind === 'Target' && target.namespace !== pod.metadata.namespace) return `Target ${to} is for pods of namespace ${target.namespace}, not of ${pod.metadata.namespace}.`;
+  if (node === undefined) return `Target ${to} has no virtual node: it does not exist, or has never been Ready. See "isthmus get targets".`;
+  if (node.spec?.unschedulable === true) return `Target ${to} is cordoned: run "isthmus uncordon ${to}" first.`;
+  if (findCondition(node.status?.conditions, 'Ready')?.status !== 'True') return `Target ${to} is not Ready: see "isthmus get targets -o wide".`;
+  return undefined;
+}
+
+function movePolicy({ pod: { metadata }, target, node }: Move, restored: RestoredPod, suffix: string): PlacementPolicy {
+  const hostName = node?.metadata.labels?.[HOST_NAME_LABEL] ?? virtualNodeName(target);
+  // As it was made: a bound pod has labels of its node besides, which the next one gets only once it is bound (KEP-4742).
+  const matchLabels = labelsAlike((restored.kind === 'restored' ? restored.pod : { metadata }).metadata.labels ?? {});
+  return {
+    metadata: { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`, labels: { [MOVE_LABEL]: TRUE } },
+    spec: { podSelector: { matchLabels }, require: { matchLabels: { [HOST_NAME_LABEL]: hostName } } },
+  };
+}
+
+function labelsAlike(labels: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith('multicluster.admiralty.io/')).slice(0, MAX_LABELS));
+}
+
+/** What its user wrote, under the name that it was given. */
+function anew({ metadata }: Pod, source: Pod): Pod {
+  const { labels, annotations, finalizers } = source.metadata;
+  const { namespace, name } = metadata;
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...(namespace !== undefined && { namespace }), ...(name !== undefined && { name }), ...(labels && { labels }), ...(annotations && { annotations }), ...(finalizers && { finalizers }) }, spec: source.spec };
+}
+
+function nameOf({ metadata }: Pod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

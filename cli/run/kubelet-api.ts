@@ -1,0 +1,72 @@
+// The kubelet API of virtual nodes in `isthmus run`: its options, and where nodes say that it is.
+import { InvalidArgumentError, type Command } from 'commander';
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { environment } from '../../process/config.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import type { ShutdownStep } from '../../process/lifecycle.ts';
+import { startKubeletApi } from '../../virtual-node/main.ts';
+import type { KubeletEndpoint } from '../../virtual-node/node/virtual-node.ts';
+
+/** What kubelets listen on. */
+const DEFAULT_PORT = 10_250;
+
+/** The options, as they were given. */
+export interface KubeletFlags {
+  readonly kubeletHost: string;
+  readonly kubeletPort: number;
+  readonly kubeletAddress?: string;
+  readonly kubeletSigner?: string;
+  readonly kubeletClientCaFile?: string;
+}
+
+/** Adds the options to a command. */
+export function withKubeletOptions(command: Command): Command {
+  return command
+    .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', '0.0.0.0')
+    .option('--kubelet-port <number>', 'port that it listens on, and that virtual nodes announce', parsePort, DEFAULT_PORT)
+    .option('--kubelet-address <address>', "address that virtual nodes announce, for kubectl logs and exec: of a Service or a pod; the pod's own (POD_IP) when missing, and without either it is not served")
+    .option('--kubelet-signer <name>', 'ask this signer for its serving certificate, kubernetes.io/kubelet-serving say, and have it approved; self-signed when missing')
+    .option('--kubelet-client-ca-file <file>', 'believe client certificates of this authority (PEM); what the cluster publishes when missing');
+}
+
+/** Where virtual nodes say that their kubelet API is; undefined where none is served. */
+export function announcedKubelet({ kubeletAddress = environment().podAddress, kubeletPort: port }: KubeletFlags): KubeletEndpoint | undefined {
+  return kubeletAddress === undefined ? undefined : { address: kubeletAddress, port };
+}
+
+/** What it is served with. */
+export interface KubeletService {
+  /** Not fenced. */
+  readonly source: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+  /** The port is taken, or a file is missing: this process must end. */
+  readonly onLost: (error: AppError) => void;
+}
+
+/** Starts to serve in the background, as soon as the cluster says whom to believe; gives what stops it. Leaders and standbys alike serve. */
+export function serveKubeletApi(flags: KubeletFlags, { onLost, ...service }: KubeletService, signal: AbortSignal): ShutdownStep | undefined {
+  const announced = announcedKubelet(flags);
+  if (announced === undefined) {
+    service.logger.warn('virtual nodes have no kubelet API, so kubectl logs and exec do not reach their pods: set --kubelet-address or POD_IP');
+    return undefined;
+  }
+  const { kubeletHost: host, kubeletPort: port, kubeletSigner: signer, kubeletClientCaFile: clientAuthorityFile } = flags;
+  const starting = startKubeletApi({ ...service, host, port, address: announced.address, signer, clientAuthorityFile }, signal).catch((error: unknown) => {
+    if (!signal.aborted) onLost(error instanceof AppError ? error : new AppError('StartFailed', `The kubelet API cannot be served on ${host}:${port}: ${messageOf(error)}`, { cause: error }));
+    return undefined;
+  });
+  return { name: 'kubelet API', stop: async () => (await starting)?.close() };
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535 && text !== '') return port;
+  throw new InvalidArgumentError('it takes a number from 1 to 65535');
+}

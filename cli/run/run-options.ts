@@ -1,0 +1,117 @@
+// The options of `isthmus run`, and what they say to each component.
+import { Option, type Command } from 'commander';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { AppError } from '../../process/errors.ts';
+import type { LogLevel } from '../../process/logger.ts';
+import type { SchedulerOptions } from '../../scheduler/main.ts';
+import type { ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
+import type { WebhookOptions } from '../../webhook/main.ts';
+import { withKubeletOptions, type KubeletFlags } from './kubelet-api.ts';
+import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
+import { parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds } from '../clusters/run-flags.ts';
+
+const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
+/** A part of Isthmus that can run in a process of its own. */
+export type Component = (typeof COMPONENTS)[number];
+
+const DEFAULT_WEBHOOK_PORT = 9443;
+
+interface CertificateFlags {
+  readonly webhookCertificateSecret?: string;
+  readonly webhookCertificateFile?: string;
+  readonly webhookKeyFile?: string;
+}
+
+/** The options, as they were given. */
+export interface RunOptions extends CertificateFlags, KubeletFlags, TenantFlags {
+  readonly webhookClientCaFile?: string;
+  readonly webhookDrainSeconds: number;
+  readonly writeSourceManifest?: boolean;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+  readonly components: readonly Component[];
+  readonly webhookHost: string;
+  readonly webhookPort: number;
+  readonly target: boolean;
+  readonly source: boolean;
+  readonly leaderElect: boolean;
+  readonly healthHost: string;
+  readonly healthPort?: number;
+  readonly logLevel: LogLevel;
+  readonly scoreWeights?: Partial<ScoreWeights>;
+  readonly region?: string;
+  readonly zone?: string;
+  readonly decisionLog?: string;
+  readonly gateway?: readonly URL[];
+  readonly install?: boolean;
+  readonly webhookUrl?: string;
+  readonly join?: readonly string[];
+  readonly failoverLeaseSeconds?: number;
+}
+
+/** Adds the options to a command. */
+export function withRunOptions(command: Command): Command {
+  return withTenantOptions(withKubeletOptions(command))
+    .description('run the components of Isthmus for one cluster, as its source and as a target of others')
+    .option('--kubeconfig <file>', "kubeconfig of the cluster; kubectl's default, or the pod's ServiceAccount, when missing")
+    .option('--context <name>', 'context within the kubeconfig')
+    .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
+    .option('--install', 'first do what "isthmus install" does; needs the rights of an administrator')
+    .option('--webhook-url <url>', 'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster')
+    .option('--join <tokens...>', 'then use up these tokens of "isthmus invite"; those of targets that are joined already are passed over')
+    .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
+    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways)
+    .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
+    .option('--webhook-port <number>', 'port that the webhook listens on', parsePort('--webhook-port'), DEFAULT_WEBHOOK_PORT)
+    .option('--webhook-certificate-secret <name>', "serve the certificate of this Secret (cert-manager's, say) instead of an own one")
+    .option('--webhook-certificate-file <file>', 'serve the certificate of this file (PEM), read again when it changes')
+    .option('--webhook-key-file <file>', 'its private key (PEM)')
+    .option('--webhook-client-ca-file <file>', 'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port')
+    .option('--write-source-manifest', "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read Admiralty's; Isthmus never reads it")
+    .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
+    .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
+    .option('--no-source', 'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target')
+    .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
+    .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
+    .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
+    .option('--score-weights <list>', 'weights of scores, cost=2,leastAllocated=0 say; placement policies and pods may say otherwise', parseScoreWeights)
+    .option('--region <name>', 'region that this cluster is in, for the score locality')
+    .option('--zone <name>', 'zone that this cluster is in, for the score locality')
+    .option('--decision-log <file>', 'write each decision with what it was made on, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
+    .option('--failover-lease-seconds <number>', 'how long a sign of life of this source holds in a target that fences its pods; see docs/failover.md', parseLease)
+    .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'));
+}
+
+function parseComponents(text: string): readonly Component[] {
+  const names = text.split(',').map((name) => name.trim());
+  return names.map((name) => {
+    const component = COMPONENTS.find((known) => known === name);
+    if (component === undefined) throw new AppError('BadInput', `--components has no "${name}"; choose from ${COMPONENTS.join(', ')}.`);
+    return component;
+  });
+}
+
+/** What the webhook is started with. Throws AppError `BadInput` when two sources of its certificate are named, or half of one. */
+export function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'logger'> {
+  const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds, writeSourceManifest } = options;
+  return {
+    installNamespace: namespace, host: webhookHost, port: webhookPort, clientAuthorityFile: webhookClientCaFile,
+    drainMs: webhookDrainSeconds * 1_000, writesManifest: writeSourceManifest === true, certificates: certificateSource(options),
+  };
+}
+
+function certificateSource(options: CertificateFlags): WebhookOptions['certificates'] {
+  const { webhookCertificateSecret: name, webhookCertificateFile: certificate, webhookKeyFile: key } = options;
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new AppError('BadInput', '--webhook-certificate-file and --webhook-key-file belong together; give both or neither.');
+  }
+  if (certificate === undefined || key === undefined) return name === undefined ? { kind: 'own' } : { kind: 'secret', name };
+  if (name !== undefined) throw new AppError('BadInput', '--webhook-certificate-secret and --webhook-certificate-file are two sources; give one.');
+  return { kind: 'files', files: { certificate, key } };
+}
+
+/** How the scheduler weighs, and where the source is. */
+export function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulerOptions['placement'] {
+  return { ...(scoreWeights && { weights: scoreWeights }), location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) } };
+}

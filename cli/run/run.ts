@@ -1,0 +1,186 @@
+// `isthmus run`: the components of one cluster in one process. Composition only: what is shared is made here and handed down.
+import { Command } from 'commander';
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { startDelegateController } from '../../delegate-controller/main.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import { EventRecorder } from '../../kubernetes/controller/event-recorder.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import type { OwnRanges } from '../../targets/own-ranges.ts';
+import { proxyPods } from '../../targets/proxy-pods.ts';
+import { Standby } from '../../targets/admiralty/standby.ts';
+import { TargetClusters } from '../../targets/target-clusters.ts';
+import { readClusterId } from '../../targets/target-session.ts';
+import { TenantRules } from '../../targets/tenant-rules.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { environment } from '../../process/config.ts';
+import { messageOf, type AppError } from '../../process/errors.ts';
+import { aborted, runService, untilStopped, type Shutdown } from '../../process/lifecycle.ts';
+import { serveHealth, type ReadyChecks } from '../../process/health-server.ts';
+import { createLogger } from '../../process/logger.ts';
+import { startTracing, traceSettings } from '../../process/tracing.ts';
+import { startPeering } from '../../peering/main.ts';
+import { FollowRules } from '../../scheduler/policies/follow-rules.ts';
+import { startScheduler } from '../../scheduler/main.ts';
+import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
+import { DecisionLogFile } from './decision-log-file.ts';
+import { announcedKubelet, serveKubeletApi } from './kubelet-api.ts';
+import { installFirst, joinTargets } from './run-first.ts';
+import { placementOf, webhookOptions, withRunOptions, type Component, type RunOptions } from './run-options.ts';
+import { ownRangesOf, tenantSettings } from './tenant-limits.ts';
+import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
+import { startVirtualNode } from '../../virtual-node/main.ts';
+import { startWebhook } from '../../webhook/main.ts';
+
+/** How often the cluster is asked for its identity while it cannot be reached at the start, in ms. */
+const IDENTITY_RETRY_MS = 1_000;
+
+/** The command `run`. */
+export function runCommand(): Command {
+  return withRunOptions(new Command('run')).action((options: RunOptions) => run(options, untilStopped()));
+}
+
+/** Runs until the signal aborts, then stops in order: controllers first, the webhook last. */
+async function run(options: RunOptions, asked: AbortSignal): Promise<void> {
+  const logger = createLogger(options.logLevel);
+  await runService(asked, async ({ signal, shutdown, fail }) => {
+    const cluster = await openCluster({ kubeconfigPath: options.kubeconfig, context: options.context, userAgent: userAgentOf(options.components) });
+    shutdown.add({ name: 'connections', stop: () => cluster.client.transport.close() });
+    const traces = traceSettings(environment().inherited);
+    if (traces !== undefined) shutdown.add({ name: 'traces', ...startTracing(traces, logger) });
+    if (options.install === true) await installFirst(cluster.client, options, logger, signal);
+    await start(options, { cluster, logger, shutdown, onLost: fail }, signal);
+    await joinTargets({ ...options, client: cluster.client, tokens: options.join ?? [] }, logger, signal);
+    await aborted(signal);
+    logger.info({ reason: String(signal.reason) }, 'stopping');
+  });
+}
+
+interface Running {
+  readonly cluster: OpenCluster;
+  readonly logger: Logger;
+  readonly shutdown: Shutdown;
+  readonly onLost: (error: AppError) => void;
+}
+
+async function start(options: RunOptions, running: Running, signal: AbortSignal): Promise<void> {
+  const { cluster, logger, shutdown } = running;
+  const { client: unfenced, connection } = cluster;
+  const runs = (component: Component) => options.components.includes(component);
+  const following: Promise<void>[] = [];
+  shutdown.add({ name: 'informers', stop: async () => void (await Promise.all(following)) });
+  if (runs('webhook')) {
+    const server = await startWebhook({ source: unfenced, logger, ...webhookOptions(options) }, signal);
+    shutdown.add({ name: 'webhook', stop: () => server.close() });
+  }
+  const checks = checksAtStart(options);
+  await serveHealth({ host: options.healthHost, port: options.healthPort, checks }, shutdown);
+  const acting = options.components.filter((component) => component !== 'webhook');
+  if (acting.length === 0) return;
+  await untilMayAct(options, { ...running, checks }, signal);
+
+  const led = leasedComponents(acting);
+  const timings = leaseTimings(led, options.target);
+  const leadership = options.leaderElect && led.length > 0 ? campaign({ client: unfenced, namespace: options.namespace, components: led, timings, logger, onLost: running.onLost }) : undefined;
+  if (leadership !== undefined) shutdown.add({ name: 'leadership', stop: () => leadership.stop() });
+  const client = leadership === undefined ? unfenced : unfenced.fencedBy(leadership.fence);
+  const sourceId = await untilIdentified(cluster, logger, signal);
+  const ownRanges = ownRangesOf(options, cluster, acting.some((component) => component !== 'peering'), logger);
+  const targets = new TargetClusters({
+    source: client,
+    sourceConnection: connection,
+    sourceId,
+    installNamespace: options.namespace,
+    gateways: options.gateway,
+    tenants: new TenantRules(tenantSettings(options), ownRanges),
+    userAgent: userAgentOf(options.components),
+    fence: leadership?.fence,
+    logger,
+  });
+  const proxies = proxyPods({ client, logger });
+  const events = new EventRecorder({ client, controller: 'isthmus.dev/scheduler', logger });
+  following.push(events.run(signal));
+  Object.assign(checks, followAsSource(options, { targets, ownRanges, proxies, following }, signal));
+  const kubelet = runs('kubelet-api') ? serveKubeletApi(options, { source: unfenced, proxies, targets, logger, onLost: running.onLost }, signal) : undefined;
+  if (kubelet !== undefined) shutdown.add(kubelet);
+  await Promise.race([leadership?.leading, ...(leadership === undefined ? [] : [aborted(signal)])]);
+  signal.throwIfAborted();
+  Object.assign(checks, startActing(options, { ...running, client, sourceId, targets, ownRanges, proxies, events }, signal));
+  logger.info({ components: options.components, cluster: sourceId }, 'running');
+}
+
+/** A cluster that is no source follows neither targets nor pods that were sent there. */
+function followAsSource({ source }: RunOptions, { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'> & { readonly following: Promise<unknown>[] }, signal: AbortSignal): ReadyChecks {
+  if (!source) return {};
+  following.push(ownRanges.run(signal), targets.run(signal), proxies.run(signal));
+  return { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced };
+}
+
+/** While an Admiralty works in this source, or a migration says so, this process is ready and does nothing; until that is known, it is as it was. */
+async function untilMayAct({ components, namespace, source }: RunOptions, { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> }, signal: AbortSignal): Promise<void> {
+  const actsInSource = source && components.some((component) => component !== 'webhook' && component !== 'peering');
+  const standby = new Standby({ client: cluster.client, installNamespace: namespace, actsInSource, logger });
+  const before = { ...checks };
+  for (const [name, holds] of Object.entries(before)) checks[name] = () => standby.isStandingBy || holds();
+  standby.run(signal);
+  await standby.over(signal);
+  Object.assign(checks, before);
+  standby.watch(onLost, signal);
+}
+
+interface Acting extends Running {
+  readonly client: ClusterClient;
+  readonly sourceId: string;
+  readonly targets: TargetClusters;
+  readonly ownRanges: OwnRanges;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly events: EventRecorder;
+}
+
+/** What a process of these components waits for before it is ready: of what it does not follow yet, nothing is known. */
+export function checksAtStart({ components, source }: Pick<RunOptions, 'components' | 'source'>): Record<string, () => boolean> {
+  const unknown = () => false;
+  return source && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
+}
+
+/** Starts the components that only the leader runs; gives which of their caches are complete. */
+function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
+  const { client, sourceId, targets, ownRanges, proxies, events, logger } = acting;
+  const runs = (component: Component) => options.components.includes(component);
+  const shared = { client, sourceId, targets, proxies, events, logger, takesPods: options.target, sendsPods: options.source, leaseSeconds: options.failoverLeaseSeconds };
+  const inputs = new PlacementInputs(client, logger);
+  if (runs('scheduler')) startScheduler({ ...shared, inputs, source: client, installNamespace: options.namespace, placement: placementOf(options), decisionLog: decisionLogOf(options, acting) }, signal);
+  const checks = runs('delegate-controller') ? startDelegateController({ ...shared, ownRanges, installNamespace: options.namespace, rules: new FollowRules(inputs, targets) }, signal) : {};
+  if (options.source && (runs('scheduler') || runs('delegate-controller'))) void inputs.run(signal);
+  if (runs('virtual-node')) startVirtualNode({ ...shared, source: client, kubelet: announcedKubelet(options) }, signal);
+  if (runs('peering')) startPeering({ ...shared, installNamespace: options.namespace }, signal);
+  return checks;
+}
+
+/** Which cluster this is. Waits while its API server cannot be reached; it may be starting, too. */
+async function untilIdentified({ client, connection }: OpenCluster, logger: Logger, signal: AbortSignal): Promise<string> {
+  for (;;) {
+    try {
+      return await readClusterId(client, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw error;
+      logger.warn({ server: connection.server.host, error: messageOf(error) }, 'waiting for the API server');
+      await delay(IDENTITY_RETRY_MS, signal);
+    }
+  }
+}
+
+function decisionLogOf({ decisionLog }: RunOptions, { logger, shutdown }: Running): DecisionLogFile | undefined {
+  if (decisionLog === undefined) return undefined;
+  const file = new DecisionLogFile(decisionLog, logger);
+  shutdown.add({ name: 'decision log', stop: async () => file.close() });
+  return file;
+}
+
+function userAgentOf(components: readonly Component[]): string {
+  return userAgent(components.length === 1 ? String(components[0]) : 'run');
+}

@@ -1,0 +1,55 @@
+// The options of `isthmus run` that say what Targets of tenants may do; docs/targets.md explains them.
+import type { Command } from 'commander';
+import type { Logger } from 'pino';
+import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { OwnRanges } from '../../targets/own-ranges.ts';
+import { DEFAULT_TENANT_SETTINGS, type TenantSettings } from '../../targets/tenant-rules.ts';
+import { parseRange, type IpRange } from '../../model/network/ip-range.ts';
+import { environment } from '../../process/config.ts';
+import { AppError } from '../../process/errors.ts';
+
+/** The options, as they were given. */
+export interface TenantFlags {
+  readonly targetAllowRanges: readonly IpRange[];
+  readonly targetDenyRanges: readonly IpRange[];
+  readonly clusterRanges: readonly IpRange[];
+  readonly targetsPerNamespace: number;
+  readonly targetCacheMib: number;
+}
+
+/** Adds the options to a command. */
+export function withTenantOptions(command: Command): Command {
+  const { targetsPerNamespace, cacheMiB } = DEFAULT_TENANT_SETTINGS;
+  return command
+    .option('--target-allow-ranges <list>', 'ranges in CIDR form, comma separated, that Targets of tenants may be in although they are refused by default; see docs/targets.md', parseRanges('--target-allow-ranges'), [])
+    .option('--target-deny-ranges <list>', 'further ranges that Targets of tenants may not be in; of several ranges the longest prefix counts', parseRanges('--target-deny-ranges'), [])
+    .option('--cluster-ranges <list>', 'ranges of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not tell', parseRanges('--cluster-ranges'), [])
+    .option('--targets-per-namespace <number>', 'how many Targets of a namespace are used, the oldest first', parseCount('--targets-per-namespace', 10_000), targetsPerNamespace)
+    .option('--target-cache-mib <number>', 'how much is remembered of one Target of a tenant, in MiB', parseCount('--target-cache-mib', 1_024), cacheMiB);
+}
+
+/** What was set. */
+export function tenantSettings({ targetAllowRanges: allowed, targetDenyRanges: denied, targetsPerNamespace, targetCacheMib: cacheMiB }: TenantFlags): TenantSettings {
+  return { allowed, denied, targetsPerNamespace, cacheMiB };
+}
+
+/** The ranges of the cluster; `mayRead` where a component runs that may look at its nodes. Not followed yet. */
+export function ownRangesOf({ clusterRanges: told }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger): OwnRanges {
+  return new OwnRanges({ client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'], told, mayRead, logger });
+}
+
+function parseRanges(option: string): (text: string) => readonly IpRange[] {
+  return (text) => text.split(',').map((one) => one.trim()).filter((one) => one !== '').map((one) => {
+    const range = parseRange(one);
+    if (range === undefined) throw new AppError('BadInput', `${option} takes ranges in CIDR form, 10.0.0.0/8 say, not "${one}".`);
+    return range;
+  });
+}
+
+function parseCount(option: string, most: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new AppError('BadInput', `${option} takes a whole number from 1 to ${most}, not "${text}".`);
+  };
+}

@@ -1,0 +1,105 @@
+// From an elected pod to its delegate without the kubelet API: by the kubeconfig that the source has for the target. So whoever uses it must be
+// able to read that Secret; for all others there is kubectl.
+import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
+import type { Node, Pod, Secret } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, NODES, PODS, SECRETS, TARGETS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts';
+import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
+import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import { Transport } from '../../kubernetes/http/transport.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { AppError } from '../../process/errors.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
+
+/** Which pod of the source, which of its containers, and how its target is reached. */
+export interface DelegateChoice {
+  readonly namespace: string;
+  readonly name: string;
+  /** The first one when missing. */
+  readonly container?: string | undefined;
+  readonly installNamespace: string;
+  /** CONNECT endpoints of the gateways of this cluster, for a target with `spec.gateway`. */
+  readonly gateways?: readonly URL[] | undefined;
+}
+
+/** A delegate that can be asked. Close `transport` when done. */
+export interface DelegateAccess {
+  readonly transport: Transport;
+  /** Path of the delegate pod in the target's API. */
+  readonly path: string;
+  readonly container: string;
+}
+
+/**
+ * Finds the delegate of a pod and opens its cluster.
+ * @throws AppError `NotFound` with what is missing, `KubeconfigInvalid` or `KubeconfigRefused`; what API calls throw.
+ */
+export async function openDelegate(source: OpenCluster, choice: DelegateChoice, signal: AbortSignal): Promise<DelegateAccess> {
+  const { namespace, name } = choice;
+  const pod = await source.client.get(PODS, { namespace, name }, signal).catch(orMissing(`There is no pod ${name} in namespace ${namespace}.`));
+  const container = containerOf(pod, choice.container);
+  const target = await targetOf(source.client, pod, signal);
+  const transport = new Transport(await connectionOf(source, target, choice, signal), userAgent('cli'));
+  const delegate = await findDelegate(new ClusterClient(transport), pod, signal).catch(async (error: unknown) => {
+    await transport.close();
+    throw error;
+  });
+  return { transport, path: pathOf(PODS, { namespace, name: delegate.metadata.name ?? '' }), container };
+}
+
+/** Throws AppError `NotFound` for a container that the pod does not have. */
+function containerOf({ spec, metadata }: Pod, wanted: string | undefined): string {
+  const names = [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].map(({ name }) => name);
+  const name = wanted ?? names[0] ?? '';
+  if (names.includes(name)) return name;
+  throw new AppError('NotFound', `Pod ${metadata.name} has no container ${name}; it has ${names.join(', ')}.`);
+}
+
+async function targetOf(client: ClusterClient, { metadata, spec }: Pod, signal: AbortSignal): Promise<TargetRef> {
+  const name = spec.nodeName ?? '';
+  const node: Node | undefined = name === '' ? undefined : await client.get(NODES, { name }, signal).catch(orMissing(`Its virtual node ${name} is gone.`));
+  const { [CLUSTER_TARGET_NAME_LABEL]: cluster, [TARGET_NAMESPACE_LABEL]: namespace, [TARGET_NAME_LABEL]: target } = node?.metadata.labels ?? {};
+  if (cluster !== undefined) return { kind: 'ClusterTarget', name: cluster };
+  if (namespace !== undefined && target !== undefined) return { kind: 'Target', namespace, name: target };
+  throw new AppError('NotFound', `Pod ${metadata.name} is on no virtual node${name === '' ? ': it has no node yet' : `: use kubectl for what runs on ${name}`}.`);
+}
+
+async function connectionOf(source: OpenCluster, target: TargetRef, { installNamespace, gateways }: DelegateChoice, signal: AbortSignal): Promise<ClusterConnection> {
+  const spec = await specOf(source.client, target, signal);
+  if (spec.self === true) return source.connection;
+  const { kubeconfigSecret: secret } = spec;
+  if (secret === undefined) throw new AppError('NotFound', `Target ${targetText(target)} names no kubeconfig.`);
+  const namespace = target.kind === 'Target' ? target.namespace : (secret.namespace ?? installNamespace);
+  const missing = orMissing(`The kubeconfig of target ${targetText(target)}, Secret ${namespace}/${secret.name}, is not there.`);
+  const connection = await connectionIn(await source.client.get(SECRETS, { namespace, name: secret.name }, signal).catch(missing), secret);
+  if (spec.gateway === undefined) return connection;
+  if (gateways === undefined) throw new AppError('BadInput', `Target ${targetText(target)} is reached through the gateway: name it with --gateway http://HOST:PORT.`);
+  return { ...connection, gateway: { clusterId: spec.gateway.cluster, endpoints: gateways } };
+}
+
+function connectionIn({ data }: Secret, { key = DEFAULT_KUBECONFIG_KEY, context }: NonNullable<TargetSpec['kubeconfigSecret']>): Promise<ClusterConnection> {
+  const text = Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
+  return readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) });
+}
+
+async function specOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<TargetSpec> {
+  const missing = orMissing(`There is no target ${targetText(target)} any more.`);
+  const { name } = target;
+  const object = target.kind === 'Target' ? await client.get(TARGETS, { namespace: target.namespace, name }, signal).catch(missing) : await client.get(CLUSTER_TARGETS, { name }, signal).catch(missing);
+  return object.spec;
+}
+
+async function findDelegate(client: ClusterClient, { metadata }: Pod, signal: AbortSignal): Promise<Pod> {
+  const { namespace, name, uid } = metadata;
+  const [delegate] = await client.list(PODS, { namespace, labelSelector: `${PARENT_UID_LABEL}=${uid}` }, signal);
+  if (delegate !== undefined) return delegate;
+  throw new AppError('NotFound', `Pod ${name} has no delegate in its target now.`);
+}
+
+function orMissing(message: string): (error: unknown) => never {
+  return (error) => {
+    throw isNotFound(error) ? new AppError('NotFound', message, { cause: error }) : error;
+  };
+}

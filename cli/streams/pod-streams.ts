@@ -1,0 +1,218 @@
+// `isthmus logs`, `exec` and `port-forward`: the delegate's streams straight from its target, where nodes announce no kubelet API or the API
+// server does not reach it. Options are kubectl's.
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { text } from 'node:stream/consumers';
+import { Command, InvalidArgumentError } from 'commander';
+import { toApiError } from '../../kubernetes/http/api-answer.ts';
+import { CHANNELS, openPodChannels, type PodChannels } from '../../kubernetes/stream/pod-channels.ts';
+import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
+import { AppError } from '../../process/errors.ts';
+import { aborted, exitWith } from '../../process/lifecycle.ts';
+import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
+import { openDelegate, type DelegateAccess } from './delegate-access.ts';
+import { exitCodeOf } from './exec-status.ts';
+import { podName } from '../placement/explain-command.ts';
+import { parseGateways } from '../clusters/run-flags.ts';
+
+interface PodFlags extends ClusterFlags {
+  readonly namespace: string;
+  readonly installNamespace: string;
+  readonly container?: string;
+  readonly gateway?: readonly URL[];
+}
+
+function podCommand(name: string, description: string): Command {
+  const command = new Command(name).description(`${description}; without the kubelet API, by the kubeconfig that the source has for the target`).argument('<pod>', 'pod/NAME');
+  return withInstallNamespace(withClusterFlags(command))
+    .option('-n, --namespace <name>', 'namespace of the pod', 'default')
+    .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways);
+}
+
+async function withDelegate(pod: string, flags: PodFlags, use: (delegate: DelegateAccess, signal: AbortSignal) => Promise<void>): Promise<void> {
+  await withCluster(flags, 'cli', async (source, signal) => {
+    const { namespace, installNamespace, container, gateway: gateways } = flags;
+    const delegate = await openDelegate(source, { namespace, installNamespace, name: podName(pod), container, gateways }, signal);
+    try {
+      await use(delegate, signal);
+    } finally {
+      await delegate.transport.close();
+    }
+  });
+}
+
+// --- logs
+
+interface LogFlags extends PodFlags {
+  readonly follow?: true;
+  readonly previous?: true;
+  readonly timestamps?: true;
+  readonly tail?: number;
+  readonly since?: number;
+  readonly limitBytes?: number;
+}
+
+/** The command `logs`. */
+export function logsCommand(): Command {
+  return podCommand('logs', 'Print the log of an elected pod')
+    .option('-c, --container <name>', 'container; the first one when left out')
+    .option('-f, --follow', 'go on with what is written later')
+    .option('-p, --previous', 'of the container before its last restart')
+    .option('--timestamps', 'begin each line with its time')
+    .option('--tail <lines>', 'only so many lines at the end', wholeNumber)
+    .option('--since <duration>', 'only what is younger: 10s, 5m, 2h', seconds)
+    .option('--limit-bytes <bytes>', 'not more than so many', wholeNumber)
+    .action((pod: string, flags: LogFlags) => withDelegate(pod, flags, (delegate, signal) => printLog(delegate, flags, signal)));
+}
+
+async function printLog({ transport, path, container }: DelegateAccess, flags: LogFlags, signal: AbortSignal): Promise<void> {
+  const wanted: Readonly<Record<string, string | number | boolean | undefined>> = {
+    container, follow: flags.follow, previous: flags.previous, timestamps: flags.timestamps, tailLines: flags.tail, sinceSeconds: flags.since, limitBytes: flags.limitBytes,
+  };
+  const query = Object.entries(wanted).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)] as const]));
+  const { response } = await openExchange(transport, { method: 'GET', path: `${path}/log`, query }, signal);
+  const status = response.statusCode ?? 0;
+  if (status >= 300) throw toApiError({ status, retryAfter: undefined, body: Buffer.from(await text(response)) });
+  await pipeline(response, process.stdout, { end: false });
+}
+
+// --- exec
+
+interface ExecFlags extends PodFlags {
+  readonly stdin?: true;
+  readonly tty?: true;
+}
+
+/** The command `exec`. */
+export function execCommand(): Command {
+  return podCommand('exec', 'Run a command in an elected pod; ends with its exit code')
+    .argument('<command...>', 'after --')
+    .option('-c, --container <name>', 'container; the first one when left out')
+    .option('-i, --stdin', 'pass standard input on')
+    .option('-t, --tty', 'with a terminal')
+    .action((pod: string, command: readonly string[], flags: ExecFlags) => withDelegate(pod, flags, (delegate, signal) => runCommand(delegate, { flags, command }, signal)));
+}
+
+async function runCommand({ transport, path, container }: DelegateAccess, { flags, command }: { readonly flags: ExecFlags; readonly command: readonly string[] }, signal: AbortSignal): Promise<void> {
+  const streams = { stdin: flags.stdin === true, stdout: true, stderr: flags.tty !== true, tty: flags.tty === true };
+  const query = [['container', container] as const, ...Object.entries(streams).map(([name, on]) => [name, String(on)] as const), ...command.map((word) => ['command', word] as const)];
+  const channels = await openPodChannels(transport, { path: `${path}/exec`, query, protocols: ['v5.channel.k8s.io', 'v4.channel.k8s.io'] }, signal);
+  let status = '';
+  channels.onMessage = (channel, data) => {
+    if (channel === CHANNELS.error) status += data.toString('utf8');
+    else if (!(channel === CHANNELS.stderr ? process.stderr : process.stdout).write(data)) pauseUntilWritten(channels);
+  };
+  if (flags.tty === true) followTerminal(channels);
+  if (flags.stdin === true) void passInput(channels);
+  await channels.closed;
+  if (flags.stdin === true) leaveInput();
+  signal.throwIfAborted();
+  const end = exitCodeOf(status);
+  if (end.message !== undefined) console.error(`isthmus: ${end.message}`);
+  exitWith(end.code);
+}
+
+function pauseUntilWritten(channels: PodChannels): void {
+  channels.pause();
+  process.stdout.once('drain', () => channels.resume());
+}
+
+function followTerminal(channels: PodChannels): void {
+  const tell = () => channels.resize(process.stdout.columns ?? 80, process.stdout.rows ?? 24);
+  tell();
+  process.stdout.on('resize', tell);
+  if (process.stdin.isTTY) process.stdin.setRawMode(true);
+}
+
+async function passInput(channels: PodChannels): Promise<void> {
+  for await (const chunk of process.stdin) if (!channels.send(CHANNELS.stdin, chunk as Buffer)) await channels.drained();
+  channels.closeChannel(CHANNELS.stdin);
+}
+
+/** A terminal that is still read would keep this process. */
+function leaveInput(): void {
+  if (process.stdin.isTTY) process.stdin.setRawMode(false);
+  process.stdin.destroy();
+}
+
+// --- port-forward
+
+interface ForwardFlags extends PodFlags {
+  readonly address: string;
+}
+
+/** The command `port-forward`. */
+export function portForwardCommand(): Command {
+  return podCommand('port-forward', 'Forward local ports to an elected pod')
+    .argument('<ports...>', '[LOCAL:]REMOTE; LOCAL 0 takes any that is free')
+    .option('--address <address>', 'local address to listen on', '127.0.0.1')
+    .action((pod: string, ports: readonly string[], flags: ForwardFlags) => withDelegate(pod, flags, async (delegate, signal) => {
+      await Promise.all(ports.map(parsePorts).map((pair) => forward(delegate, { ...pair, address: flags.address }, signal)));
+    }));
+}
+
+/** A local port and the pod's. */
+export interface ForwardedPorts {
+  readonly local: number;
+  readonly remote: number;
+}
+
+/** `[LOCAL:]REMOTE` as kubectl reads it. Throws AppError `BadInput`. */
+export function parsePorts(argument: string): ForwardedPorts {
+  const [, local, remote] = /^(?:(\d{0,5}):)?(\d{1,5})$/.exec(argument) ?? [];
+  const ports = { local: Number(local === undefined ? remote : local), remote: Number(remote) };
+  if (ports.remote >= 1 && ports.remote <= 65_535 && ports.local <= 65_535) return ports;
+  throw new AppError('BadInput', `A port is REMOTE, LOCAL:REMOTE or :REMOTE, not ${JSON.stringify(argument)}.`);
+}
+
+async function forward({ transport, path }: DelegateAccess, { local, remote, address }: ForwardedPorts & { readonly address: string }, signal: AbortSignal): Promise<void> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined); // 'close' follows
+    openPodChannels(transport, { path: `${path}/portforward`, query: [['ports', String(remote)]], protocols: ['v4.channel.k8s.io'] }, signal).then(
+      (channels) => carry(socket, channels),
+      (error: unknown) => {
+        console.error(`isthmus: ${error instanceof Error ? error.message : String(error)}`);
+        socket.destroy();
+      },
+    );
+  });
+  await new Promise<void>((resolve, reject) => void server.once('error', reject).listen(local, address, resolve));
+  console.log(`Forwarding from ${address}:${(server.address() as AddressInfo).port} to ${remote}`);
+  await aborted(signal);
+  server.close();
+}
+
+/** Channel 0 is the data and 1 what went wrong; the first message of each repeats the port. */
+function carry(socket: Socket, channels: PodChannels): void {
+  const begun = new Set<number>();
+  channels.onMessage = (channel, data) => {
+    if (!begun.has(channel)) begun.add(channel);
+    else if (channel !== 0) console.error(`isthmus: ${data.toString('utf8')}`);
+    else if (!socket.write(data)) {
+      channels.pause();
+      socket.once('drain', () => channels.resume());
+    }
+  };
+  socket.on('data', (data: Buffer) => {
+    if (channels.send(0, data)) return;
+    socket.pause();
+    void channels.drained().then(() => socket.resume());
+  });
+  socket.once('close', () => channels.close());
+  void channels.closed.then(() => socket.end());
+}
+
+// --- options
+
+function wholeNumber(given: string): number {
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw new InvalidArgumentError('it takes a whole number');
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
+
+function seconds(given: string): number {
+  const [, count, unit = 's'] = /^(\d{1,9})([smh])$/.exec(given) ?? [];
+  if (count === undefined) throw new InvalidArgumentError('it takes a duration: 10s, 5m, 2h');
+  return Math.max(1, Number(count) * (UNIT_SECONDS[unit] ?? 1));
+}

@@ -1,0 +1,94 @@
+// Taking over what Admiralty 0.17 left running: its proxies and PodChaperons get the marks by which Isthmus knows its own. No pod is made or deleted.
+// Of proxies that have no target yet nothing runs; they are left to their users. Pure.
+import {
+  ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
+} from '../../api/objects/keys.ts';
+import type { ObjectMeta, Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import type { Command, Plan } from '../../model/objects/plan.ts';
+import { isProxyPod, objectKey } from '../../model/pod/pod.ts';
+
+/** What there is in both clusters, and which target is meant. */
+export interface AdoptionState {
+  readonly proxies: readonly Pod[];
+  readonly chaperons: readonly PodChaperon[];
+  /** Pods of the target. */
+  readonly delegates: readonly Pod[];
+  /** `Kind/name` of the target, and the virtual node that stands for it. */
+  readonly target: { readonly key: string; readonly nodeName: string };
+  /** Identity of the source: UID of its kube-system Namespace. */
+  readonly sourceId: string;
+  /** An Admiralty still works in the target: nobody there would take our finalizer off a chaperon. */
+  readonly isAdmiraltyThere?: boolean;
+}
+
+/** The writes for one proxy, first those in the target: nothing is held to be gone in between. */
+export interface Adoption {
+  readonly pod: string;
+  readonly inTarget: Plan;
+  readonly inSource: Plan;
+}
+
+/** What is to be done, and what is left to the user, with the reason. */
+export interface AdoptionPlan {
+  readonly adoptions: readonly Adoption[];
+  readonly left: readonly { readonly pod: string; readonly why: string }[];
+}
+
+/** Plans the adoption of all proxies of Admiralty's that run in the target. */
+export function planAdoption(state: AdoptionState): AdoptionPlan {
+  const answers = state.proxies.filter(isAdmiraltys).flatMap((proxy) => {
+    const nodeName = proxy.spec.nodeName ?? '';
+    return nodeName === '' || nodeName === state.target.nodeName ? [adoptionOf(proxy, state)] : [];
+  });
+  return { adoptions: answers.flatMap((answer) => ('inSource' in answer ? [answer] : [])), left: answers.flatMap((answer) => ('why' in answer ? [answer] : [])) };
+}
+
+/** Ours have our finalizer from admission on, until their delegate is gone; also one that was ours before a migration was taken back has it not. */
+function isAdmiraltys(pod: Pod): boolean {
+  return isProxyPod(pod) && pod.metadata.finalizers?.includes(DELEGATE_FINALIZER) !== true;
+}
+
+function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId, isAdmiraltyThere = false }: AdoptionState): Adoption | { readonly pod: string; readonly why: string } {
+  const pod = objectKey(proxy.metadata);
+  if ((proxy.spec.nodeName ?? '') === '') return { pod, why: 'it has no target yet; delete it, and have it made again' };
+  if (proxy.metadata.deletionTimestamp !== undefined) return { pod, why: "it is being deleted; take Admiralty's finalizers off once its delegate is gone" };
+  const own = chaperons.filter(({ metadata }) => metadata.namespace === proxy.metadata.namespace && metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid);
+  const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
+  if (chaperon === undefined) return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
+  const delegate = delegateOf(chaperon.metadata, delegates);
+  return { pod, inTarget: [marked(chaperon, sourceId, !isAdmiraltyThere), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
+}
+
+function delegateOf({ namespace, name }: ObjectMeta, delegates: readonly Pod[]): Pod | undefined {
+  return delegates.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+}
+
+function isPlaced(delegate: Pod | undefined): boolean {
+  return (delegate?.spec.nodeName ?? '') !== '';
+}
+
+/** A delegate that is made again must find a scheduler: Admiralty's is gone. */
+function marked({ metadata, spec }: PodChaperon, sourceId: string, isHeld: boolean): Command {
+  const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
+  const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE }, finalizers };
+  return labelled(POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {});
+}
+
+/** Any version will do: kubelets write to it all the time. */
+function relabelled({ metadata: { namespace, name = '', uid } }: Pod, sourceId: string): Command {
+  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: sourceId } } } };
+}
+
+function adopted({ metadata }: Pod, target: string, delegate: string): Command {
+  const others = (metadata.finalizers ?? []).filter((finalizer) => !finalizer.startsWith(OWN_PREFIX));
+  const annotations = { [TARGET_ANNOTATION]: target, [DELEGATE_NAME_ANNOTATION]: delegate, [ADOPTED_DELEGATE_ANNOTATION]: delegate };
+  return labelled(PODS, metadata, { labels: { [HAS_FINALIZER_LABEL]: TRUE }, annotations, finalizers: [...others, DELEGATE_FINALIZER] });
+}
+
+function labelled(type: ResourceType, { namespace, name = '', resourceVersion }: ObjectMeta, marks: object, more: object = {}): Command {
+  return { kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, ...marks }, ...more } };
+}

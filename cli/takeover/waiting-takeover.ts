@@ -1,0 +1,68 @@
+// Proxies that have no node yet when an Admiralty hands over, and those that are being deleted. Its scheduler has made a candidate for each in every
+// target, and may have ended between the target's bind and its own. Pure.
+import type { Binding, Pod } from '../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_UID_LABEL, TRUE } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import type { Command, Plan } from '../../model/objects/plan.ts';
+
+/** A PodChaperon that was made for a proxy, and whether its delegate has a node. */
+export interface Candidate {
+  readonly target: string;
+  /** Virtual node of the target. */
+  readonly nodeName: string;
+  readonly chaperon: PodChaperon;
+  readonly isPlaced: boolean;
+}
+
+/** Writes by target, and those in the source after them. */
+export interface WaitingTakeover {
+  readonly inTargets: readonly { readonly target: string; readonly plan: Plan }[];
+  readonly inSource: Plan;
+}
+
+/** The candidates of a proxy among all chaperons of a target; those of Pod mode are no chaperons. */
+export function candidatesOf(proxy: Pod, target: { readonly key: string; readonly nodeName: string }, found: { readonly chaperons: readonly PodChaperon[]; readonly delegates: readonly Pod[] }): readonly Candidate[] {
+  const own = found.chaperons.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid && metadata.deletionTimestamp === undefined);
+  return own.map((chaperon) => {
+    const delegate = found.delegates.find(({ metadata }) => metadata.namespace === chaperon.metadata.namespace && metadata.name === chaperon.metadata.name);
+    return { target: target.key, nodeName: target.nodeName, chaperon, isPlaced: (delegate?.spec.nodeName ?? '') !== '' };
+  });
+}
+
+/**
+ * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target; all other candidates go, and the
+ * proxy waits for a scheduler. `finalizers` are those that it gets in place of the ones of the side that leaves.
+ */
+export function planWaiting(proxy: Pod, candidates: readonly Candidate[], finalizers: readonly string[] = [DELEGATE_FINALIZER]): WaitingTakeover {
+  const placed = candidates.filter(({ isPlaced }) => isPlaced);
+  const [winner] = placed;
+  const losers = candidates.filter((candidate) => candidate !== winner);
+  const inTargets = losers.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
+  if (winner !== undefined) return { inTargets, inSource: [bindTo(proxy, winner.nodeName)] };
+  return { inTargets, inSource: planFinalizers(proxy, finalizers) };
+}
+
+/** A proxy that is being deleted: what was made for it goes; once nothing is left, nothing holds it any more. */
+export function planEnding(proxy: Pod, candidates: readonly Candidate[]): WaitingTakeover {
+  if (candidates.length > 0) return { inTargets: candidates.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] })), inSource: [] };
+  return { inTargets: [], inSource: planFinalizers(proxy, []) };
+}
+
+/** Replaces what holds a proxy; nothing where it is so already. */
+export function planFinalizers({ metadata }: Pod, wanted: readonly string[]): Plan {
+  const { namespace, name = '', resourceVersion, finalizers = [] } = metadata;
+  const next = [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), ...wanted];
+  if (next.toSorted().join() === finalizers.toSorted().join()) return [];
+  const patch = { metadata: { resourceVersion, finalizers: next, labels: { [HAS_FINALIZER_LABEL]: TRUE } } };
+  return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
+}
+
+function deletionOf({ metadata: { namespace, name = '', uid = '' } }: PodChaperon): Command {
+  return { kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
+}
+
+function bindTo({ metadata: { namespace, name, uid } }: Pod, nodeName: string): Command {
+  const binding: Binding = { apiVersion: 'v1', kind: 'Binding', metadata: { namespace, name, uid }, target: { apiVersion: 'v1', kind: 'Node', name: nodeName } } as Binding;
+  return { kind: 'bind', binding };
+}

@@ -1,0 +1,116 @@
+// The holes of one group of nodes: what is free on each, equal nodes counted together. Where a summary would be too large, free
+// amounts are rounded down, so that more nodes are equal: by a share of themselves, so that small holes stay holes. A source may then
+// take a node for fuller than it is, never for emptier. Nodes that no other node surpasses in every resource are not rounded: whatever
+// fits on some node fits on one of them, so that rounding changes how many pods fit, not whether one does.
+import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
+import type { ResourceList } from '../../api/objects/core.ts';
+import { nodeDigest } from '../../model/resources/node-digest.ts';
+import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
+import type { GroupHead } from './node-groups.ts';
+import type { NodeState } from './node-ledger.ts';
+
+/** How much coarser the number of pods is rounded: it is rarely what a node runs out of first. */
+const PODS_COARSER = 4;
+
+/** So many unsurpassed nodes of a group are kept exact at most, those with most of the shape free first. */
+const MOST_EXACT = 48;
+
+interface Member {
+  /** Free amounts by column. */
+  readonly free: readonly number[];
+  /** Text of `free`. */
+  readonly key: string;
+  readonly digest: string;
+}
+
+/** A group's free vectors; columns are the resources in order of name. */
+export class GroupHoles {
+  readonly #head: GroupHead;
+  readonly #resources: readonly string[];
+  readonly #shape: readonly number[];
+  readonly #members: readonly Member[];
+  /** Keys of unsurpassed members. */
+  readonly #exact: ReadonlySet<string>;
+
+  constructor(head: GroupHead, nodes: readonly NodeState[]) {
+    this.#head = head;
+    this.#resources = [...new Set(nodes.flatMap(({ node }) => [...node.allocatable.keys()]))].toSorted();
+    this.#shape = this.#resources.map((resource) => nodes.reduce((most, { node }) => Math.max(most, node.allocatable.get(resource) ?? 0), 0));
+    this.#members = nodes.map((state) => this.#toMember(state));
+    this.#exact = unsurpassed(this.#members, this.#shape);
+  }
+
+  #toMember(state: NodeState): Member {
+    const free = this.#resources.map((resource) => freeOn(state, resource));
+    return { free, key: free.join(' '), digest: nodeDigest(state.node.name) };
+  }
+
+  /** Nodes of the group. */
+  get size(): number {
+    return this.#members.length;
+  }
+
+  /** As it is published; `steps` is Infinity for exact amounts. */
+  toNodeGroup({ steps, nodeNames }: { readonly steps: number; readonly nodeNames: boolean }, commonLabels: ReadonlySet<string>): NodeGroup {
+    const { labels, perNodeLabels, taints } = this.#head;
+    return {
+      labels: Object.fromEntries(Object.entries(labels).filter(([key]) => !commonLabels.has(key))),
+      ...(perNodeLabels.length > 0 && { perNodeLabels }),
+      ...(taints.length > 0 && { taints }),
+      shape: this.#toList(this.#shape),
+      holes: [...this.#holes(steps)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, { free, digests }]) => ({
+        count: digests.length,
+        free: this.#toList(free, this.#shape),
+        ...(nodeNames && { nodes: digests.toSorted().join('') }),
+      })),
+    };
+  }
+
+  #holes(steps: number): Map<string, { readonly free: readonly number[]; readonly digests: string[] }> {
+    const stepsOf = this.#resources.map((resource) => (resource === PODS ? Math.max(1, steps / PODS_COARSER) : steps));
+    const holes = new Map<string, { readonly free: readonly number[]; readonly digests: string[] }>();
+    for (const member of this.#members) {
+      const free = steps === Infinity || this.#exact.has(member.key) ? member.free : member.free.map((amount, column) => (amount === this.#shape[column] ? amount : roundDown(amount, stepsOf[column] ?? 1)));
+      const key = free === member.free ? member.key : free.join(' ');
+      const hole = holes.get(key);
+      if (hole === undefined) holes.set(key, { free, digests: [member.digest] });
+      else hole.digests.push(member.digest);
+    }
+    return holes;
+  }
+
+  /** Amounts that are those of `but` are left out. */
+  #toList(amounts: readonly number[], but?: readonly number[]): ResourceList {
+    const list: Record<string, string> = {};
+    for (const [column, resource] of this.#resources.entries()) {
+      const amount = amounts[column] ?? 0;
+      if (amount !== but?.[column]) list[resource] = formatResourceAmount(resource, amount);
+    }
+    return list;
+  }
+}
+
+/** What is free of a resource on a node; never below zero, as on a node that promises more than it has. */
+export function freeOn({ node, used }: NodeState, resource: string): number {
+  return Math.max(0, (node.allocatable.get(resource) ?? 0) - (used.get(resource) ?? 0));
+}
+
+/** Keys of the members that no other member reaches in every resource. */
+function unsurpassed(members: readonly Member[], shape: readonly number[]): ReadonlySet<string> {
+  const distinct = new Map(members.map((member) => [member.key, member]));
+  const shareOf = ({ free }: Member) => free.reduce((sum, amount, column) => sum + amount / Math.max(1, shape[column] ?? 1), 0);
+  const byShare = [...distinct.values()].map((member) => ({ member, share: shareOf(member) })).toSorted((one, other) => other.share - one.share || (one.member.key < other.member.key ? -1 : 1));
+  const front: Member[] = [];
+  for (const { member } of byShare) {
+    if (front.length === MOST_EXACT) break;
+    if (!front.some(({ free }) => free.every((amount, column) => amount >= (member.free[column] ?? 0)))) front.push(member);
+  }
+  return new Set(front.map(({ key }) => key));
+}
+
+/** Down to one of so many steps between a power of two and the next. */
+function roundDown(amount: number, steps: number): number {
+  if (amount <= steps) return amount;
+  const step = Math.max(1, 2 ** Math.floor(Math.log2(amount)) / steps);
+  return Math.floor(amount / step) * step;
+}

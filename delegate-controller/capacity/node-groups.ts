@@ -1,0 +1,111 @@
+// Which nodes are alike. A label that names single nodes would make each a group of its own, so it is left out of the comparison and
+// only its presence is told; where groups would still be too many, so are the labels with the most values.
+import type { StringMap, Taint } from '../../api/objects/core.ts';
+import { HOSTNAME_LABEL } from '../../model/pod/node-selector.ts';
+import type { NodeLedger, NodeState } from './node-ledger.ts';
+import type { TargetNode } from '../target-cache/target-node.ts';
+
+/** In clusters of no more nodes all other labels are compared: so few groups need no saving. */
+const FEW_NODES = 8;
+/** Bytes that labels and taints of all groups may take together, of the 100 kB of a summary. */
+const LABEL_BYTES = 40_000;
+
+/** Labels and taints that some nodes share. */
+export interface GroupHead {
+  readonly labels: StringMap;
+  readonly perNodeLabels: readonly string[];
+  readonly taints: readonly Taint[];
+  /** Equal for equal heads, and their order. */
+  readonly key: string;
+}
+
+/** Nodes by group, and the labels that were left out to have fewer groups. */
+export interface Grouping {
+  /** In the order of keys. */
+  readonly groups: readonly { readonly head: GroupHead; readonly nodes: readonly NodeState[] }[];
+  readonly reducedLabels: readonly string[];
+}
+
+/** Groups nodes; what was found for a node is remembered as long as its record and the labels left out are the same. */
+export class NodeGrouper {
+  #heads = new WeakMap<TargetNode, GroupHead>();
+  #byKey = new Map<string, GroupHead>();
+  #omitted: ReadonlySet<string> = new Set();
+  #reducedLabels: readonly string[] = [];
+  #labelsVersion = -1;
+
+  /** Groups all nodes of the ledger. The answer depends on its present nodes alone. */
+  group(ledger: NodeLedger): Grouping {
+    if (ledger.labelsVersion !== this.#labelsVersion) {
+      this.#labelsVersion = ledger.labelsVersion;
+      this.#chooseOmitted(ledger);
+    }
+    const { groups } = this.#groupWithout(this.#omitted, ledger);
+    return { groups, reducedLabels: this.#reducedLabels };
+  }
+
+  #chooseOmitted(ledger: NodeLedger): void {
+    const candidates = keysByValues(ledger);
+    const omitted = new Set(candidates.filter((key) => namesSingleNodes(ledger, key)));
+    const reduced: string[] = [];
+    const others = candidates.filter((key) => !omitted.has(key));
+    for (const key of others) {
+      if (this.#groupWithout(omitted, ledger).bytes <= LABEL_BYTES) break;
+      omitted.add(key);
+      reduced.push(key);
+    }
+    this.#reducedLabels = reduced.toSorted();
+    this.#leaveOut(omitted);
+  }
+
+  #leaveOut(omitted: ReadonlySet<string>): void {
+    if (omitted.size === this.#omitted.size && [...omitted].every((key) => this.#omitted.has(key))) return;
+    this.#heads = new WeakMap();
+    this.#omitted = new Set(omitted);
+  }
+
+  #groupWithout(omitted: ReadonlySet<string>, ledger: NodeLedger): { readonly groups: Grouping['groups']; readonly bytes: number } {
+    this.#leaveOut(omitted);
+    this.#byKey = new Map();
+    const groups = new Map<GroupHead, NodeState[]>();
+    for (const state of ledger.states()) {
+      const head = this.#headOf(state.node);
+      const nodes = groups.get(head);
+      if (nodes === undefined) groups.set(head, [state]);
+      else nodes.push(state);
+    }
+    const all = [...groups].map(([head, nodes]) => ({ head, nodes })).toSorted((one, other) => (one.head.key < other.head.key ? -1 : 1));
+    return { groups: all, bytes: all.reduce((sum, { head }) => sum + head.key.length, 0) };
+  }
+
+  #headOf(node: TargetNode): GroupHead {
+    const remembered = this.#heads.get(node) ?? toHead(node, this.#omitted);
+    const known = this.#byKey.get(remembered.key);
+    if (known === undefined) this.#byKey.set(remembered.key, remembered);
+    this.#heads.set(node, known ?? remembered);
+    return known ?? remembered;
+  }
+}
+
+function toHead({ name, labels, taints }: TargetNode, omitted: ReadonlySet<string>): GroupHead {
+  const isPerNode = (key: string, value: string) => omitted.has(key) || (key === HOSTNAME_LABEL && value === name);
+  const entries = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const shared = entries.filter(([key, value]) => !isPerNode(key, value));
+  const perNodeLabels = entries.filter(([key, value]) => isPerNode(key, value)).map(([key]) => key);
+  return { labels: Object.fromEntries(shared), perNodeLabels, taints, key: JSON.stringify([shared, perNodeLabels, taints]) };
+}
+
+/** Keys of labels that tell nodes apart, those with most values first. */
+function keysByValues({ labels }: NodeLedger): string[] {
+  const valuesOf = (key: string) => labels.get(key)?.size ?? 0;
+  return [...labels.keys()].filter((key) => valuesOf(key) > 1 && key !== HOSTNAME_LABEL).toSorted((a, b) => valuesOf(b) - valuesOf(a) || (a < b ? -1 : 1));
+}
+
+/** Whether a value of this label stands for fewer than two nodes on average. */
+function namesSingleNodes({ labels, size }: NodeLedger, key: string): boolean {
+  const values = labels.get(key);
+  if (values === undefined || size <= FEW_NODES || values.size <= FEW_NODES) return false;
+  let nodes = 0;
+  for (const count of values.values()) nodes += count;
+  return values.size > nodes / 2;
+}

@@ -1,0 +1,293 @@
+// Shell of the target's side: chaperons and pods are watched, the plan says what to write.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION } from '../../api/objects/keys.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import { ignoreStale, isAlreadyExists, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { confirmBefore } from '../../model/delegate/confirmation.ts';
+import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
+import { planLiveChanges } from '../../model/pod/live-changes.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { controllerOf, objectKey } from '../../model/pod/pod.ts';
+import { messageOf } from '../../process/errors.ts';
+import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
+import type { SourceLeases } from '../failover/fence-controller.ts';
+import { SeenAbsences } from '../feedback/observed-deletions.ts';
+import type { Shares } from '../shares/share-controller.ts';
+import type { SourceRules } from '../target-cache/source-rules-cache.ts';
+import type { StreamGrants } from '../streams/stream-grants-controller.ts';
+import type { TargetPod } from '../target-cache/target-pod.ts';
+import { UnheardMakes } from './create-expectations.ts';
+
+/** What the controller works with. */
+export interface ChaperonOptions {
+  readonly client: ClusterClient;
+  /** All pods of the target. */
+  readonly pods: Informer<Pod, TargetPod>;
+  /** What sources may use of this cluster. */
+  readonly shares: Shares;
+  /** What sources may run here. */
+  readonly sources: SourceRules;
+  /** Who may open streams of delegates. */
+  readonly streams: StreamGrants;
+  /** Where the source reads what is refused here: it shows warnings about delegates on their proxies. */
+  readonly events: EventSink;
+  /** Which sources have lost their lease here. */
+  readonly leases: SourceLeases;
+  readonly logger: Logger;
+}
+
+const CONCURRENCY = 64;
+/** A delegate that was rejected is tried again this often, in ms, until its source takes the chaperon back. */
+const REJECTION_RETRY_MS = 30_000;
+/** How soon it is looked again whether the shares and sources of this cluster are known, in ms. */
+const SHARES_RETRY_MS = 200;
+
+/** How soon it is looked again whether rights to a pod that is about to be deleted are withdrawn, in ms. */
+const WITHDRAWAL_LOOK_MS = 200;
+
+/** Starts the controller. It writes nothing before all chaperons and pods are known. Gives whether the chaperons are. */
+export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
+  const { client, pods, shares, streams, leases, logger } = options;
+  const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
+  const control = new ChaperonControl(options, chaperons);
+  const reconcile = (key: string) => control.reconcile(key, signal);
+  const ready = Promise.all([chaperons.synced, pods.synced]);
+  const controller = startController({ name: 'chaperon', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
+  chaperons.onChange((key, before, after) => {
+    if (before !== undefined && (before.metadata.uid !== after?.metadata.uid || isRevived(before, after))) control.forget(before);
+    shares.observe(key, after, pods.get(key));
+    streams.observe(key, after);
+    controller.enqueue(key);
+  });
+  pods.onChange((key, before, after) => {
+    if (before?.chaperonUid === undefined && after?.chaperonUid === undefined) return;
+    control.observe(before, after);
+    if (after === undefined) shares.ledger.release(key);
+    else shares.observe(key, chaperons.get(key), after);
+    controller.enqueue(key);
+  });
+  leases.run((namespace) => {
+    for (const { metadata } of chaperons.records()) if (metadata.namespace === namespace && leases.isLost(metadata)) controller.enqueue(objectKey(metadata));
+  }, signal);
+  streams.run(chaperons.synced, signal);
+  void chaperons.run(signal);
+  return () => chaperons.hasSynced;
+}
+
+class ChaperonControl {
+  readonly #client: ClusterClient;
+  readonly #pods: Informer<Pod, TargetPod>;
+  readonly #shares: Shares;
+  readonly #sources: SourceRules;
+  readonly #streams: StreamGrants;
+  readonly #events: EventSink;
+  readonly #leases: SourceLeases;
+  readonly #logger: Logger;
+  readonly #chaperons: Informer<PodChaperon, PodChaperon>;
+  /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
+  readonly #changedAt = new Map<string, number>();
+  /** Delegates of chaperons that go. */
+  readonly #absences = new SeenAbsences<'delegate'>();
+  readonly #unheard = new UnheardMakes();
+
+  constructor({ client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
+    this.#client = client;
+    this.#pods = pods;
+    this.#shares = shares;
+    this.#sources = sources;
+    this.#streams = streams;
+    this.#events = events;
+    this.#leases = leases;
+    this.#logger = logger;
+    this.#chaperons = chaperons;
+  }
+
+  observe(before: TargetPod | undefined, after: TargetPod | undefined): void {
+    if (after?.chaperonUid !== undefined) this.#unheard.hear(after.chaperonUid, after.uid);
+    if (before !== undefined && after === undefined) this.#noteEnd(before);
+    const chaperonUid = after?.chaperonUid ?? before?.chaperonUid;
+    if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
+  }
+
+  /** Of a delegate whose chaperon goes, unless there may be a later one. */
+  #noteEnd(delegate: TargetPod): void {
+    const { chaperonUid } = delegate;
+    if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) this.#absences.note(chaperonUid, 'delegate');
+  }
+
+  forget({ metadata }: PodChaperon): void {
+    this.#changedAt.delete(metadata.uid ?? '');
+    this.#absences.forget(metadata.uid ?? '');
+    this.#unheard.forget(metadata.uid ?? '');
+  }
+
+  /** Whether the chaperon of a delegate is being deleted: no other one is made. */
+  #isGoing({ key, chaperonUid }: TargetPod): boolean {
+    const metadata = this.#chaperons.get(key)?.metadata;
+    return metadata?.uid === chaperonUid && metadata?.deletionTimestamp !== undefined;
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const chaperon = this.#chaperons.get(key);
+    if (chaperon === undefined) return this.#collectOrphan(key, signal);
+    const changedAt = this.#changedAt.get(chaperon.metadata.uid ?? '');
+    const known = { chaperon, pod: this.#pods.get(key), podSeen: changedAt !== undefined, statusChangedAt: changedAt ?? 0 };
+    const overdueInMs = this.#overdueInMs(chaperon);
+    const state = { ...known, sourceLost: this.#leases.isLost(chaperon.metadata), isOverdue: overdueInMs <= 0 };
+    return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
+  }
+
+  /** How long until the source must have confirmed it, by the clock of the API server; infinite where it need not, or has. */
+  #overdueInMs({ metadata }: PodChaperon): number {
+    const before = this.#leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
+    return before === undefined ? Infinity : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
+  }
+
+  async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'wait':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'write':
+        return this.#write(chaperon, step.plan, signal);
+      case 'expire':
+        return this.#expire(chaperon, step.plan, signal);
+      case 'confirm-gone':
+        if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the cache will hear of it
+        await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
+        return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
+      case 'create':
+        return this.#create(chaperon, step, signal);
+      case 'carry':
+        return this.#carry(chaperon, step.text, signal);
+    }
+  }
+
+  async #write(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async #expire(chaperon: PodChaperon, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) return DONE;
+    if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    this.#logger.info({ chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is stopped');
+    return DONE;
+  }
+
+  /** Whether a pod is about to be deleted that somebody has a right to by its name. */
+  #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
+    return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams.release(objectKey(metadata));
+  }
+
+  /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
+  async #carry({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
+    let pod: Pod | undefined;
+    try {
+      pod = await this.#client.get(PODS, at, signal);
+      if (controllerOf(pod.metadata)?.uid === metadata.uid) await executePlan(this.#client, planLiveChanges(pod, text), signal);
+    } catch (error) {
+      if (!isRejection(error)) {
+        ignoreStale(error);
+        return DONE;
+      }
+      this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'a change of the running pod is refused here');
+      if (pod !== undefined) this.#events.record(changeRefused(pod, messageOf(error)));
+      await this.#client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }, signal).catch(ignoreStale);
+    }
+    return DONE;
+  }
+
+  async #create(chaperon: PodChaperon, { pod }: Extract<ChaperonStep, { kind: 'create' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    const key = objectKey(chaperon.metadata);
+    const share = this.#admit(key, chaperon);
+    if (share === 'unknown') return { kind: 'requeue-after', ms: SHARES_RETRY_MS };
+    if (share.kind === 'refused') return this.#refuse(chaperon, share.message, signal);
+    const making = this.#unheard.begin(chaperon.metadata.uid ?? '');
+    try {
+      const { metadata: { uid = '' } } = await this.#client.create(PODS, pod, signal);
+      making.made(uid, this.#pods.get(key)?.uid === uid);
+      return DONE;
+    } catch (error) {
+      if (isAlreadyExists(error) || isRejection(error)) making.refused();
+      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // one that was made all the same is counted when it is seen
+      // Ours or not: the watch brings it, and the plan tells them apart.
+      if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
+      if (!isRejection(error)) throw error;
+      return this.#refuse(chaperon, messageOf(error), signal);
+    }
+  }
+
+  /** First what its source may run here, then how much. */
+  #admit(key: string, chaperon: PodChaperon): ReturnType<Shares['admit']> {
+    const verdict = this.#sources.judge(chaperon);
+    if (verdict.kind === 'refused') return verdict;
+    return verdict.kind === 'unknown' ? verdict.kind : this.#shares.admit(key, chaperon);
+  }
+
+  async #refuse(chaperon: PodChaperon, message: string, signal: AbortSignal): Promise<ReconcileResult> {
+    await this.#act(chaperon, reportRejection(chaperon, message, Date.now()), signal);
+    return { kind: 'requeue-after', ms: REJECTION_RETRY_MS };
+  }
+
+  async #collectOrphan(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const pod = this.#pods.get(key);
+    if (pod?.chaperonUid !== undefined) this.#changedAt.delete(pod.chaperonUid);
+    const plan = pod === undefined ? [] : planOrphanedDelegate(pod);
+    if (pod === undefined || plan.length === 0 || (await this.#chaperonExists(pod, signal))) return DONE;
+    await executePlan(this.#client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  async #chaperonExists({ key, chaperonUid }: TargetPod, signal: AbortSignal): Promise<boolean> {
+    const [namespace = '', name = ''] = key.split('/');
+    try {
+      return (await this.#client.get(POD_CHAPERONS, { namespace, name }, signal)).metadata.uid === chaperonUid;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  async #podExists({ metadata }: PodChaperon, signal: AbortSignal): Promise<boolean> {
+    try {
+      const pod = await this.#client.get(PODS, { namespace: metadata.namespace, name: metadata.name ?? '' }, signal);
+      return pod.metadata.ownerReferences?.some((owner) => owner.uid === metadata.uid) ?? false;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/** A candidate that was stopped was bound after all: its source wants it made anew. */
+function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean {
+  const isExpired = ({ metadata }: PodChaperon) => metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
+  return after !== undefined && isExpired(before) && !isExpired(after);
+}
+
+/** A candidate is looked at when its time has come, too. */
+function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
+  if (ms === Infinity || ms <= 0 || (result.kind === 'requeue-after' && result.ms <= ms)) return result;
+  return { kind: 'requeue-after', ms };
+}
+
+function changeRefused({ metadata: { namespace = '', name = '', uid = '' } }: Pod, note: string): EventRecord {
+  return { regarding: regardingPod({ namespace, name, uid }), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note };
+}
+
+function withoutManagedFields(chaperon: PodChaperon): PodChaperon {
+  const { managedFields: _managedFields, ...metadata } = chaperon.metadata as PodChaperon['metadata'] & { readonly managedFields?: unknown };
+  return { ...chaperon, metadata };
+}

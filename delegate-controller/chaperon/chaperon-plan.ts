@@ -1,0 +1,262 @@
+// Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
+import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../api/objects/keys.ts';
+import type { Condition, Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import { STOP_SECONDS } from '../../model/delegate/confirmation.ts';
+import { DELEGATE_REJECTED } from '../../model/delegate/remembered-delegate.ts';
+import { fenceSecondsOf } from '../../model/pod/fencing.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { digestOf, mirroredStatus, toStatusPatch } from '../../model/pod/pod-status.ts';
+import { candidateStep } from './candidate-protocol.ts';
+import { toDelegatePod } from './make-delegate-pod.ts';
+import type { TargetPod } from '../target-cache/target-pod.ts';
+
+/** What is known when a chaperon is looked at. Times are in ms. */
+export interface ChaperonState {
+  readonly chaperon: PodChaperon;
+  readonly pod: TargetPod | undefined;
+  /** The delegate was there once. */
+  readonly podSeen: boolean;
+  /** When the delegate's status last changed, on the clock of `now`. */
+  readonly statusChangedAt: number;
+  /** The source's lease has ended (ADR 0020). */
+  readonly sourceLost?: boolean;
+  /** The source has not confirmed it in time (ADR 0048). */
+  readonly isOverdue?: boolean;
+}
+
+/** The next step. All plans are for the target. */
+export type ChaperonStep =
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'create'; readonly pod: Pod }
+  /** Write, once a live read has confirmed that the delegate is gone. */
+  | { readonly kind: 'confirm-gone'; readonly plan: Plan; readonly thenWait?: number }
+  | { readonly kind: 'write'; readonly plan: Plan }
+  /** Write, once a live read has confirmed that nobody has confirmed the candidate. */
+  | { readonly kind: 'expire'; readonly plan: Plan }
+  /** Bring changes of the running pod, as the annotation says them, into the delegate as it is now. */
+  | { readonly kind: 'carry'; readonly text: string };
+
+/** The chaperon's status is for people while the source watches pods itself: it may lag this long, in ms. */
+export const LAZY_STATUS_MS = 30_000;
+/** How long the source has to give up a chaperon whose delegate vanished, before the delegate is made again, in ms (contract §2.5). */
+export const MISSING_PATIENCE_MS = 60_000;
+/** Kubernetes' own finalizer of foreground deletion (`meta/v1` FinalizerDeleteDependents). */
+const FOREGROUND_FINALIZER = 'foregroundDeletion';
+
+/** Decides the next step for a chaperon. `now` is in ms since the epoch. */
+export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
+  const { chaperon, pod } = state;
+  if (chaperon.metadata.deletionTimestamp !== undefined) return planDeletion(chaperon, pod);
+  const delegate = pod?.chaperonUid === chaperon.metadata.uid ? pod : undefined;
+  if (mustExpire(state, delegate)) return { kind: 'expire', plan: planExpiry(chaperon, delegate, now) };
+  if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
+  if (delegate !== undefined) return planLiving(state, delegate, now);
+  if (isTerminal(chaperon.status?.phase)) return { kind: 'settled' }; // ended is final
+  if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
+  return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
+}
+
+function mustBeFenced({ chaperon, sourceLost = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
+  if (!sourceLost || isFenced(chaperon) || fenceSecondsOf(chaperon.metadata) === undefined) return false;
+  return !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
+}
+
+function mustExpire({ chaperon, isOverdue = false }: ChaperonState, delegate: TargetPod | undefined): boolean {
+  return isOverdue && !isFenced(chaperon) && !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
+}
+
+/** There is to be no delegate again: the source may have the pod run elsewhere. */
+function isFenced({ metadata: { annotations } }: PodChaperon): boolean {
+  return annotations?.[FENCED_AT_ANNOTATION] !== undefined || annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
+}
+
+/** As fencing, in the very version that was looked at, and with little time for the containers: their user has never heard of them. */
+function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
+  const mark = patchMetadata(chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+  if (delegate === undefined || delegate.terminating) return [mark];
+  return [mark, { ...deletionOf(delegate), gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS) }];
+}
+
+/** The mark goes first: whoever dies between the two writes leaves a delegate that is deleted, and none that is made anew. */
+function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
+  const mark = patchMetadata(chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
+  return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
+}
+
+function isLiving({ terminating, phase }: TargetPod): boolean {
+  return !terminating && !isTerminal(phase);
+}
+
+function deletionOf({ key, uid }: TargetPod): Extract<Plan[number], { readonly kind: 'delete' }> {
+  return { kind: 'delete', type: PODS, at: nameOf(key), preconditions: { uid }, propagation: 'Background' };
+}
+
+function planLiving(state: ChaperonState, delegate: TargetPod, now: number): ChaperonStep {
+  const { chaperon } = state;
+  if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
+  if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
+  if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
+  return planCarrying(chaperon, delegate) ?? planStatus(state, delegate, now);
+}
+
+function planCarrying({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
+  const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
+  return text !== undefined && text !== delegate.carried && isLiving(delegate) ? { kind: 'carry', text } : undefined;
+}
+
+/**
+ * A chaperon that is going takes its delegate along. Garbage collection would do all of this, at its own pace of a few objects
+ * per second; doing it here frees the target's capacity, and the source's pod, at once.
+ */
+function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): ChaperonStep {
+  const { metadata } = chaperon;
+  if (pod !== undefined && pod.chaperonUid === metadata.uid) return planDelegateDeletion(chaperon, pod);
+  const { finalizers = [] } = metadata;
+  const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER && finalizer !== CHAPERON_FINALIZER);
+  if (rest.length === finalizers.length) return { kind: 'settled' };
+  return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest, ...versionOf(chaperon) })] };
+}
+
+/** Asks for less time than before is another delete, as `kubectl delete --force` on a pod that is going already. */
+function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
+  if (pod.held !== undefined && hasStopped(pod)) return { kind: 'write', plan: planLettingGo(pod) };
+  const seconds = graceOf(chaperon);
+  if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'settled' };
+  const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
+  return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background', ...grace }] };
+}
+
+/** What whoever deleted the proxy pod asked for; anything but a whole number of seconds asks for nothing. */
+function graceOf({ metadata }: PodChaperon): number | undefined {
+  const text = metadata.annotations?.[GRACE_PERIOD_ANNOTATION] ?? '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A kubelet deletes a pod with a grace period of 0 when its containers have stopped; finalizers keep the object. */
+function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
+  return terminating && graceSeconds === 0;
+}
+
+/** Writes down how a delegate ended that must not run again, and only then lets it vanish. */
+function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
+  const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
+  if (isKnown) return planLettingGo(pod);
+  const end = isTerminal(pod.phase) ? patchStatus(chaperon, toStatusPatch(pod.status ?? {})) : markMissing(chaperon, now);
+  return [end, ...planLettingGo(pod)];
+}
+
+function planLettingGo({ key, held }: TargetPod): Plan {
+  if (held === undefined) return [];
+  const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
+  const patch = { metadata: { resourceVersion: held.resourceVersion, finalizers } };
+  return [{ kind: 'patch', type: PODS, at: nameOf(key), patchType: 'merge', patch }];
+}
+
+function nameOf(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/');
+  return { namespace, name };
+}
+
+function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
+  const { chaperon } = state;
+  const since = missingSince(chaperon);
+  if (since === undefined) {
+    if (isFenced(chaperon)) return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)] };
+    if (!wasThere(state)) return planFirst(chaperon);
+    return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
+  }
+  if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'settled' };
+  const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
+  if (left > 0) return { kind: 'wait', ms: left };
+  return { kind: 'create', pod: toDelegatePod(chaperon) };
+}
+
+/** A chaperon of an Admiralty's waits for its source's choice. */
+function planFirst(chaperon: PodChaperon): ChaperonStep {
+  const step = candidateStep(chaperon);
+  if (step.kind === 'await-choice') return { kind: 'settled' };
+  return step.kind === 'reserve' ? { kind: 'write', plan: step.plan } : { kind: 'create', pod: toHeldDelegate(chaperon) };
+}
+
+function runsOnce({ spec }: PodChaperon): boolean {
+  return (spec.restartPolicy ?? 'Always') !== 'Always';
+}
+
+/** One that must not run again is held, so that its end is seen even by a controller that was away when it ended. */
+function toHeldDelegate(chaperon: PodChaperon): Pod {
+  const pod = toDelegatePod(chaperon);
+  return runsOnce(chaperon) ? { ...pod, metadata: { ...pod.metadata, finalizers: [RUN_ONCE_FINALIZER] } } : pod;
+}
+
+function markMissing(chaperon: PodChaperon, now: number): Plan[number] {
+  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
+}
+
+function wasMadeAgain(chaperon: PodChaperon, { terminating }: TargetPod): boolean {
+  return missingSince(chaperon) !== undefined && !terminating;
+}
+
+function markFound(chaperon: PodChaperon): Plan[number] {
+  return patchMetadata(chaperon, { annotations: { [POD_MISSING_SINCE_ANNOTATION]: null }, ...versionOf(chaperon) });
+}
+
+function missingSince({ metadata }: PodChaperon): string | undefined {
+  return metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
+}
+
+/** Whether there was a delegate: it was seen, or left a status behind other than our own report of a rejection. */
+function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
+  if (podSeen || status?.phase === undefined) return podSeen;
+  return !(status.conditions ?? []).some((condition) => condition.reason === DELEGATE_REJECTED);
+}
+
+function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod, now: number): ChaperonStep {
+  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) return { kind: 'settled' };
+  const lazy = chaperon.metadata.annotations?.[SOURCE_WATCHES_PODS_ANNOTATION] !== undefined && !isTerminal(pod.phase);
+  const ms = statusChangedAt + LAZY_STATUS_MS - now;
+  if (lazy && ms > 0) return { kind: 'wait', ms };
+  return { kind: 'write', plan: [patchStatus(chaperon, toStatusPatch(pod.status))] };
+}
+
+/** Tells the source why the target's API server does not take the delegate; nothing when the chaperon says so already. */
+export function reportRejection(chaperon: PodChaperon, message: string, now: number): ChaperonStep {
+  if (chaperon.status?.conditions?.some((condition) => condition.reason === DELEGATE_REJECTED && condition.message === message)) return { kind: 'settled' };
+  const lastTransitionTime = new Date(now).toISOString();
+  const condition: Condition = { type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message, lastTransitionTime };
+  return { kind: 'write', plan: [patchStatus(chaperon, { phase: 'Pending', conditions: [condition] })] };
+}
+
+function patchStatus(chaperon: PodChaperon, status: object): Plan[number] {
+  return {
+    kind: 'patch', type: POD_CHAPERONS, at: { ...at(chaperon), subresource: 'status' }, patchType: 'merge',
+    patch: { metadata: versionOf(chaperon), status },
+  };
+}
+
+function patchMetadata(chaperon: PodChaperon, metadata: object): Plan[number] {
+  return { kind: 'patch', type: POD_CHAPERONS, at: at(chaperon), patchType: 'merge', patch: { metadata } };
+}
+
+/** The write happens only to this very version: one that comes late must not take back an end, or what was said since. */
+function versionOf({ metadata: { resourceVersion } }: PodChaperon): { readonly resourceVersion: string | undefined } {
+  return { resourceVersion };
+}
+
+function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly namespace: string | undefined; readonly name: string } {
+  return { namespace, name };
+}
+
+/**
+ * Deletes a delegate whose chaperon is gone, once a live read has confirmed that. Garbage collection does so as well, but it looks for new
+ * kinds only every 30 s and works at a few objects per second, while the source waits to let its pod go.
+ */
+export function planOrphanedDelegate(pod: TargetPod): Plan {
+  if (pod.chaperonUid === undefined) return [];
+  if (pod.terminating) return hasStopped(pod) ? planLettingGo(pod) : [];
+  return [deletionOf(pod)];
+}

@@ -1,0 +1,157 @@
+// The copy of a followed object in a target: what it says, how it is told from other objects, and the writes that make it say so.
+// A copy is ours when its parent is in our cluster and has its name. Nothing else is ever written to or deleted.
+import type { KubernetesObject, ObjectMeta, StringMap } from '../../api/objects/core.ts';
+import {
+  COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
+} from '../../api/objects/keys.ts';
+import { apiVersionOf } from '../../api/resource-types.ts';
+import { contentDigest } from '../../model/objects/content-digest.ts';
+import { isRecord, valuesAt, withoutField } from '../../model/objects/field-path.ts';
+import type { Command } from '../../model/objects/plan.ts';
+import type { FollowedKind } from './followed-kinds.ts';
+
+/** kubectl's note of what was applied in the source; of a Secret it would be the contents once more. */
+const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+/** Annotations of an object that its copies do not get: the last two are a copy's own. */
+const NEVER_CARRIED: readonly string[] = [
+  LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION,
+  // By these Argo CD knows what it has made: it would take the copy for its own where an application of the same name is in the target, and prune it.
+  'argocd.argoproj.io/tracking-id', 'argocd.argoproj.io/installation-id',
+];
+
+/** The copy that a target is to have of an object of the cluster `clusterId`. */
+export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
+  const { namespace, name = '', uid = '', labels = {}, annotations = {} } = object.metadata;
+  const carried = { labels: foreignEntries(labels), annotations: carriedAnnotations(kind, annotations) };
+  const metadata: ObjectMeta = {
+    ...(namespace !== undefined && { namespace }),
+    name,
+    labels: { ...carried.labels, [PARENT_UID_LABEL]: uid, [PARENT_CLUSTER_LABEL]: clusterId },
+    annotations: {
+      ...carried.annotations,
+      ...kind.marks,
+      ...kind.copyMarks,
+      [PARENT_NAME_ANNOTATION]: name,
+      [PARENT_NAMESPACE_ANNOTATION]: namespace ?? '',
+      [FOLLOWED_KEYS_ANNOTATION]: JSON.stringify({ labels: Object.keys(carried.labels), annotations: Object.keys(carried.annotations) }),
+    },
+  };
+  return { apiVersion: apiVersionOf(kind.type), kind: kind.type.kind, metadata, ...carriedFields(kind, kind.rewrite?.(object) ?? object) };
+}
+
+/**
+ * The copy of an object that is not read in targets: it says which version of the object it was made of, and by a digest what it said when it was
+ * written. Who can read the digest can read the contents.
+ */
+export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
+  const copy = toCopy(kind, object, clusterId);
+  const annotations = { ...copy.metadata.annotations, [COPY_VERSION_ANNOTATION]: object.metadata.resourceVersion ?? '', [COPY_DIGEST_ANNOTATION]: copyDigest(kind, copy) };
+  return { ...copy, metadata: { ...copy.metadata, annotations } };
+}
+
+function carriedAnnotations({ marks }: FollowedKind, annotations: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(marks, key)));
+}
+
+function foreignEntries(entries: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+}
+
+/** The fields of an object that are carried, without what each cluster gives itself. */
+function carriedFields(kind: FollowedKind, object: KubernetesObject): Readonly<Record<string, unknown>> {
+  const all: Readonly<Record<string, unknown>> = { ...object };
+  let fields: Record<string, unknown> = {};
+  for (const field of kind.carried) if (all[field] !== undefined) fields[field] = all[field];
+  for (const { path, unless } of kind.allocated) {
+    if (unless === undefined || valuesAt(fields, path)[0] !== unless) fields = withoutField(fields, path);
+  }
+  return fields;
+}
+
+/** A digest of what a copy says; labels and annotations that others gave it do not count. */
+export function copyDigest(kind: FollowedKind, copy: KubernetesObject): string {
+  const { labels = {}, annotations = {} } = copy.metadata;
+  const keys = followedKeys(annotations);
+  return contentDigest({
+    labels: picked(labels, [...keys.labels, PARENT_UID_LABEL]),
+    annotations: picked(annotations, [...keys.annotations, ...Object.keys(kind.marks), ...Object.keys(kind.copyMarks), FOLLOWED_KEYS_ANNOTATION]),
+    fields: carriedFields(kind, copy),
+  });
+}
+
+function picked(entries: StringMap, keys: readonly string[]): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(keys.map((key) => [key, entries[key] ?? null]));
+}
+
+interface FollowedKeys {
+  readonly labels: readonly string[];
+  readonly annotations: readonly string[];
+}
+
+/** What a copy says of itself; it may have been written by anybody. */
+function followedKeys(annotations: StringMap): FollowedKeys {
+  const none: FollowedKeys = { labels: [], annotations: [] };
+  const text = annotations[FOLLOWED_KEYS_ANNOTATION];
+  if (text === undefined) return none;
+  try {
+    const keys: unknown = JSON.parse(text);
+    return isRecord(keys) ? { labels: texts(keys['labels']), annotations: texts(keys['annotations']) } : none;
+  } catch {
+    return none;
+  }
+}
+
+function texts(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** Whether an object of a target was made by the source `clusterId` for its own object of that name. */
+export function isCopyOf(copy: KubernetesObject, clusterId: string): boolean {
+  const { namespace = '', name, labels = {}, annotations = {} } = copy.metadata;
+  return labels[PARENT_CLUSTER_LABEL] === clusterId && annotations[PARENT_NAME_ANNOTATION] === name && annotations[PARENT_NAMESPACE_ANNOTATION] === namespace;
+}
+
+/** How a target comes to have a copy: by this write, not at all, or only once an object of the same name is gone. */
+export type CopyStep = { readonly kind: 'write'; readonly command: Command } | { readonly kind: 'equal' } | { readonly kind: 'foreign' };
+
+/** Decides the write. `source` and `existing` are as read live; `existing` is what the target has by that name. */
+export function planCopy(kind: FollowedKind, source: KubernetesObject, existing: KubernetesObject | undefined, clusterId: string): CopyStep {
+  const desired = toCopy(kind, source, clusterId);
+  if (existing === undefined) return { kind: 'write', command: { kind: 'create', type: kind.type, object: desired } };
+  if (!isCopyOf(existing, clusterId)) return { kind: 'foreign' };
+  if (copyDigest(kind, existing) === copyDigest(kind, desired)) return { kind: 'equal' };
+  const { namespace, name = '', uid, resourceVersion } = existing.metadata;
+  const patch = {
+    ...fieldsPatch(kind, existing, desired),
+    metadata: { uid, resourceVersion, ...metadataPatch(existing.metadata, desired.metadata) },
+  };
+  return { kind: 'write', command: { kind: 'patch', type: kind.type, at: { namespace, name }, patchType: 'merge', patch } };
+}
+
+function metadataPatch(existing: ObjectMeta, desired: ObjectMeta): { readonly labels: object; readonly annotations: object } {
+  const before = followedKeys(existing.annotations ?? {});
+  return {
+    labels: { ...nulls(before.labels), ...desired.labels },
+    annotations: { ...nulls(before.annotations), ...desired.annotations },
+  };
+}
+
+function nulls(keys: readonly string[]): Readonly<Record<string, null>> {
+  return Object.fromEntries(keys.map((key) => [key, null]));
+}
+
+function fieldsPatch(kind: FollowedKind, existing: KubernetesObject, desired: KubernetesObject): object {
+  const patch = mergePatchBetween(carriedFields(kind, existing), carriedFields(kind, desired));
+  return isRecord(patch) ? patch : {};
+}
+
+/** The merge patch (RFC 7386) that makes `after` of `before`; lists are replaced as a whole. Undefined when both are equal. */
+export function mergePatchBetween(before: unknown, after: unknown): unknown {
+  if (!isRecord(before) || !isRecord(after)) return contentDigest(before) === contentDigest(after) ? undefined : after;
+  const patch: Record<string, unknown> = {};
+  for (const field of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const change = Object.hasOwn(after, field) ? mergePatchBetween(before[field], after[field]) : null;
+    if (change !== undefined) patch[field] = change;
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}

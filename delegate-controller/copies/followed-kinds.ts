@@ -1,0 +1,104 @@
+// The kinds that follow elected pods into targets, as data: how pods come to need an object, what of it is carried, and what marks it.
+// All code of following is written for any kind; a further kind is a further row here, and its rights in manifests/objects/rbac.ts.
+import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
+import { CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../api/resource-types.ts';
+import { fieldPath, valuesAt, type FieldPath } from '../../model/objects/field-path.ts';
+import { originalSelector, rewrittenSelector } from './followed-service.ts';
+
+/** Why an object is needed in a target. */
+export type Need =
+  /** Pods name it: it goes where they run. */
+  | { readonly kind: 'named' }
+  /** It selects pods: it goes to all targets where they run or may run, so that all those clusters can reach them. */
+  | { readonly kind: 'selects'; readonly selectorOf: (object: KubernetesObject) => StringMap }
+  /** It leads to objects of a kind that is needed itself: it goes where they go. `paths` lead to their names. */
+  | { readonly kind: 'leads-to'; readonly plural: string; readonly paths: readonly FieldPath[] };
+
+/** One kind. */
+export interface FollowedKind {
+  readonly type: ResourceType;
+  readonly need: Need;
+  /** Top-level fields that are carried, beside labels and annotations. */
+  readonly carried: readonly string[];
+  /** Parts of them that each cluster gives itself; `unless` is a value that is the user's. */
+  readonly allocated: readonly { readonly path: FieldPath; readonly unless?: string }[];
+  /** What must read differently in a target. */
+  readonly rewrite?: (object: KubernetesObject) => KubernetesObject;
+  /** Why an object of this kind must not leave its cluster; undefined when it may. */
+  readonly refuse?: (object: KubernetesObject) => string | undefined;
+  /** Annotations that the object in the source gets while it is followed, and its copies get too. */
+  readonly marks: StringMap;
+  /** Annotations of copies alone. */
+  readonly copyMarks: StringMap;
+  /** How long an object that is no longer needed stays, in ms: pods are replaced all the time. */
+  readonly lingerMs: number;
+}
+
+/** An object by name. */
+export interface FollowedName {
+  readonly kind: FollowedKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The key of an object in queues: `namespace/name/plural`; `key` is `namespace/name`. */
+export function followKey({ type }: FollowedKind, key: string): string {
+  return `${key}/${type.plural}`;
+}
+
+/** Reads what {@link followKey} wrote; undefined for any other text. */
+export function parseFollowKey(text: string): FollowedName | undefined {
+  const [namespace = '', name = '', plural = ''] = text.split('/');
+  const kind = FOLLOWED_KINDS.find(({ type }) => type.plural === plural);
+  return kind === undefined ? undefined : { kind, namespace, name };
+}
+
+/** A pod is replaced by the next one within a second or two, old and new being bound one after the other. */
+const LINGER_MS = 5_000;
+const NAMED = { need: { kind: 'named' }, allocated: [], marks: {}, copyMarks: {}, lingerMs: LINGER_MS } as const;
+const SERVED = { copyMarks: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
+
+/** All kinds that follow. A kind comes after those that it leads to. */
+export const FOLLOWED_KINDS: readonly FollowedKind[] = [
+  { ...NAMED, type: CONFIG_MAPS, carried: ['data', 'binaryData', 'immutable'] },
+  { ...NAMED, type: SECRETS, carried: ['data', 'type', 'immutable'], refuse: refuseToken },
+  {
+    ...SERVED,
+    type: SERVICES,
+    need: { kind: 'selects', selectorOf: originalSelector },
+    carried: ['spec'],
+    allocated: [
+      { path: fieldPath('spec.clusterIP'), unless: 'None' },
+      ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map((text) => ({ path: fieldPath(text) })),
+    ],
+    rewrite: withRewrittenSelector,
+    marks: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
+  },
+  {
+    ...SERVED,
+    type: INGRESSES,
+    need: {
+      kind: 'leads-to',
+      plural: SERVICES.plural,
+      paths: ['spec.rules[].http.paths[].backend.service.name', 'spec.defaultBackend.service.name'].map(fieldPath),
+    },
+    carried: ['spec'],
+    allocated: [],
+    marks: { [GLOBAL_ANNOTATION]: TRUE },
+  },
+];
+
+/** Tokens are worth something in their own cluster only, and the target's controllers would replace or delete a copy. */
+function refuseToken(secret: KubernetesObject): string | undefined {
+  const [type] = valuesAt(secret, fieldPath('type'));
+  return type === 'kubernetes.io/service-account-token'
+    ? 'it holds a ServiceAccount token of the source cluster; make a token of the target in a Secret of the same name there'
+    : undefined;
+}
+
+function withRewrittenSelector(object: KubernetesObject): KubernetesObject {
+  const service = object as Service;
+  return { ...service, spec: { ...service.spec, selector: rewrittenSelector(service) } } as Service;
+}

@@ -1,0 +1,39 @@
+// The selector of a Service that follows elected pods (contract §4): in every cluster it selects the delegates, whose labels have our
+// prefix, and no proxies. What the user wrote is kept in an annotation, and is found again when the user writes it anew.
+import type { Service, StringMap } from '../../api/objects/core.ts';
+import { ORIGINAL_SELECTOR_ANNOTATION } from '../../api/objects/keys.ts';
+import { prefixLabels, toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
+
+/** The selector as its user means it. */
+export function originalSelector({ metadata, spec }: Service): StringMap {
+  const current = spec?.selector ?? {};
+  const saved = parseSelector(metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]);
+  if (saved === undefined) return current;
+  const rewritten = toDelegateLabels(saved, metadata.annotations ?? {});
+  const moved = prefixLabels(saved); // as it was rewritten before some keys were to be kept
+  if (isSame(current, rewritten) || isSame(current, moved)) return saved;
+  // Applied once more: `kubectl apply` adds the user's terms and leaves ours, so ours are taken away again.
+  return Object.fromEntries(Object.entries(current).filter(([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key))));
+}
+
+/** The selector by which the Service finds delegates. */
+export function rewrittenSelector(service: Service): StringMap {
+  return toDelegateLabels(originalSelector(service), service.metadata.annotations ?? {});
+}
+
+/** The text of a selector for {@link ORIGINAL_SELECTOR_ANNOTATION}: `key=value,...` by key, as Admiralty writes it. */
+export function formatSelector(selector: StringMap): string {
+  const terms = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
+  return terms.toSorted().join(',');
+}
+
+function parseSelector(text: string | undefined): StringMap | undefined {
+  if (text === undefined) return undefined;
+  const terms = text.split(',').filter((term) => term !== '');
+  return Object.fromEntries(terms.map((term) => [term.slice(0, Math.max(0, term.indexOf('='))), term.slice(term.indexOf('=') + 1)]));
+}
+
+/** Whether both have the same terms. */
+export function isSame(left: StringMap, right: StringMap): boolean {
+  return formatSelector(left) === formatSelector(right);
+}

@@ -1,0 +1,86 @@
+// Copies that are listed and read in their target: those of all kinds but Secrets, and of Secrets in targets that report nothing of them.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import type { Command } from '../../model/objects/plan.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { CopyObject } from './follow-plan.ts';
+import { copyDigest, isCopyOf, planCopy } from './followed-copy.ts';
+import type { FollowedKind } from './followed-kinds.ts';
+
+/** Copies that are listed and read. */
+export class ReadCopies implements Copies {
+  readonly #place: CopiesPlace;
+  readonly #informer: Informer<KubernetesObject, CopyObject>;
+
+  constructor(place: CopiesPlace) {
+    this.#place = place;
+    const { client, kind, namespace, sourceId, logger } = place;
+    this.#informer = new Informer({
+      client, logger, type: kind.type, selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` },
+      project: (object) => (isCopyOf(object, sourceId) ? toCopyObject(kind, object) : undefined),
+    });
+  }
+
+  get hasSynced(): boolean {
+    return this.#informer.hasSynced;
+  }
+
+  get connection(): ConnectionState {
+    return this.#informer.connection;
+  }
+
+  keys(): Iterable<string> {
+    return this.#informer.keys();
+  }
+
+  get(key: string): CopyObject | undefined {
+    return this.#informer.get(key);
+  }
+
+  onChange(listener: (key: string) => void): void {
+    this.#informer.onChange(listener);
+  }
+
+  run(signal: AbortSignal): void {
+    void this.#informer.run(signal);
+  }
+
+  forget(): void {
+    // the watch brings it
+  }
+
+  async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
+    const { kind, sourceId, client } = this.#place;
+    const existing = copy === undefined ? undefined : await this.#read(object, signal);
+    if (copy !== undefined && existing === undefined) return { kind: 'stale' };
+    const step = planCopy(kind, object, existing, sourceId);
+    if (step.kind !== 'write') return step;
+    try {
+      return { kind: 'stored', digest: copyDigest(kind, await execute(client, step.command, signal)) };
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const found = await this.#read(object, signal);
+      return found === undefined || isCopyOf(found, sourceId) ? { kind: 'stale' } : { kind: 'foreign' };
+    }
+  }
+
+  #read({ metadata: { namespace, name = '' } }: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    return this.#place.client.get(this.#place.kind.type, { namespace, name }, signal).catch(unless(isNotFound));
+  }
+}
+
+function toCopyObject(kind: FollowedKind, object: KubernetesObject): CopyObject {
+  const { uid = '', labels = {} } = object.metadata;
+  return { key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '' };
+}
+
+/** Executes a command whose answer matters. */
+function execute(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject> {
+  if (command.kind === 'create') return client.create(command.type, command.object, signal);
+  if (command.kind === 'patch') return client.patch(command.type, command.at, command, signal);
+  throw new Error(`a copy is created or patched, not: ${command.kind}`);
+}

@@ -1,0 +1,100 @@
+// Copies that are written and never read: a source may write its own Secrets in a target and read none (ADR 0024). What is there it knows from the
+// target's reports, and until those come from what it was answered when it wrote.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
+import { SECRET_COPIES } from '../../api/resource-types.ts';
+import type { SecretCopy, SecretCopySpec } from '../../api/kinds/secret-copy.ts';
+import { isAlreadyExists } from '../../kubernetes/flow/api-error.ts';
+import { Informer, type ConnectionState } from '../../kubernetes/watch/informer.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { CopyObject, SourceObject } from './follow-plan.ts';
+import { toReportedCopy } from './followed-copy.ts';
+import { reportedCopy, versionDigest, writtenCopy, type LastWrite } from './reported-copy.ts';
+
+/** Copies of Secrets in a target that reports on them. */
+export class ReportedCopies implements Copies {
+  readonly #place: CopiesPlace;
+  readonly #reports: Informer<SecretCopy, SecretCopySpec>;
+  readonly #written = new Map<string, LastWrite>();
+  /** Keys where a create has met an object that no report was on. */
+  readonly #clashes = new Set<string>();
+
+  constructor(place: CopiesPlace) {
+    this.#place = place;
+    const { client, namespace, sourceId, logger } = place;
+    this.#reports = new Informer({ client, logger, type: SECRET_COPIES, selection: { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` }, project: ({ spec }) => spec });
+    this.#reports.onChange((key) => {
+      this.#written.delete(key);
+      this.#clashes.delete(key);
+    });
+  }
+
+  get hasSynced(): boolean {
+    return this.#reports.hasSynced;
+  }
+
+  get connection(): ConnectionState {
+    return this.#reports.connection;
+  }
+
+  keys(): Iterable<string> {
+    return new Set([...this.#reports.keys(), ...this.#written.keys()]);
+  }
+
+  get(key: string, source: SourceObject | undefined | 'unknown'): CopyObject | undefined {
+    const report = this.#reports.get(key);
+    const written = this.#written.get(key);
+    return written === undefined ? report && reportedCopy(key, report, source) : writtenCopy(key, written, source);
+  }
+
+  onChange(listener: (key: string) => void): void {
+    this.#reports.onChange(listener);
+  }
+
+  run(signal: AbortSignal): void {
+    void this.#reports.run(signal);
+  }
+
+  forget(key: string): void {
+    this.#written.delete(key);
+  }
+
+  onConnection(listener: (state: ConnectionState) => void): void {
+    this.#reports.onConnection(listener);
+  }
+
+  onListed(listener: () => void): void {
+    this.#reports.onListed(listener);
+  }
+
+  async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
+    const { client, kind, sourceId } = this.#place;
+    const key = objectKey(object.metadata);
+    const desired = toReportedCopy(kind, object, sourceId);
+    const stored = copy === undefined ? await this.#create(key, desired, signal) : await client.update(kind.type, { ...desired, metadata: { ...desired.metadata, uid: copy.uid } }, signal);
+    if (stored === undefined) return this.#clash(key);
+    const { uid = '', resourceVersion = '' } = stored.metadata;
+    const { uid: parentUid = '', resourceVersion: parentVersion = '' } = object.metadata;
+    this.#written.set(key, { uid, parentUid, parentVersion });
+    return { kind: 'stored', digest: versionDigest(resourceVersion) };
+  }
+
+  async #create(key: string, desired: KubernetesObject, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+    try {
+      const stored = await this.#place.client.create(this.#place.kind.type, desired, signal);
+      this.#clashes.delete(key);
+      return stored;
+    } catch (error) {
+      if (isAlreadyExists(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** It may be ours, and the report on its way. Nothing is written to what no report is on. */
+  #clash(key: string): Written {
+    const isKnown = this.#clashes.has(key);
+    this.#clashes.add(key);
+    return { kind: isKnown && this.#reports.get(key) === undefined ? 'foreign' : 'stale' };
+  }
+}

@@ -1,0 +1,79 @@
+// Copies of Secrets in whatever target: as reported, where the target reports or will do so after its next update; read, where it does not.
+import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
+import type { Copies, CopiesPlace, CopyWrite, Written } from './copy-writer.ts';
+import type { CopyObject, SourceObject } from './follow-plan.ts';
+import { ReadCopies } from './listed-copies.ts';
+import { ReportedCopies } from './reported-copies.ts';
+
+/** Copies of Secrets in a target of any version, also one with nothing of ours in it. */
+export class EitherCopies implements Copies {
+  readonly #place: CopiesPlace;
+  readonly #reported: ReportedCopies;
+  readonly #listeners: ((key: string) => void)[] = [];
+  #read: { readonly copies: ReadCopies; readonly stop: AbortController } | undefined;
+
+  constructor(place: CopiesPlace) {
+    this.#place = place;
+    this.#reported = new ReportedCopies(place);
+  }
+
+  get #current(): Copies {
+    return this.#reported.hasSynced ? this.#reported : (this.#read?.copies ?? this.#reported);
+  }
+
+  get hasSynced(): boolean {
+    return this.#current.hasSynced;
+  }
+
+  get connection(): ConnectionState {
+    return this.#current.connection;
+  }
+
+  keys(): Iterable<string> {
+    return this.#current.keys();
+  }
+
+  get(key: string, source: SourceObject | undefined | 'unknown'): CopyObject | undefined {
+    return this.#current.get(key, source);
+  }
+
+  onChange(listener: (key: string) => void): void {
+    this.#listeners.push(listener);
+    this.#reported.onChange(listener);
+  }
+
+  run(signal: AbortSignal): void {
+    this.#reported.onConnection((state) => {
+      if (state.kind === 'broken' && isDenied(state.error) && !this.#reported.hasSynced) this.#startReading(signal);
+    });
+    this.#reported.onListed(() => {
+      this.#read?.stop.abort();
+      this.#read = undefined;
+    });
+    this.#reported.run(signal);
+  }
+
+  forget(key: string): void {
+    this.#current.forget(key);
+  }
+
+  write(write: CopyWrite, signal: AbortSignal): Promise<Written> {
+    return this.#current.write(write, signal);
+  }
+
+  #startReading(signal: AbortSignal): void {
+    if (this.#read !== undefined) return;
+    const stop = new AbortController();
+    this.#read = { copies: new ReadCopies(this.#place), stop };
+    for (const listener of this.#listeners) this.#read.copies.onChange(listener);
+    onAbort(stop.signal, forwardAbort([signal], stop));
+    this.#read.copies.run(stop.signal);
+  }
+}
+
+/** The kind is not served there, or no rights to it were given. */
+function isDenied(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 403 || error.status === 404);
+}

@@ -1,0 +1,184 @@
+// Shell of failover in the source: renews its lease in each target's namespaces that hold pods which may leave, and has them leave once a
+// target is lost and must have stopped them (ADR 0020). Where no pod may leave there is no lease, and nothing is asked.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
+import type { SourceLease } from '../../api/kinds/source-lease.ts';
+import { SOURCE_LEASES } from '../../api/resource-types.ts';
+import { ApiError, ignoreStale, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { boundTo } from '../../targets/proxy-pods.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { leaseName, LEASE_SECONDS, renewalMs } from '../../model/pod/fencing.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ownIncarnation } from '../../process/incarnation.ts';
+import { departed, mayLeave, planDeparture } from './failover-plan.ts';
+import { LeaseHolder, type HeldLease } from './source-lease-renewal.ts';
+
+/** What the controller works with. */
+export interface FailoverOptions {
+  readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly events: EventSink;
+  /** How long a renewal holds, in seconds; {@link LEASE_SECONDS} when missing. */
+  readonly leaseSeconds?: number | undefined;
+  readonly logger: Logger;
+}
+
+const FIELD_MANAGER = 'isthmus-failover';
+/** Leases looked after at once. A target that does not answer holds one for the time of a call, and nobody else's. */
+const CONCURRENCY = 256;
+
+/** Starts the controller. */
+export function startFailover(options: FailoverOptions, signal: AbortSignal): void {
+  const { proxies, targets, logger } = options;
+  const failover = new Failover(options);
+  const reconcile = (key: string) => failover.reconcile(key, signal);
+  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  failover.observe(startController({ name: 'failover', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+}
+
+/** A lease that is held, and the session that it was begun in: another one may lead to another cluster. */
+interface Held {
+  readonly holder: LeaseHolder;
+  readonly server: string;
+}
+
+class Failover {
+  readonly #options: FailoverOptions;
+  readonly #lease: HeldLease;
+  /** By key of the target and namespace. */
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: FailoverOptions) {
+    this.#options = options;
+    this.#lease = { holder: ownIncarnation(), durationSeconds: options.leaseSeconds ?? LEASE_SECONDS };
+  }
+
+  observe(controller: Controller): void {
+    const { proxies, targets } = this.#options;
+    proxies.onChange((_key, before, after) => {
+      const proxy = after ?? before;
+      if (proxy?.fenceSeconds === undefined || proxy.nodeName === undefined || (before?.fenceSeconds !== undefined && after !== undefined)) return;
+      const target = targets.byNode(proxy.nodeName);
+      if (target !== undefined) controller.enqueue(keyOf(target, proxy.namespace));
+    });
+    targets.listen({
+      sessionOpened: (target, { chaperons }) => {
+        chaperons.onChange((_key, before, after) => {
+          if (before === undefined && after?.fenceSeconds !== undefined) controller.enqueue(keyOf(target, after.namespace));
+        });
+        for (const proxy of boundTo(proxies, target.nodeName)) if (mayLeave(proxy)) controller.enqueue(keyOf(target, proxy.namespace));
+      },
+      removed: (target) => this.#forget(target),
+    });
+  }
+
+  #forget(target: TargetCluster): void {
+    for (const key of this.#held.keys()) if (key.startsWith(keyOf(target, ''))) this.#held.delete(key);
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const [targetKey = '', namespace = ''] = key.split(' ');
+    const target = this.#options.targets.get(targetKey);
+    if (target?.session === undefined) return target === undefined ? DONE : this.#later();
+    const { client, server } = target.session;
+    const leaving = this.#leaving(target, namespace);
+    const held = this.#heldAt(key, server);
+    if (leaving.length === 0 && !target.session.hasFenced(namespace)) return this.#giveBack(key, namespace, client, signal);
+    const step = held.holder.next(performance.now());
+    if (step.kind !== 'wait') await this.#ask(step.kind, held.holder, { client, namespace }, signal);
+    return this.#depart(target, leaving, held.holder, signal);
+  }
+
+  /** Proxies of the namespace that are bound to the target and may leave it. */
+  #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly fenceSeconds: number })[] {
+    return boundTo(this.#options.proxies, nodeName).filter((proxy) => proxy.namespace === namespace).filter(mayLeave);
+  }
+
+  #heldAt(key: string, server: string): Held {
+    const before = this.#held.get(key);
+    if (before?.server === server) return before;
+    const held = { holder: new LeaseHolder(this.#lease), server };
+    this.#held.set(key, held);
+    return held;
+  }
+
+  #later(): ReconcileResult {
+    return { kind: 'requeue-after', ms: renewalMs(this.#lease.durationSeconds) };
+  }
+
+  /** Nothing is left that needs it. */
+  async #giveBack(key: string, namespace: string, client: ClusterClient, signal: AbortSignal): Promise<ReconcileResult> {
+    this.#held.delete(key);
+    await client.delete(SOURCE_LEASES, { namespace, name: leaseName(this.#options.sourceId) }, {}, signal).catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+    });
+    return DONE;
+  }
+
+  async #ask(step: 'renew' | 'read', holder: LeaseHolder, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+    const at = { namespace, name: leaseName(this.#options.sourceId) };
+    const urgent = client.urgent(renewalMs(this.#lease.durationSeconds));
+    try {
+      holder.answered(step === 'renew' ? await this.#renew(urgent, at, holder, signal) : await this.#read(urgent, at, holder, signal), performance.now());
+    } catch (error) {
+      if (error instanceof NotLeaderError || signal.aborted) throw error;
+      if (isRejection(error)) holder.refused();
+      else holder.unanswered();
+    }
+  }
+
+  #renew(client: ClusterClient, at: LeaseName, holder: LeaseHolder, signal: AbortSignal): Promise<SourceLease> {
+    const now = performance.now();
+    const renewTime = new Date(performance.timeOrigin + now).toISOString();
+    holder.sending(renewTime, now);
+    const labels = { [PARENT_CLUSTER_LABEL]: this.#options.sourceId };
+    const lease: SourceLease = { metadata: { ...at, labels }, spec: { ...this.#lease, renewTime } };
+    return client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
+  }
+
+  #read(client: ClusterClient, at: LeaseName, holder: LeaseHolder, signal: AbortSignal): Promise<SourceLease | undefined> {
+    holder.reading(performance.now());
+    return client.get(SOURCE_LEASES, at, signal).catch(unless(isNotFound));
+  }
+
+  /** Those whose time has come leave; not before it is known that the target is lost, or they would be sent there once more. */
+  async #depart(target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[], holder: LeaseHolder, signal: AbortSignal): Promise<ReconcileResult> {
+    const { source, events, logger } = this.#options;
+    const now = performance.now();
+    for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {
+      const stoppedAt = holder.stoppedAt(proxy.fenceSeconds);
+      if (stoppedAt === undefined || stoppedAt > now) continue;
+      logger.info({ target: target.key, pod: proxy.key }, 'a pod leaves a target that is lost');
+      if (!proxy.terminating) events.record(departed(proxy, target.key));
+      await executePlan(source, planDeparture(proxy), signal).catch(ignoreStale);
+    }
+    const step = holder.next(now);
+    return { kind: 'requeue-after', ms: step.kind === 'wait' ? step.ms : 0 };
+  }
+}
+
+interface LeaseName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Where {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+}
+
+function keyOf({ key }: TargetCluster, namespace: string): string {
+  return `${key} ${namespace}`;
+}

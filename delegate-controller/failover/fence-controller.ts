@@ -1,0 +1,88 @@
+// Shell of fencing in a target: follows the leases of sources, says in their status what it has seen, and tells when one has ended.
+// The mark `Expired` is written in the version that was seen, so a renewal that our watch has not brought yet stands against it.
+import type { Logger } from 'pino';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
+import type { ObjectMeta } from '../../api/objects/core.ts';
+import type { SourceLease } from '../../api/kinds/source-lease.ts';
+import { SOURCE_LEASES } from '../../api/resource-types.ts';
+import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { candidateLeaseName, isCandidateLease, isUnconfirmed } from '../../model/delegate/confirmation.ts';
+import { leaseName } from '../../model/pod/fencing.ts';
+import { hasExpired, LeaseClock, planLeaseStatus } from './lease-clock.ts';
+
+/** What the controller works with. */
+export interface FenceOptions {
+  readonly client: ClusterClient;
+  readonly logger: Logger;
+}
+
+/** The time of day may be set while a timer runs, and timers end early: the clock is looked at again after at most so long, in ms. */
+const LOOK_MS = 30_000;
+
+/** The leases that sources hold in this cluster. */
+export class SourceLeases {
+  readonly #options: FenceOptions;
+  readonly #leases: Informer<SourceLease, SourceLease>;
+  readonly #clocks = new Map<string, LeaseClock>();
+  #changed: (namespace: string) => void = () => undefined;
+
+  constructor(options: FenceOptions) {
+    this.#options = options;
+    const { client, logger } = options;
+    this.#leases = new Informer({ client, logger, type: SOURCE_LEASES, selection: {}, project: (lease) => lease });
+  }
+
+  /** Starts to follow leases. A cluster that does not serve the kind yet has none, and fences nothing. `changed` hears of namespaces where one has ended. */
+  run(changed: (namespace: string) => void, signal: AbortSignal): void {
+    this.#changed = changed;
+    const reconcile = (key: string) => this.#reconcile(key, signal);
+    const controller = startController({ name: 'source-lease', reconcile, concurrency: 4, logger: this.#options.logger, ready: this.#leases.synced }, signal);
+    this.#leases.onChange((key, _before, after) => {
+      if (after !== undefined && isCandidateLease(after.metadata)) return;
+      if (after === undefined) this.#clocks.delete(key);
+      else this.#hear(key, after);
+      controller.enqueue(key);
+    });
+    void this.#leases.run(signal);
+  }
+
+  /** Whether the source of a chaperon, or of a delegate, has lost its lease where that is. */
+  isLost({ namespace = '', labels }: ObjectMeta): boolean {
+    const lease = this.#leases.get(`${namespace}/${leaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`);
+    return lease !== undefined && hasExpired(lease);
+  }
+
+  /** Whether nobody has confirmed a candidate that must be, as far as is known. */
+  isUnconfirmed(metadata: ObjectMeta): boolean {
+    const { namespace = '', labels } = metadata;
+    return isUnconfirmed(metadata, this.#leases.get(`${namespace}/${candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`));
+  }
+
+  /** The same, read now. Throws what the read threw. */
+  async isUnconfirmedNow(metadata: ObjectMeta, signal: AbortSignal): Promise<boolean> {
+    const { namespace = '', labels } = metadata;
+    const name = candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '');
+    const lease = await this.#options.client.get(SOURCE_LEASES, { namespace, name }, signal).catch(unless(isNotFound));
+    return isUnconfirmed(metadata, lease);
+  }
+
+  #hear(key: string, lease: SourceLease): void {
+    const clock = this.#clocks.get(key) ?? new LeaseClock();
+    this.#clocks.set(key, clock);
+    clock.hear(lease, { monotonic: performance.now(), wall: Date.now() });
+    if (hasExpired(lease)) this.#changed(lease.metadata.namespace ?? '');
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const [lease, clock] = [this.#leases.get(key), this.#clocks.get(key)];
+    if (lease === undefined || clock === undefined) return DONE;
+    const left = clock.endsAt - performance.now();
+    const plan = planLeaseStatus(lease, left <= 0, Date.now());
+    await executePlan(this.#options.client, plan, signal).catch(ignoreStale);
+    return left <= 0 ? DONE : { kind: 'requeue-after', ms: Math.min(left, LOOK_MS) };
+  }
+}

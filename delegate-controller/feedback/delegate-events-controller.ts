@@ -1,0 +1,52 @@
+// Shell that follows the Warning events of delegates in all targets and shows them on proxy pods. What was there before a session began is
+// old, and not shown again. Where the source may not read events, nothing else suffers.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { EVENTS } from '../../api/resource-types.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { DelegateEvents, WARNINGS_OF_PODS, type TargetEvent } from './delegate-events.ts';
+
+/** What the controller works with. */
+export interface DelegateEventsOptions {
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly events: EventSink;
+  readonly logger: Logger;
+}
+
+/** Starts the controller. */
+export function startDelegateEvents(options: DelegateEventsOptions): void {
+  const shown = new DelegateEvents();
+  options.proxies.onChange((_key, before, after) => {
+    if (before !== undefined && before.uid !== after?.uid) shown.forget(before.uid);
+  });
+  options.targets.listen({ sessionOpened: (target, session) => followEvents(options, shown, target, session) });
+}
+
+function followEvents({ proxies, events, logger }: DelegateEventsOptions, shown: DelegateEvents, target: TargetCluster, session: TargetSession): void {
+  const { ref, key } = target;
+  const informer = new Informer<TargetEvent, string>({
+    client: session.client,
+    logger,
+    type: EVENTS,
+    selection: { namespace: ref.kind === 'Target' ? ref.namespace : undefined, fieldSelector: WARNINGS_OF_PODS },
+    project: (event) => {
+      const proxy = informer.hasSynced ? proxyOf(event) : undefined;
+      const record = proxy && shown.toProxyEvent(event, proxy, key);
+      if (record !== undefined) events.record(record);
+      return undefined; // nothing of it is kept: an event that is told again is told again here
+    },
+  });
+  const proxyOf = ({ regarding = {} }: TargetEvent): ProxyPod | undefined => {
+    const delegate = session.delegates.get(`${regarding.namespace}/${regarding.name}`);
+    const proxy = delegate && proxies.get(delegate.parentKey);
+    return proxy?.uid === delegate?.parentUid && regarding.uid === delegate?.uid ? proxy : undefined;
+  };
+  void informer.run(session.signal);
+}

@@ -1,0 +1,273 @@
+// Shell of the source's side: what happens to chaperons and delegates is shown on, and done to, the proxy pods.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import { regardingPod } from '../../model/proxy/event-record.ts';
+import { withBelievedAddresses } from '../../model/delegate/trusted-status.ts';
+import { planLiveChanges, withTakenBack, writeCarried } from '../../model/pod/live-changes.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
+import { isLater } from '../../model/objects/resource-version.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { onAbort } from '../../kubernetes/flow/abort.ts';
+import { ignoreStale, isRejection } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { OwnRanges } from '../../targets/own-ranges.ts';
+import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import { boundTo } from '../../targets/proxy-pods.ts';
+import { RecentPlans } from './recent-plans.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { planFeedback, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
+import { tellShown } from './running-telemetry.ts';
+import { isConfirmed } from './live-reads.ts';
+import { LostTargets } from './lost-targets-controller.ts';
+import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
+import { SeenAbsences } from './observed-deletions.ts';
+import { Sweep } from './sweep-controller.ts';
+
+/** What the controller works with. */
+export interface FeedbackOptions {
+  readonly source: ClusterClient;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly podPlane: SourcePodPlane;
+  /** Ranges of the source, in which no pod of a target is. */
+  readonly ownRanges: OwnRanges;
+  /** Where users read what became of their changes. */
+  readonly events: EventSink;
+  readonly logger: Logger;
+}
+
+const CONCURRENCY = 256;
+/** When the cache and the live read disagree, the cache is behind: look again after this long, in ms. */
+const CACHE_LAG_MS = 1_000;
+
+/** What the pods of a target that was removed are told. */
+const REMOVED = {
+  reason: 'TargetRemoved',
+  message: 'its target was removed from this cluster: what runs there runs on and is not heard of any more; add the target again, or delete the pod',
+};
+
+/** Starts the controller. It concludes nothing before all proxies and targets are known. */
+export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
+  const { proxies, targets, podPlane, logger } = options;
+  const sweep = new Sweep(options);
+  const feedback = new Feedback(options, sweep, new PacedEvents(options.events, signal));
+  onAbort(signal, () => feedback.lost.stop());
+  const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
+  const controllers = [
+    startController({ name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+    // Apart: what is left of a pod in a target that does not answer must not hold up its successor of the same name elsewhere.
+    startController({ name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
+  ];
+  feedback.observe((key) => {
+    for (const controller of controllers) controller.enqueue(key);
+  });
+}
+
+class Feedback {
+  readonly #options: FeedbackOptions;
+  readonly #sweep: Sweep;
+  /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
+  readonly #mirrored = new Map<string, Mirrored>();
+  readonly #recent = new RecentPlans();
+  /** By session: what was seen to go there of proxies that go. */
+  readonly #absences = new WeakMap<TargetSession, SeenAbsences<'chaperon' | 'delegate'>>();
+  /** Targets that have not been heard for a while. */
+  readonly lost = new LostTargets();
+  /** A target that is lost has many pods. */
+  readonly #losses: EventSink;
+
+  constructor(options: FeedbackOptions, sweep: Sweep, losses: EventSink) {
+    this.#losses = losses;
+    this.#options = options;
+    this.#sweep = sweep;
+  }
+
+  /** Starts to listen; `enqueue` asks for a pod to be looked at. */
+  observe(enqueue: (key: string) => void): void {
+    const { proxies, targets, podPlane, ownRanges } = this.#options;
+    const enqueueBound = (target: Pick<TargetCluster, 'nodeName'>) => {
+      for (const { key } of boundTo(proxies, target.nodeName)) enqueue(key);
+    };
+    proxies.onChange((key, before, after) => {
+      this.#forgetMirrored(before, after);
+      if (before !== undefined && after === undefined) this.#absencesIn(targets.byNode(before.nodeName ?? '')?.session)?.forget(before.uid);
+      if (after?.nodeName !== undefined || before !== undefined) enqueue(key);
+    });
+    for (const addresses of [podPlane, ownRanges]) addresses.onChange(() => [...targets.all()].forEach(enqueueBound));
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session, enqueue),
+      changed: (target) => {
+        const { availability } = target;
+        this.lost.note(target.key, availability, () => enqueueBound(target));
+        if (availability.kind === 'ready') enqueueBound(target);
+      },
+      removed: (target) => {
+        this.lost.forget(target.key);
+        enqueueBound(target);
+      },
+    });
+  }
+
+  #forgetMirrored(before: ProxyPod | undefined, after: ProxyPod | undefined): void {
+    if (before !== undefined && before.uid !== after?.uid) this.#mirrored.delete(before.uid);
+    const mirrored = after && this.#mirrored.get(after.uid);
+    if (mirrored !== undefined && mirrored.kept === mirrored.sent && !isLater(mirrored.version, after?.resourceVersion ?? '')) this.#mirrored.delete(after?.uid ?? '');
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
+    const absences = new SeenAbsences<'chaperon' | 'delegate'>();
+    this.#absences.set(session, absences);
+    session.chaperons.onChange((_key, before, after) => {
+      const record = after ?? before;
+      if (record === undefined) return;
+      if (before?.terminating === true && after === undefined && this.#isGoing(before)) absences.note(before.parentUid, 'chaperon');
+      if (after !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
+      enqueue(record.parentKey);
+    });
+    session.delegates.onChange((_key, before, after) => {
+      const record = after ?? before;
+      if (record === undefined) return;
+      if (before !== undefined && after === undefined && this.#isGoing(before) && isMadeNoMore(session, before)) absences.note(before.parentUid, 'delegate');
+      if (after?.direct !== undefined) this.#sweep.noteSeen(after.parentKey, target.key);
+      enqueue(record.parentKey);
+    });
+  }
+
+  #absencesIn(session: TargetSession | undefined): SeenAbsences<'chaperon' | 'delegate'> | undefined {
+    return session && this.#absences.get(session);
+  }
+
+  /** Whether the proxy of something is being deleted: nothing is made for it any more. */
+  #isGoing({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
+    const proxy = this.#options.proxies.get(parentKey);
+    return proxy?.uid === parentUid && proxy.terminating;
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const proxy = this.#options.proxies.get(key);
+    if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
+    const target = this.#options.targets.byNode(proxy.nodeName);
+    const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
+    return this.#act(proxy, step, target?.session, signal);
+  }
+
+  async #act(proxy: ProxyPod, step: FeedbackStep, session: TargetSession | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+    const client = session?.client;
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'write':
+        return this.#write(this.#options.source, step.plan, signal);
+      case 'tell-lost':
+        await this.#write(this.#options.source, step.plan, signal);
+        this.#losses.record({ regarding: regardingPod(proxy), type: 'Warning', reason: step.lost.reason === REMOVED.reason ? REMOVED.reason : 'TargetUnreachable', action: 'Follow', note: step.lost.message });
+        return DONE;
+      case 'mirror':
+        return this.#mirror(proxy, step, signal);
+      case 'withdraw':
+        return this.#writeOnce(client, step.plan, signal);
+      case 'carry':
+        return this.#carry(proxy, step, client, signal);
+      case 'confirm-gone':
+      case 'confirm-lost':
+        return this.#writeConfirmed(step, session, proxy, signal);
+    }
+  }
+
+  /** Without a client the target is not connected now; its return brings the pod back here. */
+  async #write(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    if (client !== undefined) await executePlan(client, plan, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  /** A write of a moment ago that the cache has not brought yet is not repeated. */
+  async #writeOnce(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
+    const ms = this.#recent.msToRest(plan);
+    if (client === undefined || ms > 0) return client === undefined ? DONE : { kind: 'requeue-after', ms };
+    try {
+      await executePlan(client, plan, signal);
+      this.#recent.done(plan);
+    } catch (error) {
+      ignoreStale(error);
+    }
+    return DONE;
+  }
+
+  async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
+    const { source } = this.#options;
+    if (this.#recent.msToRest(plan) > 0 || this.#hasSeenAllGo(kind, target, proxy) || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
+    return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+  }
+
+  #hasSeenAllGo(kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod): boolean {
+    if (kind === 'confirm-lost' || target === undefined) return false;
+    return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
+  }
+
+  async #mirror(proxy: ProxyPod, { digest, plan }: Extract<FeedbackStep, { kind: 'mirror' }>, signal: AbortSignal): Promise<ReconcileResult> {
+    const before = shownPhase(proxy, this.#mirrored.get(proxy.uid));
+    try {
+      const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
+      const { status = {}, metadata } = written ?? {};
+      if (before === 'Pending') tellShown(written, Date.now());
+      this.#mirrored.set(proxy.uid, { sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '', phase: status.phase });
+    } catch (error) {
+      ignoreStale(error);
+    }
+    return DONE;
+  }
+
+  /** Changes of a running pod are rare, so what they are made of is read anew. One that the target refuses is told, and not tried again. */
+  async #carry(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'carry' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+    if (client === undefined) return DONE;
+    const { namespace, name, uid } = chaperon;
+    const pod = await this.#options.source.get(PODS, proxy, signal);
+    if (pod.metadata.uid !== proxy.uid) return DONE;
+    const text = writeCarried({ of: wanted.of, changes: withTakenBack(wanted.changes, chaperon.carried?.changes ?? {}, pod) });
+    const noted: Plan = [{ kind: 'patch', type: DELEGATIONS[chaperon.mode].type, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }];
+    try {
+      await executePlan(client, chaperon.mode === 'Pod' ? planLiveChanges(await client.get(PODS, { namespace, name }, signal), text) : noted, signal);
+    } catch (error) {
+      if (!isRejection(error)) throw error;
+      this.#options.events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'ChangeRefused', action: 'Carry', note: messageOf(error) });
+      await executePlan(client, noted, signal);
+    }
+    return DONE;
+  }
+
+  #gather(proxy: ProxyPod, target: TargetCluster | undefined): BoundTarget {
+    if (target === undefined) return { kind: 'removed', lost: { ...REMOVED, since: new Date().toISOString().replace(/\.\d+Z$/, 'Z') } };
+    const { session } = target;
+    if (session === undefined || !session.hasSynced || session.failure !== undefined) return { kind: 'unknown', lost: this.lost.get(target.key) };
+    const { podPlane, targets, ownRanges } = this.#options;
+    const found = podPlane.seenFromHere(session.find(proxy), targets.object(target.ref)?.spec ?? {});
+    return { kind: 'known', ...(target.isSelf ? found : believedOf(found, ownRanges)) };
+  }
+}
+
+/** What was found, with the addresses that can be those of a target's pods. */
+function believedOf({ chaperon, delegate }: ReturnType<TargetSession['find']>, ownRanges: OwnRanges): ReturnType<TargetSession['find']> {
+  return {
+    chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
+    delegate: delegate && { ...delegate, status: withBelievedAddresses(delegate.status, ownRanges) },
+  };
+}
+
+/** Whether nobody makes a delegate again: what it is made from goes, or has gone; or the source made it itself. */
+function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
+  const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
+  return direct !== undefined || chaperon?.terminating === true;
+}

@@ -1,0 +1,48 @@
+// The live word of a target on what it holds of a proxy: asked before anything is concluded from its absence.
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { isLost } from '../../model/delegate/delegation.ts';
+import { delegateName } from '../../model/targets/names.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+
+/** Where what runs for a proxy can be: under the name that follows from its UID, and of an adopted one under the name that it had. */
+function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectName[] {
+  const places = [{ namespace, name: delegateName(name, uid) }];
+  return adoptedDelegate === undefined ? places : [...places, { namespace, name: adoptedDelegate }];
+}
+
+/** Whether the target itself says what its cache said. Throws what API calls throw. */
+export async function isConfirmed(
+  claim: 'confirm-gone' | 'confirm-lost', session: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal,
+): Promise<boolean> {
+  if (session === undefined) return false;
+  const target = session.client;
+  const chaperon = session.mayHoldChaperons ? await readChaperon(target, proxy, signal) : undefined;
+  if (claim === 'confirm-lost' && chaperon !== undefined) return isLost(chaperon);
+  const delegate = chaperon === undefined ? await readDelegate(target, proxy, signal) : undefined;
+  return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;
+}
+
+/** The live word of the target on the delegate of a proxy. A chaperon that somebody deleted in the background goes before its delegate. */
+function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
+  return readFirst(proxy, async (at) => toDelegatePodRecord(await client.get(PODS, at, signal)));
+}
+
+/** The live word of the target on the chaperon of a proxy; undefined when it has none. */
+function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
+  return readFirst(proxy, async (at) => toChaperonRecord(await client.get(POD_CHAPERONS, at, signal)));
+}
+
+async function readFirst<T extends { readonly parentUid: string }>(proxy: ProxyPod, read: (at: ObjectName) => Promise<T | undefined>): Promise<T | undefined> {
+  for (const at of placesOf(proxy)) {
+    const found = await read(at).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (found?.parentUid === proxy.uid) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,222 @@
+// Shell of following (design §1, followed objects): keeps count of what elected pods need in which target, and asks for what a change concerns.
+// An object follows a pod only to the target that the source itself has bound the pod to, and only while that target has its delegate:
+// neither a target nor a pod that nobody elected can make a Secret leave its cluster.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { boundTo } from '../../targets/proxy-pods.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { regardingPod } from '../../model/proxy/event-record.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { SourceMarks } from './follow-annotations-controller.ts';
+import { FollowNeeds, type BoundNeeds, type FollowRules } from './follow-needs.ts';
+import type { Marking, SourceObject } from '../copies/follow-plan.ts';
+import { FollowedSources } from './followed-objects.ts';
+import type { SourcePodPlane } from './source-pod-plane.ts';
+import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
+import { FOLLOWED_KINDS, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
+import { Placements, type Placement } from './needs-by-target.ts';
+
+/** What the controller works with. */
+export interface FollowOptions {
+  readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly rules: FollowRules;
+  readonly podPlane: SourcePodPlane;
+  readonly events: EventSink;
+  readonly logger: Logger;
+}
+
+/** Pods that are told of one object that cannot follow; their owner is mostly the same. */
+const MAX_TOLD = 10;
+
+/** Starts the controller. */
+export function startFollow(options: FollowOptions, signal: AbortSignal): void {
+  new Follow(options, signal).start();
+}
+
+class Follow implements FollowContext {
+  readonly source: ClusterClient;
+  readonly sourceId: string;
+  readonly logger: Logger;
+  readonly ready: Promise<unknown>;
+  readonly #options: FollowOptions;
+  readonly #sources: FollowedSources;
+  readonly #placements = new Placements();
+  readonly #needs: FollowNeeds;
+  readonly #followers = new Map<string, TargetFollower>();
+  readonly #marks: SourceMarks;
+
+  constructor(options: FollowOptions, signal: AbortSignal) {
+    const { source, sourceId, proxies, targets, rules, podPlane, logger } = options;
+    this.#options = options;
+    this.#needs = new FollowNeeds(this.#placements, rules, (object) => this.sourceObject(object));
+    this.source = source;
+    this.sourceId = sourceId;
+    this.logger = logger;
+    this.ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known]);
+    this.#sources = new FollowedSources(
+      options,
+      {
+        changed: (kind, key) => this.#sourceChanged(kind, key),
+        listed: (kind, namespace) => {
+          for (const follower of this.#followers.values()) follower.enqueueCopies(kind, namespace);
+        },
+      },
+      signal,
+    );
+    this.#marks = new SourceMarks(
+      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), markingOf: (object) => this.#markingOf(object) },
+      signal,
+    );
+  }
+
+  start(): void {
+    const { proxies, targets, rules, podPlane } = this.#options;
+    this.#sources.start();
+    podPlane.onChange(() => {
+      for (const { kind, key } of this.#served()) this.#marks.enqueue(kind, key);
+    });
+    rules.onChange(() => {
+      for (const follower of this.#followers.values()) this.#enqueueServed(follower);
+    });
+    proxies.onChange((key) => this.#place(key));
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session),
+      changed: (target) => this.#targetChanged(target),
+      removed: (target) => {
+        this.#followers.delete(target.key);
+        for (const { key } of boundTo(proxies, target.nodeName)) this.#place(key);
+      },
+    });
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession): void {
+    if (this.#options.targets.object(target.ref)?.spec.self === true) return;
+    this.#followers.set(target.key, new TargetFollower(this, target, session));
+    for (const collection of [session.chaperons, session.delegates]) {
+      collection.onChange((_key: string, before: { readonly parentKey: string } | undefined, after: { readonly parentKey: string } | undefined) => {
+        const parentKey = (after ?? before)?.parentKey;
+        if (parentKey !== undefined && (before === undefined || after === undefined)) this.#place(parentKey);
+      });
+    }
+  }
+
+  /** What was left undone while the target was away. */
+  #targetChanged(target: TargetCluster): void {
+    const follower = this.#followers.get(target.key);
+    if (follower === undefined || target.availability.kind !== 'ready') return;
+    for (const { key } of boundTo(this.#options.proxies, target.nodeName)) this.#place(key);
+    for (const kind of FOLLOWED_KINDS) follower.enqueueCopies(kind, undefined);
+    for (const placement of this.#placements.inTarget(target.key)) this.#enqueueNeeds(placement);
+    this.#enqueueServed(follower);
+  }
+
+  /** Asks for what may go to a target although none of its pods is there. */
+  #enqueueServed(follower: TargetFollower): void {
+    for (const { kind, key } of this.#served()) follower.enqueue(kind, key);
+  }
+
+  /** What serves pods, in namespaces where some are placed. */
+  *#served(): Generator<{ readonly kind: FollowedKind; readonly key: string }> {
+    for (const namespace of this.#placements.namespaces()) {
+      for (const kind of FOLLOWED_KINDS) {
+        if (kind.need.kind !== 'named') for (const { key } of this.#sources.in(kind, namespace)) yield { kind, key };
+      }
+    }
+  }
+
+  /** Notes where the pod of this key runs now. */
+  #place(key: string): void {
+    const placement = this.#placementOf(this.#options.proxies.get(key));
+    if (placement === 'unknown') return;
+    for (const changed of this.#placements.place(key, placement)) this.#enqueueNeeds(changed);
+  }
+
+  /** The needs of a pod that is placed, as far as is known. */
+  #mayBePlaced(proxy: ProxyPod | undefined): BoundNeeds[] {
+    const { nodeName, needs } = proxy ?? {};
+    return nodeName === undefined || needs === undefined || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
+  }
+
+  #placementOf(proxy: ProxyPod | undefined): Placement | undefined | 'unknown' {
+    if (proxy?.nodeName === undefined || proxy.needs === undefined || isTerminal(proxy.phase)) return undefined;
+    const target = this.#options.targets.byNode(proxy.nodeName);
+    if (target === undefined || !this.#followers.has(target.key) || target.clusterId === this.sourceId) return undefined;
+    const { session } = target;
+    if (session === undefined || !session.hasSynced) return 'unknown';
+    const { chaperon, delegate } = session.find(proxy);
+    return chaperon !== undefined || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
+  }
+
+  /** Asks for all that pods with these needs have a part in. */
+  #enqueueNeeds({ namespace, needs, target }: Placement): void {
+    for (const kind of FOLLOWED_KINDS) {
+      const { need, type } = kind;
+      if (need.kind !== 'named') {
+        for (const { key } of this.#sources.in(kind, namespace)) this.#enqueueEverywhere(kind, key);
+        continue;
+      }
+      this.#sources.want(kind, namespace, this.#placements.isKindNamed(namespace, type.plural));
+      for (const reference of needs.references) {
+        const [plural, name = ''] = reference.split('/');
+        if (plural === type.plural) this.#followers.get(target)?.enqueue(kind, `${namespace}/${name}`);
+      }
+    }
+  }
+
+  #sourceChanged(kind: FollowedKind, key: string): void {
+    this.#enqueueEverywhere(kind, key);
+    const [namespace = ''] = key.split('/');
+    for (const other of FOLLOWED_KINDS) {
+      if (other.need.kind !== 'leads-to' || other.need.plural !== kind.type.plural) continue;
+      for (const { key: leading } of this.#sources.in(other, namespace)) this.#enqueueEverywhere(other, leading);
+    }
+  }
+
+  #enqueueEverywhere(kind: FollowedKind, key: string): void {
+    this.#marks.enqueue(kind, key);
+    for (const follower of this.#followers.values()) follower.enqueue(kind, key);
+  }
+
+  /** Where the pod plane reaches delegates, their proxies are endpoints of the Service as its user wrote it. */
+  #markingOf(object: FollowedName): Marking {
+    if (!this.#needs.isServing(object)) return 'unmarked';
+    return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
+  }
+
+  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown' {
+    return this.#needs.isNeeded(object, target);
+  }
+
+  async isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
+    const { namespace } = object;
+    const pods = await this.source.list(PODS, { namespace, fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
+    const placed = pods.flatMap((pod) => this.#mayBePlaced(toProxyPodRecord(pod)));
+    return this.#needs.isNeededBy(placed, object, target);
+  }
+
+  sourceObject({ kind, namespace, name }: FollowedName): SourceObject | undefined | 'unknown' {
+    return this.#sources.get(kind, namespace, name);
+  }
+
+  tell(at: FollowedName, target: TargetCluster, message: string): void {
+    const { proxies, events } = this.#options;
+    const note = `${at.kind.type.kind} ${at.name} does not follow into target ${target.ref.name}: ${message}`;
+    for (const key of this.#needs.podsNeeding(at, target).slice(0, MAX_TOLD)) {
+      const proxy = proxies.get(key);
+      if (proxy !== undefined) events.record({ regarding: regardingPod(proxy), type: 'Warning', reason: 'FollowRefused', action: 'Following', note });
+    }
+  }
+}

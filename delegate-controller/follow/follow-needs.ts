@@ -1,0 +1,85 @@
+// Which objects elected pods need, and in which targets: those that they name, those that select them, and what leads to the latter. Pure.
+import type { StringMap } from '../../api/objects/core.ts';
+import { isSelected, type PodNeeds } from '../../model/pod/pod-needs.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { SourceObject } from '../copies/follow-plan.ts';
+import { FOLLOWED_KINDS, type FollowedName } from '../copies/followed-kinds.ts';
+import type { Placements } from './needs-by-target.ts';
+
+/** A target, as far as it matters here. */
+export interface FollowTarget {
+  readonly key: string;
+  readonly ref: TargetRef;
+  readonly nodeName: string;
+}
+
+/** What placement policies say of pods by their labels. */
+export interface FollowRules {
+  /** Whether some of these pods may run in the target; `unknown` while that cannot be said. */
+  allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: FollowTarget): boolean | 'unknown';
+  /** Hears that the answers may have changed. */
+  onChange(listener: () => void): void;
+}
+
+/** What a bound pod needs, and its virtual node. */
+export interface BoundNeeds {
+  readonly nodeName: string;
+  readonly needs: PodNeeds;
+}
+
+/** The needs of all pods that are placed. */
+export class FollowNeeds {
+  readonly #placements: Placements;
+  readonly #rules: FollowRules;
+  readonly #sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown';
+
+  constructor(placements: Placements, rules: FollowRules, sourceObject: (at: FollowedName) => SourceObject | undefined | 'unknown') {
+    this.#placements = placements;
+    this.#rules = rules;
+    this.#sourceObject = sourceObject;
+  }
+
+  /** Whether some pod needs the object in the target. */
+  isNeeded(object: FollowedName, target: FollowTarget): boolean | 'unknown' {
+    const { kind, namespace, name } = object;
+    if (kind.need.kind === 'named') return this.#placements.isNamed(namespace, `${kind.type.plural}/${name}`, target.key);
+    if (target.ref.kind === 'Target' && target.ref.namespace !== namespace) return false;
+    const selectors = this.#selectorsBehind(object);
+    if (selectors.some((selector) => this.#placements.isSelectedIn(namespace, selector, target.key))) return true;
+    const pods = selectors.flatMap((selector) => this.#placements.selectedLabels(namespace, selector)).map((labels) => ({ namespace, labels }));
+    return this.#rules.allow(pods, target);
+  }
+
+  /** The same by pods that were just read, whatever is remembered. What may still be needed counts as needed. */
+  isNeededBy(placed: readonly BoundNeeds[], object: FollowedName, target: FollowTarget): boolean {
+    const { kind, namespace, name } = object;
+    const reference = `${kind.type.plural}/${name}`;
+    const isThere = ({ nodeName }: BoundNeeds) => nodeName === target.nodeName;
+    if (kind.need.kind === 'named') return placed.some((pod) => isThere(pod) && pod.needs.references.includes(reference));
+    const selectors = this.#selectorsBehind(object);
+    const selected = placed.filter(({ needs }) => selectors.some((selector) => isSelected(selector, needs.labels)));
+    return selected.some(isThere) || this.#rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
+  }
+
+  /** Whether the object selects, or leads to what selects, a pod that is placed anywhere. */
+  isServing(object: FollowedName): boolean {
+    return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
+  }
+
+  /** Keys of the pods that need the object: of those in the target if they name it, of all that it serves otherwise. */
+  podsNeeding(at: FollowedName, target: FollowTarget): string[] {
+    const { kind, namespace, name } = at;
+    if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
+    return [...new Set(this.#selectorsBehind(at).flatMap((selector) => this.#placements.selected(namespace, selector)))];
+  }
+
+  /** The selectors of the Service, or of the Services that the object leads to. */
+  #selectorsBehind(at: FollowedName): StringMap[] {
+    const object = this.#sourceObject(at);
+    if (typeof object !== 'object') return [];
+    const { kind: { need }, namespace } = at;
+    if (need.kind !== 'leads-to') return [object.selector];
+    const behind = FOLLOWED_KINDS.find(({ type }) => type.plural === need.plural);
+    return behind === undefined ? [] : object.leadsTo.flatMap((name) => this.#selectorsBehind({ kind: behind, namespace, name }));
+  }
+}

@@ -1,0 +1,192 @@
+// Following into one target: each object that pods there need gets its copy, and copies that nobody needs go. A queue for each target,
+// so that one that does not answer delays no other.
+import type { Logger } from 'pino';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { SECRETS } from '../../api/resource-types.ts';
+import { ApiError, ignoreStale, isConflict, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import { messageOf } from '../../process/errors.ts';
+import { EitherCopies } from '../copies/secret-copies.ts';
+import type { Copies } from '../copies/copy-writer.ts';
+import { planFollow, type CopyObject, type FollowState, type SourceObject } from '../copies/follow-plan.ts';
+import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
+import { ReadCopies } from '../copies/listed-copies.ts';
+
+/** What all targets share: the source, and what elected pods need. */
+export interface FollowContext {
+  readonly source: ClusterClient;
+  readonly sourceId: string;
+  readonly logger: Logger;
+  /** Resolves when all elected pods and targets are known. */
+  readonly ready: Promise<unknown>;
+  /** Whether some pod needs the object in the target, as far as that is known. */
+  isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown';
+  /** Whether it may still be needed, asked of the source's API server. */
+  isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean>;
+  sourceObject(object: FollowedName): SourceObject | undefined | 'unknown';
+  /** Tells the pods that need the object in the target why it does not come. */
+  tell(object: FollowedName, target: TargetCluster, message: string): void;
+}
+
+/** A write that failed, and what was known. */
+interface FailedWrite {
+  readonly copy: CopyObject | undefined;
+  readonly copies: Copies;
+  readonly error: unknown;
+}
+
+const CONCURRENCY = 8;
+const FOREIGN = 'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
+/** An object that the target does not take is tried again this often, in ms: somebody must change something first. */
+const REFUSED_RETRY_MS = 30_000;
+/** When a cache and a live read disagree, the cache is behind: look again after this long, in ms. */
+const CACHE_LAG_MS = 1_000;
+
+/** Follows into one target for as long as its session lasts. */
+export class TargetFollower {
+  readonly #context: FollowContext;
+  readonly #target: TargetCluster;
+  readonly #session: TargetSession;
+  readonly #copies = new Map<string, Copies>();
+  readonly #controller: Controller;
+  readonly #unneededSince = new Map<string, number>();
+  /** By key, what the target stored instead of what we wrote. */
+  readonly #accepted = new Map<string, { readonly desired: string; readonly stored: string }>();
+
+  constructor(context: FollowContext, target: TargetCluster, session: TargetSession) {
+    this.#context = context;
+    this.#target = target;
+    this.#session = session;
+    for (const kind of FOLLOWED_KINDS) this.#copies.set(kind.type.plural, this.#copiesOf(kind));
+    const ready = Promise.all([context.ready, session.synced]);
+    const reconcile = (key: string) => this.#reconcile(key, session.signal);
+    this.#controller = startController({ name: 'follow', reconcile, concurrency: CONCURRENCY, logger: context.logger.child({ target: target.key }), ready }, session.signal);
+    for (const kind of FOLLOWED_KINDS) {
+      this.#copies.get(kind.type.plural)?.onChange((key) => this.enqueue(kind, key));
+    }
+    for (const copies of this.#copies.values()) copies.run(session.signal);
+  }
+
+  /** Asks for an object to be looked at. */
+  enqueue(kind: FollowedKind, key: string): void {
+    this.#controller.enqueue(followKey(kind, key));
+  }
+
+  /** Asks for all copies of a kind to be looked at, of a namespace or of all. */
+  enqueueCopies(kind: FollowedKind, namespace: string | undefined): void {
+    for (const key of this.#copies.get(kind.type.plural)?.keys() ?? []) {
+      if (namespace === undefined || key.startsWith(`${namespace}/`)) this.enqueue(kind, key);
+    }
+  }
+
+  #copiesOf(kind: FollowedKind): Copies {
+    const { sourceId, logger } = this.#context;
+    const { ref } = this.#target;
+    const place = { client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId, logger };
+    return kind.type === SECRETS ? new EitherCopies(place) : new ReadCopies(place);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const at = parseFollowKey(key);
+    if (at === undefined || this.#session.failure !== undefined) return DONE; // the session's return brings all copies back
+    const copies = this.#copies.get(at.kind.type.plural);
+    if (copies?.hasSynced !== true) return this.#awaitCopies(at, copies?.connection);
+    const state = this.#gather(at, key);
+    const step = planFollow(state, Date.now());
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'wait':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'refuse':
+        this.#tell(at, step.message);
+        return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
+      case 'copy':
+        return this.#copy(at, state, copies, signal);
+      case 'remove':
+        if (await this.#isWanted(at, step.cause, signal)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+        await executePlan(this.#session.client, step.plan, signal).catch(ignoreStale);
+        copies.forget(`${at.namespace}/${at.name}`);
+        return DONE;
+    }
+  }
+
+  /** Nothing is concluded about a kind whose copies are not known. A source that lacks a right there loses that kind alone, and says so. */
+  #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
+    const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
+    if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    if (this.#context.isNeeded(at, this.#target) !== true) return DONE;
+    return this.#refused(at, `the target does not let this source follow ${at.kind.type.plural}; run "isthmus install" there again`);
+  }
+
+  #gather(at: FollowedName, key: string): FollowState {
+    const { kind, namespace, name } = at;
+    const needed = this.#context.isNeeded(at, this.#target);
+    const source = this.#context.sourceObject(at);
+    const copy = this.#copies.get(kind.type.plural)?.get(`${namespace}/${name}`, source);
+    if (needed !== false || copy === undefined) this.#unneededSince.delete(key);
+    else if (!this.#unneededSince.has(key)) this.#unneededSince.set(key, Date.now());
+    if (copy === undefined) this.#accepted.delete(key);
+    return { kind, needed, source, copy, unneededSince: this.#unneededSince.get(key) ?? Date.now(), accepted: this.#accepted.get(key) };
+  }
+
+  async #isWanted(at: FollowedName, cause: 'source-gone' | 'unneeded', signal: AbortSignal): Promise<boolean> {
+    if (cause === 'source-gone') return (await readIfThere(this.#context.source, at, signal)) !== undefined;
+    return this.#context.isStillNeeded(at, this.#target, signal);
+  }
+
+  async #copy(at: FollowedName, state: FollowState, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
+    const object = await readIfThere(this.#context.source, at, signal);
+    if (object === undefined) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    try {
+      const written = await copies.write({ object, copy: state.copy }, signal);
+      if (written.kind === 'foreign') return this.#refused(at, FOREIGN);
+      if (written.kind === 'stale') return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+      const desired = typeof state.source === 'object' ? state.source.digest : '';
+      if (written.kind === 'stored') this.#accepted.set(followKey(at.kind, objectKey(at)), { desired, stored: written.digest });
+      return DONE;
+    } catch (error) {
+      return this.#recover(at, { copy: state.copy, copies, error }, signal);
+    }
+  }
+
+  /** What the target did not take: because the copy is another by now, because a field cannot be changed, or for a reason of its own. */
+  async #recover(at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal): Promise<ReconcileResult> {
+    if (isConflict(error) || (isNotFound(error) && copy !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
+    if (!isRejection(error)) throw error;
+    if (copy !== undefined && isUnchangeable(error)) return this.#remake(at, copy, copies, signal);
+    if (isNotFound(error) && at.kind.need.kind !== 'named') return DONE; // no such namespace: none of its pods can be there either
+    return this.#refused(at, messageOf(error));
+  }
+
+  /** Deletes a copy that cannot be changed; it is made anew when its absence is seen. */
+  async #remake({ kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
+    await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreStale);
+    copies.forget(`${namespace}/${name}`);
+    return DONE;
+  }
+
+  #refused(at: FollowedName, message: string): ReconcileResult {
+    this.#tell(at, message);
+    return { kind: 'requeue-after', ms: REFUSED_RETRY_MS };
+  }
+
+  #tell(at: FollowedName, message: string): void {
+    this.#context.tell(at, this.#target, message);
+  }
+}
+
+/** Immutable ConfigMaps and Secrets, and the type of a Secret: the API server answers 422. */
+function isUnchangeable(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422;
+}
+
+function readIfThere(client: ClusterClient, { kind, namespace, name }: FollowedName, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  return client.get(kind.type, { namespace, name }, signal).catch(unless(isNotFound));
+}

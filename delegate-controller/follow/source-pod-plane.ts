@@ -1,0 +1,94 @@
+// The pod plane of the source, kept as the objects of the clusterset say. A source without these kinds, or without the right to read them, is on none.
+import type { Logger } from 'pino';
+import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
+import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
+import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { asReachedFromHere, podAddressesOf, readPodPlane, type PodPlane } from '../../model/network/pod-plane.ts';
+
+/** Where the objects are. */
+export interface PodPlaneOptions {
+  readonly source: ClusterClient;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+}
+
+/** What runs for a proxy pod. */
+interface FoundPod {
+  readonly chaperon: Chaperon | undefined;
+  readonly delegate: DelegatePod | undefined;
+}
+
+/** What the source knows of the pod plane. */
+export class SourcePodPlane {
+  /** Resolves when it is known whether there is a pod plane. */
+  readonly known: Promise<unknown>;
+  readonly #clusters: Informer<Cluster, Cluster>;
+  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #listeners: (() => void)[] = [];
+  #plane: PodPlane | undefined;
+  #said = '';
+
+  constructor({ source, installNamespace: namespace, logger }: PodPlaneOptions) {
+    const inform = wholeObjectsOf({ client: source, logger });
+    this.#clusters = inform(CLUSTERS, { namespace });
+    this.#endpoints = inform(ENDPOINTS, { namespace });
+    for (const informer of this.#informers) {
+      informer.onChange(() => this.#learn());
+      informer.onListed(() => this.#learn());
+    }
+    this.known = Promise.all(this.#informers.map((informer) => Promise.race([informer.synced, untilRefused(informer)])));
+  }
+
+  get #informers(): readonly (Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>)[] {
+    return [this.#clusters, this.#endpoints];
+  }
+
+  /** Whether the pods of this source reach those of other clusters. */
+  get isThere(): boolean {
+    return this.#plane !== undefined;
+  }
+
+  /** What a target's caches hold of a pod, with the addresses under which it is reached from here. */
+  seenFromHere({ chaperon, delegate }: FoundPod, spec: TargetSpec): FoundPod {
+    const addresses = podAddressesOf(this.#plane, spec);
+    if (addresses.kind === 'own') return { chaperon, delegate };
+    return {
+      chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: asReachedFromHere(chaperon.ended, addresses) },
+      delegate: delegate && { ...delegate, status: asReachedFromHere(delegate.status, addresses) },
+    };
+  }
+
+  /** Hears of each change of what this says, from now on. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Follows the objects until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map((informer) => informer.run(signal)));
+  }
+
+  #learn(): void {
+    if (!this.#clusters.hasSynced || !this.#endpoints.hasSynced) return; // half of it would name other addresses
+    const plane = readPodPlane([...this.#clusters.records()], [...this.#endpoints.records()]);
+    const said = JSON.stringify(plane && [[...plane.members], plane.taken]) ?? '';
+    if (said === this.#said) return;
+    this.#said = said;
+    this.#plane = plane;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Resolves when the API server has said that there is nothing to read. */
+function untilRefused(informer: Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>): Promise<void> {
+  return new Promise((resolve) => {
+    informer.onConnection((state) => {
+      if (state.kind === 'broken' && (isNotFound(state.error) || isForbidden(state.error))) resolve();
+    });
+  });
+}

@@ -1,0 +1,111 @@
+// Shell of ResourceShares in a target: the ledger hears of shares, chaperons and delegates, and people are shown what is used.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { ResourceShare, ResourceShareStatus } from '../../api/kinds/resource-share.ts';
+import { RESOURCE_SHARES } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { ShareLedger, type ShareRecord, type ShareVerdict } from './share-ledger.ts';
+import { shareStatusPatch, toShareStatus } from './share-status.ts';
+import type { TargetPod } from '../target-cache/target-pod.ts';
+
+/** What the controller works with. */
+export interface ShareOptions {
+  readonly client: ClusterClient;
+  /** All pods of the target. */
+  readonly pods: Informer<Pod, TargetPod>;
+  readonly logger: Logger;
+}
+
+/** Shortest time between two writes of a share's status, in ms; it is for people. */
+const STATUS_INTERVAL_MS = 5_000;
+
+interface SeenShare extends ShareRecord {
+  readonly uid: string;
+  readonly generation: number;
+  readonly status: ResourceShareStatus;
+}
+
+/** The shares of this cluster. */
+export class Shares {
+  readonly ledger = new ShareLedger();
+  readonly #options: ShareOptions;
+  readonly #shares: Informer<ResourceShare, SeenShare>;
+  readonly #listeners: (() => void)[] = [];
+
+  constructor(options: ShareOptions) {
+    this.#options = options;
+    const { client, logger } = options;
+    this.#shares = new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toSeenShare });
+  }
+
+  /** Starts to follow shares. A cluster that does not serve the kind yet has none. */
+  run(signal: AbortSignal): void {
+    const { pods, logger } = this.#options;
+    const reconcile = (name: string) => this.#showStatus(name, signal);
+    const controller = startController({ name: 'resource-share', reconcile, concurrency: 1, logger, ready: Promise.all([this.#shares.synced, pods.synced]) }, signal);
+    const refresh = () => {
+      for (const name of this.#shares.keys()) controller.enqueue(name);
+    };
+    this.#shares.onChange((name, before, after) => {
+      this.ledger.set(name, after);
+      if (after !== undefined) controller.enqueue(name);
+      if (JSON.stringify(before?.spec) !== JSON.stringify(after?.spec)) for (const listener of this.#listeners) listener();
+    });
+    pods.onChange((_key, before, after) => {
+      if (before?.phase !== after?.phase && (after ?? before)?.chaperonUid !== undefined) refresh();
+    });
+    void this.#shares.run(signal);
+  }
+
+  /** Adds a listener for what sources are told. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Counts a delegate while it is there and has not ended, or is being made: then there is its chaperon alone. */
+  observe(key: string, chaperon: PodChaperon | undefined, pod: TargetPod | undefined): void {
+    if (pod === undefined ? chaperon === undefined : isTerminal(pod.phase)) this.ledger.release(key);
+    else if (chaperon !== undefined && chaperon.metadata.uid === pod?.chaperonUid) this.ledger.charge(key, sourceOf(chaperon), chaperon.spec);
+  }
+
+  /** Whether the delegate of a chaperon may be made; it is counted when it may. `unknown` before the shares are known. */
+  admit(key: string, chaperon: PodChaperon): ShareVerdict | 'unknown' {
+    if (!this.#isKnown()) return 'unknown';
+    return this.ledger.admit(key, sourceOf(chaperon), chaperon.spec);
+  }
+
+  #isKnown(): boolean {
+    const { connection, hasSynced } = this.#shares;
+    if (!hasSynced && connection.kind === 'broken') return isNotFound(connection.error);
+    return hasSynced && this.ledger.isReady;
+  }
+
+  async #showStatus(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const share = this.#shares.get(name);
+    if (share === undefined) return DONE;
+    const { uid, generation, spec, status: before } = share;
+    const status = toShareStatus(before, spec, this.ledger.statusOf(share), { generation, now: new Date().toISOString() });
+    if (status === before) return DONE;
+    const patch = { metadata: { uid }, status: shareStatusPatch(before, status) };
+    try {
+      await this.#options.client.patch(RESOURCE_SHARES, { name, subresource: 'status' }, { patchType: 'merge', patch }, signal);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    return { kind: 'requeue-after', ms: STATUS_INTERVAL_MS };
+  }
+}
+
+function toSeenShare({ metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare): SeenShare {
+  return { name, uid, generation, spec, status };
+}
+
+function sourceOf({ metadata }: PodChaperon): string {
+  return metadata.labels?.[PARENT_CLUSTER_LABEL] ?? '';
+}

@@ -1,0 +1,165 @@
+// What each source uses of this cluster, and what it may: the decision of ResourceShares. A delegate counts from the moment that it is
+// asked for, so that many that are made at once do not pass a limit together; one that has ended counts no more.
+import { ANY_SOURCE, type ResourceShareSpec } from '../../api/kinds/resource-share.ts';
+import type { LentShare } from '../../api/kinds/cluster-summary.ts';
+import type { Container, PodSpec, ResourceList } from '../../api/objects/core.ts';
+import { podRequests } from '../../model/pod/pod-requests.ts';
+import { addAmounts, formatResourceAmount, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../model/resources/resources.ts';
+
+/** A share as it is remembered. */
+export interface ShareRecord {
+  readonly name: string;
+  readonly spec: ResourceShareSpec;
+}
+
+/** Whether a delegate may be made; when not, a message for whoever made the pod. */
+export type ShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'refused'; readonly message: string };
+
+interface Usage {
+  readonly requests: ResourceAmounts;
+  readonly limits: ResourceAmounts;
+}
+
+const NOTHING_USED: Usage = { requests: NO_AMOUNTS, limits: NO_AMOUNTS };
+const FITS: ShareVerdict = { kind: 'fits' };
+
+/** Shares, and what is used of them. */
+export class ShareLedger {
+  readonly #shares = new Map<string, ShareRecord>();
+  readonly #used = new Map<string, Usage>();
+  readonly #charges = new Map<string, { readonly source: string; readonly usage: Usage }>();
+  #total: ResourceAmounts | undefined;
+
+  /** Takes over a share, or its removal. */
+  set(name: string, share: ShareRecord | undefined): void {
+    if (share === undefined) this.#shares.delete(name);
+    else this.#shares.set(name, share);
+  }
+
+  /** Takes over what the cluster has for pods in all. */
+  setTotal(allocatable: ResourceList): void {
+    this.#total = parseResourceList(allocatable).amounts;
+  }
+
+  /** Whether all that shares are reckoned from is known. */
+  get isReady(): boolean {
+    return this.#total !== undefined || [...this.#shares.values()].every(({ spec }) => spec.percentage === undefined);
+  }
+
+  /** Counts the delegate of this key. */
+  charge(key: string, source: string, spec: PodSpec): void {
+    if (this.#charges.has(key)) return;
+    const usage: Usage = { requests: podRequests(spec), limits: podLimits(spec) };
+    this.#charges.set(key, { source, usage });
+    this.#add(source, usage, addAmounts);
+  }
+
+  /** No longer counts the delegate of this key. */
+  release(key: string): void {
+    const charge = this.#charges.get(key);
+    if (charge === undefined) return;
+    this.#charges.delete(key);
+    this.#add(charge.source, charge.usage, subtractAmounts);
+  }
+
+  /** Counts the delegate of this key where the shares of its source allow it. */
+  admit(key: string, source: string, spec: PodSpec): ShareVerdict {
+    if (this.#charges.has(key)) return FITS;
+    for (const share of this.#sharesOf(source)) {
+      const verdict = this.#check(share, source, spec);
+      if (verdict.kind === 'refused') return verdict;
+    }
+    this.charge(key, source, spec);
+    return FITS;
+  }
+
+  #add(source: string, { requests, limits }: Usage, operation: typeof addAmounts): void {
+    const before = this.#used.get(source) ?? NOTHING_USED;
+    const after = { requests: operation(before.requests, requests), limits: operation(before.limits, limits) };
+    if ([...after.requests.values()].every((amount) => amount === 0)) this.#used.delete(source);
+    else this.#used.set(source, after);
+  }
+
+  #sharesOf(source: string): readonly ShareRecord[] {
+    const all = [...this.#shares.values()];
+    const own = all.filter(({ spec }) => spec.source === source);
+    return own.length > 0 ? own : all.filter(({ spec }) => spec.source === ANY_SOURCE);
+  }
+
+  #check({ name, spec }: ShareRecord, source: string, pod: PodSpec): ShareVerdict {
+    if (spec.cordoned === true) return refused(`ResourceShare ${name} is cordoned: the cluster takes no new pods of this source`);
+    if (spec.enforcement === 'None') return FITS;
+    const limits = this.#limitsOf(spec);
+    const isHard = spec.enforcement === 'Hard';
+    const unlimited = isHard ? [...limits.keys()].find((resource) => isUnlimited(pod, resource)) : undefined;
+    if (unlimited !== undefined) return refused(`ResourceShare ${name} counts limits of ${unlimited}; set one on every container`);
+    const used = this.#used.get(source) ?? NOTHING_USED;
+    const asked = isHard ? { inUse: used.limits, more: podLimits(pod) } : { inUse: used.requests, more: podRequests(pod) };
+    const excess = excessOf(asked, limits);
+    return excess === undefined ? FITS : refused(`ResourceShare ${name}: ${excess}`);
+  }
+
+  /** What a share comes to now. */
+  #limitsOf({ limits, percentage }: ResourceShareSpec): ResourceAmounts {
+    const named = parseResourceList(limits).amounts;
+    if (percentage === undefined) return named;
+    const parts = [...(this.#total ?? NO_AMOUNTS)].map(([resource, total]) => [resource, Math.floor((total * percentage) / 100)] as const);
+    return new Map([...parts, ...named]);
+  }
+
+  /** The status of a share; that of one for any source tells of no source. */
+  statusOf({ spec }: ShareRecord): { readonly limits: ResourceList; readonly used: ResourceList } {
+    const used = this.#used.get(spec.source) ?? NOTHING_USED;
+    const counted = spec.enforcement === 'Hard' ? used.limits : used.requests;
+    return { limits: formatResourceList(this.#limitsOf(spec)), used: formatResourceList(counted) };
+  }
+
+  /** What sources are told, one entry for each, by source. */
+  published(): readonly LentShare[] {
+    const sources = [...new Set([...this.#shares.values()].map(({ spec }) => spec.source))].toSorted((a, b) => (a < b ? -1 : 1));
+    return sources.map((source) => {
+      const shares = this.#sharesOf(source);
+      const limits = shares.map(({ spec }) => this.#limitsOf(spec)).reduce(lesser);
+      return { source, limits: formatResourceList(limits), ...(shares.some(({ spec }) => spec.cordoned === true) && { cordoned: true }) };
+    });
+  }
+}
+
+/** What of a resource is asked for beyond its limit, for people. */
+function excessOf({ inUse, more }: { readonly inUse: ResourceAmounts; readonly more: ResourceAmounts }, limits: ResourceAmounts): string | undefined {
+  for (const [resource, limit] of limits) {
+    const amounts = [inUse.get(resource) ?? 0, more.get(resource) ?? 0] as const;
+    if (amounts[1] === 0 || amounts[0] + amounts[1] <= limit) continue;
+    const [inUseText, moreText] = amounts.map((amount) => formatResourceAmount(resource, amount));
+    return `${inUseText} of ${formatResourceAmount(resource, limit)} ${resource} in use, ${moreText} asked for`;
+  }
+  return undefined;
+}
+
+function refused(message: string): ShareVerdict {
+  return { kind: 'refused', message };
+}
+
+/** Of each resource that either limits, the lesser amount. */
+function lesser(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
+  const both = new Map(left);
+  for (const [resource, amount] of right) both.set(resource, Math.min(amount, both.get(resource) ?? amount));
+  return both;
+}
+
+/** What a pod may use at most, reckoned as its requests are, with limits in their place. */
+function podLimits(spec: PodSpec): ResourceAmounts {
+  const limited = (containers: readonly Container[]): readonly Container[] => containers.map((container) => ({ ...container, resources: { requests: container.resources?.limits ?? {} } }));
+  return podRequests({
+    ...spec,
+    containers: limited(spec.containers),
+    ...(spec.initContainers && { initContainers: limited(spec.initContainers) }),
+    ...(spec.resources && { resources: { requests: spec.resources.limits ?? {} } }),
+  });
+}
+
+/** Whether some container may use as much CPU or memory as its node has. Other resources have requests equal to limits, or none. */
+function isUnlimited({ containers, resources }: PodSpec, resource: string): boolean {
+  if (resource !== 'cpu' && resource !== 'memory') return false;
+  return resources?.limits?.[resource] === undefined && containers.some((container) => container.resources?.limits?.[resource] === undefined);
+}

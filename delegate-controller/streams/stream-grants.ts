@@ -1,0 +1,74 @@
+// The right to open logs, exec, attach and port-forward of a source's own delegates. RBAC knows names and no labels, so each source has a Role in each
+// namespace with the names of the pods that it asked for, as long as they are its delegates.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import { onlyNamed, PART_OF, role, roleBinding, rule, type RightsHolder } from '../../model/access/rbac-objects.ts';
+import type { SourceRule } from '../target-cache/source-rules.ts';
+
+/** A PodChaperon whose source asks for streams of its delegate. */
+export interface AskedStreams {
+  /** Of the chaperon, and so of its delegate. */
+  readonly key: string;
+  readonly chaperonUid: string;
+  readonly clusterId: string | undefined;
+  /** What the source wrote: another text is another question. */
+  readonly askedAt: string;
+}
+
+/** What a chaperon asks for; undefined for nearly all, and for those that go. */
+export function toAskedStreams({ metadata }: PodChaperon): AskedStreams | undefined {
+  const askedAt = metadata.annotations?.[STREAMS_ASKED_ANNOTATION];
+  if (askedAt === undefined || metadata.deletionTimestamp !== undefined) return undefined;
+  return { key: objectKey(metadata), chaperonUid: metadata.uid ?? '', clusterId: metadata.labels?.[PARENT_CLUSTER_LABEL], askedAt };
+}
+
+/** Labels of the Roles and their bindings. */
+export const STREAM_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'source-streams' } as const;
+/** Names in one Role at most, the last that were asked for; who is left out asks again. */
+const MAX_NAMES = 500;
+
+/** What is known when the rights in a namespace are looked at. */
+export interface StreamsCase {
+  readonly namespace: string;
+  /** Of the namespace, the last that was asked for last. */
+  readonly asked: readonly AskedStreams[];
+  /** UID of the chaperon that the pod of this key was made from. */
+  readonly madeFrom: (key: string) => string | undefined;
+  readonly sources: readonly SourceRule[];
+}
+
+/** The Roles that there should be in a namespace, by name, with the names of pods; each with its source. */
+export function wantedRoles({ namespace, asked, madeFrom, sources }: StreamsCase): ReadonlyMap<string, { readonly source: SourceRule; readonly pods: readonly string[] }> {
+  const real = asked.filter(({ key, chaperonUid }) => chaperonUid !== '' && madeFrom(key) === chaperonUid);
+  const known = new Set(sources.map(({ clusterId }) => clusterId));
+  const roles = sources.filter((source) => source.streams === 'OwnDelegates' && (source.namespace === undefined || source.namespace === namespace)).map((source) => {
+    // A source that does not say which cluster it is may write what is nobody's else.
+    const own = real.filter(({ clusterId }) => (source.clusterId === undefined ? !known.has(clusterId) || clusterId === undefined : source.clusterId === clusterId));
+    return [roleName(source), { source, pods: own.slice(-MAX_NAMES).map(({ key }) => key.slice(key.indexOf('/') + 1)).toSorted() }] as const;
+  });
+  return new Map(roles.filter(([, { pods }]) => pods.length > 0));
+}
+
+function roleName({ namespace, name }: SourceRule): string {
+  return joinName([{ constant: namespace === undefined ? 'admiralty-streams-of-cluster' : 'admiralty-streams-of-namespace' }, name], MAX_NAME_LENGTH);
+}
+
+/** The Role, and its binding. */
+export function streamManifests(namespace: string, source: SourceRule, pods: readonly string[]): readonly [KubernetesObject, KubernetesObject] {
+  const name = roleName(source);
+  const rules = [rule('', ['pods/log'], ['get']), rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get'])];
+  const binding = roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holdersOf(source));
+  const kind = source.namespace === undefined ? 'ClusterSource' : 'Source';
+  const ownerReferences = [{ apiVersion: ADMIRALTY_API_VERSION, kind, name: source.name, uid: source.uid }];
+  const owned = (object: KubernetesObject): KubernetesObject => ({ ...object, metadata: { ...object.metadata, labels: STREAM_LABELS, ownerReferences } });
+  return [owned(role(namespace, name, rules.map((one) => onlyNamed(one, pods)))), owned(binding)];
+}
+
+function holdersOf({ account, userName }: SourceRule): readonly RightsHolder[] {
+  const [namespace = '', name = ''] = account?.split('/') ?? [];
+  return [...(account === undefined ? [] : [{ namespace, name }]), ...(userName === undefined ? [] : [{ userName }])];
+}

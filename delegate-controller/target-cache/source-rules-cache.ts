@@ -1,0 +1,45 @@
+// The (Cluster)Sources of this cluster, followed for what their pods may ask for.
+import type { Logger } from 'pino';
+import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTER_SOURCES, SOURCES } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';
+
+/** What is said of a PodChaperon. */
+export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' } | { readonly kind: 'refused'; readonly message: string };
+
+/** The rules of all sources. */
+export class SourceRules {
+  readonly #informers: readonly Informer<Source | ClusterSource, SourceRule>[];
+
+  constructor({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }) {
+    this.#informers = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSourceRule }));
+  }
+
+  /** Starts to follow them. */
+  run(signal: AbortSignal): void {
+    for (const informer of this.#informers) void informer.run(signal);
+  }
+
+  /** Whether all sources are known, and which. */
+  get all(): readonly SourceRule[] | undefined {
+    if (!this.#informers.every((informer) => informer.hasSynced)) return undefined;
+    return this.#informers.flatMap((informer) => [...informer.records()]);
+  }
+
+  /** Calls back when a source comes, changes or goes. */
+  onChange(listener: () => void): void {
+    for (const informer of this.#informers) informer.onChange(listener);
+  }
+
+  /** Whether a delegate may be made; `unknown` until all sources are known. */
+  judge(chaperon: PodChaperon): SourceVerdict {
+    const rules = this.all;
+    if (rules === undefined) return { kind: 'unknown' };
+    const message = refusalOf(chaperon, rules);
+    return message === undefined ? { kind: 'allowed' } : { kind: 'refused', message };
+  }
+}

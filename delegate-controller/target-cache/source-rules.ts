@@ -1,0 +1,53 @@
+// What this cluster lets a source run: the Pod Security Standard of its (Cluster)Source, and no pod that acts as a source itself.
+import type { ClusterSource, PodSecurityLevel, Source } from '../../api/kinds/cluster-source.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
+import { securityProblems } from '../../model/pod/pod-security.ts';
+
+/** A (Cluster)Source by what counts when a delegate is made. */
+export interface SourceRule {
+  readonly name: string;
+  /** UID of the (Cluster)Source. */
+  readonly uid: string;
+  /** Of a Source: the one namespace that it is about. */
+  readonly namespace: string | undefined;
+  readonly clusterId: string | undefined;
+  readonly podSecurity: PodSecurityLevel;
+  /** `namespace/name` of the ServiceAccount that the source acts as. */
+  readonly account: string | undefined;
+  readonly userName: string | undefined;
+  /** Into which pods it may open streams. */
+  readonly streams: 'OwnDelegates' | 'All' | 'None';
+}
+
+/** What a (Cluster)Source says. */
+export function toSourceRule({ metadata: { namespace, name = '', uid = '' }, spec }: Source | ClusterSource): SourceRule {
+  const { clusterID: clusterId, podSecurity = 'privileged', streams = 'OwnDelegates', userName } = spec;
+  const { serviceAccount, serviceAccountName }: ClusterSource['spec'] & Source['spec'] = spec;
+  const ofSource = serviceAccountName === undefined ? undefined : `${namespace}/${serviceAccountName}`;
+  const account = namespace === undefined ? serviceAccount && `${serviceAccount.namespace}/${serviceAccount.name}` : ofSource;
+  return { name, uid, namespace, clusterId, podSecurity, account, userName, streams };
+}
+
+const LEVELS: readonly PodSecurityLevel[] = ['restricted', 'baseline', 'privileged'];
+const SHOWN_PROBLEMS = 5;
+
+/** Why a PodChaperon gets no delegate here; undefined when nothing speaks against it. Where several sources are of its cluster, the one that may do most counts. */
+export function refusalOf({ metadata, spec }: PodChaperon, rules: readonly SourceRule[]): string | undefined {
+  const { namespace = '', labels, annotations = {} } = metadata;
+  const account = accountOf(spec);
+  if (rules.some((rule) => rule.account !== undefined && rule.account === `${namespace}/${account}`)) return `ServiceAccount ${account} is a source's own; no pod may run as it`;
+  const clusterId = labels?.[PARENT_CLUSTER_LABEL];
+  const own = rules.filter((rule) => rule.clusterId === clusterId && clusterId !== undefined && (rule.namespace === undefined || rule.namespace === namespace));
+  const level = own.map(({ podSecurity }) => podSecurity).toSorted((one, other) => LEVELS.indexOf(other) - LEVELS.indexOf(one))[0];
+  const problems = level === undefined ? [] : securityProblems({ annotations, spec }, level);
+  if (problems.length === 0) return undefined;
+  const more = problems.length > SHOWN_PROBLEMS ? ` and ${problems.length - SHOWN_PROBLEMS} more` : '';
+  return `PodSecurityRefused: this cluster takes pods of its source that meet the Pod Security Standard ${level}: ${problems.slice(0, SHOWN_PROBLEMS).join(', ')}${more}; spec.podSecurity of the source says so`;
+}
+
+/** As the API server reads it: `serviceAccount` is the former name of the field. */
+function accountOf(spec: PodChaperon['spec']): string {
+  const { serviceAccountName, serviceAccount }: { readonly serviceAccountName?: unknown; readonly serviceAccount?: unknown } = spec;
+  return [serviceAccountName, serviceAccount].find((name): name is string => typeof name === 'string' && name !== '') ?? 'default';
+}

@@ -1,0 +1,159 @@
+// A member's side of the broker: keeps the local copy of the members, tells its own addresses, renews its certificate. All of it may fail for as
+// long as it likes: gateways start and go on with the local copy.
+import { createInterface } from 'node:readline';
+import type { Logger } from 'pino';
+import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import { BROKER_COPY_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { backoffDelay, delay } from '../../kubernetes/flow/backoff.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
+import { messageOf } from '../../process/errors.ts';
+import { planCopy, type BrokerNews, type Members } from './broker-protocol.ts';
+import { askBroker, openBroker, type BrokerAccess } from './broker-request.ts';
+import { ExportSharing } from './export-sharing.ts';
+import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
+
+/** What following needs. */
+export interface FollowOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** Active, and who we are. */
+  readonly controller: { readonly driver: unknown; readonly credentials: MemberCredentials | undefined };
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 500;
+/** A stream that is silent for longer is dead: the broker sends a line every 10 s. */
+const SILENCE_MS = 35_000;
+const BACKOFF = { firstMs: 500, maxMs: 15_000 };
+const FIELD_MANAGER = 'isthmus-gateway';
+
+/** Follows the broker while this process is active, until `signal` is aborted. Never throws. */
+export async function followBroker(options: FollowOptions, signal: AbortSignal): Promise<void> {
+  const { client, namespace, logger } = options;
+  const exports = new ExportSharing({ client, namespace, logger });
+  const planes = new Informer<Endpoint, Endpoint>({ client, logger, type: ENDPOINTS, selection: { namespace, labelSelector: `${OWN_ENDPOINT_LABEL}=true` }, project: (endpoint) => endpoint });
+  const words = { ...options, exports, planes, told: { plane: '' } };
+  await Promise.all([exports.run(signal), planes.run(signal), repeat(words, signal, followMembers), repeat(words, signal, renewWhenDue), repeat(words, signal, tell)]);
+}
+
+interface Words extends FollowOptions {
+  readonly exports: ExportSharing;
+  /** The Endpoint that the pod plane of this cluster announces. */
+  readonly planes: Informer<Endpoint, Endpoint>;
+  readonly told: { plane: string };
+}
+
+type Work = (options: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal) => Promise<void>;
+
+async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    const { driver, credentials } = options.controller;
+    const brokerUrl = credentials?.brokerUrl;
+    if (driver !== undefined && credentials !== undefined && brokerUrl !== undefined) {
+      const outcome = await work(options, { ...credentials, brokerUrl }, signal).then(() => 'done', (error: unknown) => messageOf(error));
+      failures = outcome === 'done' ? 0 : failures + 1;
+      if (outcome !== 'done' && !signal.aborted) options.logger.warn({ broker: brokerUrl, error: outcome }, 'the broker cannot be used; going on with the local copy');
+    }
+    await delay(failures === 0 ? LOOK_MS : backoffDelay(BACKOFF, failures, Math.random()), signal);
+  }
+}
+
+/** Resolves when the stream has ended: by the broker, or here because another certificate is to be used from now on. Throws when it broke. */
+async function followMembers({ client, namespace, controller, exports, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  const access = accessOf(credentials);
+  const ending = new AbortController();
+  const stop = () => ending.abort();
+  let isOver = false;
+  signal.addEventListener('abort', stop, { once: true });
+  let silence = setTimeout(stop, SILENCE_MS);
+  try {
+    const stream = await openBroker(access, { method: 'GET', path: '/v1/members/stream' }, ending.signal);
+    stream.on('data', () => {
+      clearTimeout(silence);
+      silence = setTimeout(stop, SILENCE_MS);
+      isOver = controller.driver === undefined || controller.credentials?.certificate !== credentials.certificate;
+      if (isOver) stop();
+    });
+    const lines = createInterface({ input: stream, crlfDelay: Infinity });
+    for (const emitter of [stream, lines]) emitter.on('error', () => undefined); // the loop has it as well, unless it was left before
+    for await (const line of lines) {
+      if (line === '') continue;
+      const news = JSON.parse(line) as BrokerNews;
+      const { clusters, endpoints } = news;
+      if (clusters !== undefined && endpoints !== undefined) {
+        await copy({ client, namespace, clusterId: credentials.clusterId }, { clusters, endpoints }, signal);
+        await tellAddresses(access, credentials, { clusters, endpoints }, signal);
+      }
+      await exports.hear(credentials.clusterId, news, signal);
+    }
+  } catch (error) {
+    if (!isOver) throw error;
+  } finally {
+    stop(); // a loop that was left for another reason leaves no stream behind
+    exports.forget();
+    told.plane = '';
+    clearTimeout(silence);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: MemberCredentials, { endpoints }: Members, signal: AbortSignal): Promise<void> {
+  const own = endpoints.find(({ spec }) => spec.clusterID === clusterId && spec.backend === 'mtls');
+  if ((own?.spec.addresses ?? []).join() === addresses.join()) return;
+  await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
+}
+
+/** Exports and the Endpoint of the pod plane, whenever they have changed here. */
+async function tell({ exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  const { clusterId } = credentials;
+  await exports.share(accessOf(credentials), clusterId, signal);
+  const plane = [...planes.records()].find(({ spec }) => spec.clusterID === clusterId && spec.backend === POD_PLANE_BACKEND)?.spec;
+  if (plane === undefined || JSON.stringify(plane) === told.plane) return;
+  const { backend, addresses = [], publicKeys = [] } = plane;
+  await askBroker(accessOf(credentials), { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { backend, addresses, publicKeys } }, signal);
+  told.plane = JSON.stringify(plane);
+}
+
+/** Brings the local copy up to date. Only what came from a broker is touched; this cluster's pod plane is the better source of its own Endpoint. */
+async function copy({ client, namespace, clusterId }: { readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string }, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
+  await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
+  await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls') }, signal);
+}
+
+interface Copied<T extends Cluster | Endpoint> {
+  readonly namespace: string;
+  readonly type: ResourceType<T>;
+  readonly remote: readonly T[];
+}
+
+async function copyKind<T extends Cluster | Endpoint>(client: ClusterClient, { namespace, type, remote }: Copied<T>, signal: AbortSignal): Promise<void> {
+  const local = await client.list(type, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
+  for (const change of planCopy(local, remote)) {
+    if (change.kind === 'apply') await client.apply(type, { ...change.object, metadata: { name: change.object.metadata.name ?? '', namespace, labels: { [BROKER_COPY_LABEL]: TRUE } } }, FIELD_MANAGER, signal);
+    else await client.delete(type, { namespace, name: change.name }, {}, signal).catch(ignoreMissing);
+  }
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
+/** A new key each time; the Secret is written before the certificate is used, and all gateways take it up from there. */
+async function renewWhenDue({ client, namespace, logger }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
+  if (Date.now() < renewalTime(credentials)) return;
+  const { request, key } = await createSigningRequest(credentials.clusterId);
+  const answer = await askBroker<{ readonly certificate: string; readonly authority: string }>(accessOf(credentials), { method: 'POST', path: '/v1/renew', body: { signingRequest: request } }, signal);
+  const { data } = toGatewaySecret(namespace, { ...credentials, certificate: answer.certificate, key, authority: answer.authority });
+  await client.patch(SECRETS, { namespace, name: GATEWAY_SECRET }, { patchType: 'merge', patch: { data } }, signal);
+  logger.info({ cluster: credentials.clusterId }, 'the certificate was renewed');
+}
+
+function accessOf(credentials: MemberCredentials & { readonly brokerUrl: string }): BrokerAccess {
+  return { brokerUrl: credentials.brokerUrl, authority: credentials.authority, identity: credentials };
+}

@@ -1,0 +1,193 @@
+// What members and the broker say to one another, and the rules by which the broker decides. Bodies of members are data: everything is checked
+// for form and size, and whose it is follows from the certificate alone.
+import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
+import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
+import { allocateGlobalRanges } from '../../model/network/pod-addresses.ts';
+import { parseAddress } from '../protocol/allowed-services.ts';
+import { clusterObjectName } from './membership.ts';
+import { isWireguardKey } from '../protocol/wireguard-keys.ts';
+
+/** Who the members are, and where. */
+export interface Members {
+  readonly clusters: readonly Cluster[];
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** A line of the stream that members follow. Members are told whole each time; exports whole at first, then what has changed of them, for there are many. */
+export interface BrokerNews extends Partial<Members> {
+  /** All exports of all members. */
+  readonly exports?: readonly ExportedService[];
+  readonly changedExports?: readonly ExportedService[];
+  /** Names of exports that are no more. */
+  readonly goneExports?: readonly string[];
+}
+
+/** What a cluster joins with. */
+export interface JoinRequest {
+  readonly token: string;
+  readonly clusterId: string;
+  /** PKCS #10, PEM. */
+  readonly signingRequest: string;
+  readonly addresses: readonly string[];
+  readonly clusterCIDR: readonly string[];
+  readonly serviceCIDR: readonly string[];
+}
+
+/** Largest body in bytes: a signing request and a few addresses. */
+export const MAX_BODY_BYTES = 32_768;
+/** Life of a member's certificate in days. */
+export const CERTIFICATE_DAYS = 1;
+/** Annotation of a Cluster in the broker: serial numbers of its certificates that may still be good, with their ends, as JSON. */
+export const SERIALS_ANNOTATION = 'isthmus.dev/certificate-serials';
+const MAX_ADDRESSES = 16;
+/** A member has two keys while it changes from one to the other. */
+const MAX_KEYS = 2;
+
+/** A body that was read, or what is wrong with it. */
+export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'invalid'; readonly message: string };
+
+function invalid(message: string): { readonly kind: 'invalid'; readonly message: string } {
+  return { kind: 'invalid', message };
+}
+
+/** Reads the body of a join. */
+export function parseJoin(body: unknown): Parsed<JoinRequest> {
+  const fields = asRecord(body);
+  const { token, clusterId, signingRequest } = fields;
+  if (typeof token !== 'string' || typeof signingRequest !== 'string') return invalid('token and signingRequest must be texts');
+  if (typeof clusterId !== 'string' || !isClusterId(clusterId)) return invalid('clusterId must be a DNS label of at most 63 characters');
+  const addresses = parseAddresses(fields);
+  if (addresses.kind === 'invalid') return addresses;
+  const [clusterCIDR, serviceCIDR] = [parseTexts(fields['clusterCIDR']), parseTexts(fields['serviceCIDR'])];
+  if (clusterCIDR === undefined || serviceCIDR === undefined) return invalid('clusterCIDR and serviceCIDR must be lists of ranges');
+  return { kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR } };
+}
+
+/** Reads where a driver of a member is: `addresses`, with `wireguard` also `publicKeys`. */
+export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint> {
+  const { backend = 'mtls', publicKeys } = asRecord(body);
+  if (backend !== 'mtls' && backend !== 'wireguard') return invalid('backend must be mtls or wireguard');
+  const addresses = parseAddresses(body);
+  if (addresses.kind === 'invalid') return addresses;
+  const keys = parseTexts(publicKeys);
+  if (keys === undefined || keys.length > MAX_KEYS || !keys.every(isWireguardKey)) return invalid(`publicKeys must be at most ${MAX_KEYS} keys of WireGuard`);
+  const spec = { clusterID: clusterId, backend, addresses: addresses.value, ...(backend === 'wireguard' && { publicKeys: keys }) };
+  return { kind: 'value', value: { metadata: { name: endpointObjectName(clusterId, backend) }, spec } };
+}
+
+/** Reads `addresses` of a body. */
+function parseAddresses(body: unknown): Parsed<readonly string[]> {
+  const addresses = parseTexts(asRecord(body)['addresses']);
+  const wrong = addresses?.find((address) => parseAddress(address) === undefined);
+  if (addresses === undefined || wrong !== undefined) return invalid(`addresses must be at most ${MAX_ADDRESSES} texts HOST:PORT${wrong === undefined ? '' : `, and "${wrong}" is none`}`);
+  return { kind: 'value', value: addresses };
+}
+
+/** Reads `signingRequest` of a body. */
+export function parseSigningRequest(body: unknown): Parsed<string> {
+  const { signingRequest } = asRecord(body);
+  return typeof signingRequest === 'string' ? { kind: 'value', value: signingRequest } : invalid('signingRequest must be a text');
+}
+
+function asRecord(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
+}
+
+function parseTexts(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return [];
+  if (!Array.isArray(value) || value.length > MAX_ADDRESSES) return undefined;
+  return value.every((one): one is string => typeof one === 'string' && one.length <= 300) ? value : undefined;
+}
+
+/** A certificate that was issued. */
+export interface IssuedSerial {
+  readonly serial: string;
+  /** In ms since the epoch. */
+  readonly notAfterMs: number;
+}
+
+/** Serial numbers of a member that may still be good. */
+export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
+  try {
+    const parsed: unknown = JSON.parse(metadata.annotations?.[SERIALS_ANNOTATION] ?? '[]');
+    return Array.isArray(parsed) ? (parsed as readonly IssuedSerial[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The Cluster with one more certificate; those that have ended are forgotten. */
+export function withSerial(cluster: Cluster, issued: IssuedSerial, nowMs: number): Cluster {
+  const serials = [...issuedSerials(cluster).filter(({ notAfterMs }) => notAfterMs > nowMs), issued];
+  return { ...cluster, metadata: { ...cluster.metadata, annotations: { ...cluster.metadata.annotations, [SERIALS_ANNOTATION]: JSON.stringify(serials) } } };
+}
+
+/** The Cluster with all its certificates revoked. */
+export function revokeAll(cluster: Cluster): Cluster {
+  const revokedSerials = [...new Set([...(cluster.spec.revokedSerials ?? []), ...issuedSerials(cluster).map(({ serial }) => serial)])];
+  return { ...cluster, spec: { ...cluster.spec, revokedSerials } };
+}
+
+/** Whether someone may still be this member: then nobody else may take its ID. */
+export function isTaken(cluster: Cluster, nowMs: number): boolean {
+  const revoked = new Set(cluster.spec.revokedSerials ?? []);
+  return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial)) || issuedSerials(cluster).length === 0;
+}
+
+/** Whether a certificate speaks for a member. */
+export function speaksFor(cluster: Cluster | undefined, serial: string): boolean {
+  return cluster !== undefined && !(cluster.spec.revokedSerials ?? []).includes(serial);
+}
+
+/** What the broker adds to a member's own words. */
+export interface BrokerAdditions {
+  /** What was revoked before stays revoked. */
+  readonly revokedSerials?: readonly string[];
+  readonly globalCIDR?: readonly string[];
+}
+
+/** The objects of a member that joins. */
+export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>, { revokedSerials = [], globalCIDR = [] }: BrokerAdditions): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
+  return {
+    cluster: { metadata: { name: clusterObjectName(clusterId) }, spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials } },
+    endpoint: { metadata: { name: endpointObjectName(clusterId, 'mtls') }, spec: { clusterID: clusterId, backend: 'mtls', addresses } },
+  };
+}
+
+/**
+ * Global ranges of a member: those that it has, while they fit its pod ranges, else new ones that no other member has. Empty when there are none left;
+ * then its pods are reached only while nobody else uses its ranges.
+ */
+export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[]): readonly string[] {
+  const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
+  if (before?.globalCIDR !== undefined && before.globalCIDR.length > 0 && before.clusterCIDR?.join() === clusterCIDR.join()) return before.globalCIDR;
+  const taken = clusters.filter(({ spec }) => spec.clusterID !== clusterId).flatMap(({ spec }) => [...(spec.globalCIDR ?? [])]);
+  return allocateGlobalRanges(clusterCIDR, taken) ?? [];
+}
+
+/** A change that brings a local copy up to date. */
+export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T } | { readonly kind: 'delete'; readonly name: string };
+
+/** What to change in a local copy so that it equals what the broker has. Objects count as equal by their spec. */
+export function planCopy<T extends Cluster | Endpoint | ExportedService>(local: readonly T[], remote: readonly T[]): readonly CopyChange<T>[] {
+  const wanted = new Map(remote.map((object) => [object.metadata.name ?? '', object]));
+  const had = new Map(local.map((object) => [object.metadata.name ?? '', object]));
+  const changed = [...wanted.values()].filter(({ metadata, spec }) => !sameSpec(had.get(metadata.name ?? '')?.spec, spec));
+  return [
+    ...changed.map((object) => ({ kind: 'apply', object: { metadata: { name: object.metadata.name ?? '' }, spec: object.spec } as T }) as const),
+    ...[...had.keys()].filter((name) => !wanted.has(name)).map((name) => ({ kind: 'delete', name }) as const),
+  ];
+}
+
+/** Whether two specs say the same; API servers drop empty lists and order fields as they like. */
+export function sameSpec(one: object | undefined, other: object): boolean {
+  return one !== undefined && canonical(one) === canonical(other);
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields = Object.entries(value).filter(([, one]) => one !== undefined && !(Array.isArray(one) && one.length === 0)).toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return `{${fields.map(([key, one]) => `${key}:${canonical(one)}`).join()}}`;
+}

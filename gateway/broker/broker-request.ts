@@ -1,0 +1,54 @@
+// Requests of a member to its broker: over TLS 1.3, trusting the authority of the clusterset alone.
+import { request as requestHttps, type RequestOptions } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { within } from '../../kubernetes/flow/abort.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import type { TlsIdentity } from '../tunnel/tls-identity.ts';
+
+/** Which broker, and as whom; without a certificate only joining is possible. */
+export interface BrokerAccess {
+  readonly brokerUrl: string;
+  /** PEM. */
+  readonly authority: string;
+  readonly identity?: TlsIdentity | undefined;
+}
+
+/** A request with a JSON body. */
+export interface BrokerRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly body?: object;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * Sends it and gives the answer's body.
+ * @throws AppError `BrokerRefused` with the broker's words, `BrokerUnreachable` when none came.
+ */
+export async function askBroker<T>(access: BrokerAccess, request: BrokerRequest, signal: AbortSignal): Promise<T> {
+  return within(TIMEOUT_MS, signal, async (either) => (await json(await openBroker(access, request, either))) as T);
+}
+
+/** The same, with the body as a stream that stays open. */
+export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { method, path, body }: BrokerRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  const tls: RequestOptions = { ca: authority, minVersion: 'TLSv1.3', ...(identity !== undefined && { cert: identity.certificate, key: identity.key }) };
+  return new Promise((resolve, reject) => {
+    const unreachable = (error: Error) => reject(new AppError('BrokerUnreachable', `The broker ${brokerUrl} cannot be reached: ${messageOf(error)}.`, { cause: error }));
+    const request = requestHttps(new URL(path, brokerUrl), { ...tls, method, agent: false, signal, headers: body === undefined ? {} : { 'content-type': 'application/json' } });
+    request.once('response', (response) => {
+      const status = response.statusCode ?? 0;
+      if (status < 300) return resolve(response);
+      void refusalOf(response).then((message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)));
+    });
+    request.on('error', unreachable); // one that comes after the answer is the answer's as well
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+async function refusalOf(response: IncomingMessage): Promise<string> {
+  const answer = await json(response).catch(() => ({}));
+  const { message } = answer as { readonly message?: unknown };
+  return typeof message === 'string' ? message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500).replace(/\.$/, '') : 'without a reason';
+}

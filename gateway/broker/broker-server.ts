@@ -1,0 +1,268 @@
+// The broker: a small HTTPS service in front of the members' objects, so that no API server is exposed. It issues certificates for a day to whoever
+// holds a token that was not used yet; with a certificate a member reads all and writes its own. No private key ever comes here.
+import { X509Certificate } from 'node:crypto';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import type { Cluster } from '../../api/kinds/gateway.ts';
+import type { ExportedService } from '../../api/kinds/service-discovery.ts';
+import { exportedServiceName, gatewayName } from '../../model/network/gateway-names.ts';
+import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
+import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
+import {
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerNews, type Members,
+} from './broker-protocol.ts';
+import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
+import { clusterObjectName } from './membership.ts';
+import type { MemberStore } from './member-store.ts';
+import { isRejection } from '../../kubernetes/flow/api-error.ts';
+import { messageOf } from '../../process/errors.ts';
+import { OpenConnections } from '../../process/servers/open-connections.ts';
+import { readPeer, type KnownPeer } from '../tunnel/tls-identity.ts';
+
+/** What the broker is made with. */
+export interface BrokerOptions {
+  readonly host: string;
+  /** 0 takes any that is free. */
+  readonly port: number;
+  /** https URL under which members reach it; tokens are good for this one only. */
+  readonly url: string;
+  readonly authority: CertificateAuthority;
+  /** Certificate of the service itself, from the same authority. */
+  readonly serving: KeyPair;
+  /** Ed25519, PKCS #8 PEM. */
+  readonly tokenKey: string;
+  readonly store: MemberStore;
+  /** Life of members' certificates in days; tests shorten it. */
+  readonly certificateDays?: number;
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
+
+/** A running broker. */
+export interface Broker {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const HEARTBEAT_MS = 10_000;
+/** What one member may have left unread; all exports at once fit in. */
+const MAX_UNREAD_BYTES = 64 << 20;
+const MAX_STREAMS = 1_000;
+/** Changes of exports are told together after so long, in ms: a rollout changes one export many times. */
+const GATHER_MS = 100;
+
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly statusCode: number;
+
+  constructor(statusCode: number, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** Starts it. Throws what listening throws. */
+export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  const { serving, authority } = options;
+  const https = { cert: serving.certificate, key: serving.key, ca: authority.keyPair.certificate, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.3', handshakeTimeout: 5_000 } as const;
+  const server = Fastify({ logger: false, https, bodyLimit: MAX_BODY_BYTES, requestTimeout: 10_000, connectionTimeout: 0, forceCloseConnections: true });
+  const connections = new OpenConnections(server.server);
+  const handlers = new BrokerHandlers(options);
+  server.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) options.logger.warn({ error: error.message }, 'a request of a member failed');
+    return reply.code(status).send({ message: status >= 500 ? 'the broker could not do it; try again' : error.message });
+  });
+  server.post('/v1/join', (request, reply) => handlers.join(request, reply));
+  server.post('/v1/renew', (request) => handlers.renew(request));
+  server.put('/v1/clusters/:clusterId/endpoint', (request) => handlers.saveEndpoint(request));
+  server.put('/v1/clusters/:clusterId/exports/:namespace/:name', { bodyLimit: MAX_EXPORT_BYTES }, (request) => handlers.saveExport(request));
+  server.delete('/v1/clusters/:clusterId/exports/:namespace/:name', (request) => handlers.removeExport(request));
+  server.delete('/v1/clusters/:clusterId', (request) => handlers.leave(request));
+  server.get('/v1/members', (request) => handlers.members(request));
+  server.get('/v1/members/stream', (request, reply) => handlers.stream(request, reply));
+  await server.listen({ host: options.host, port: options.port });
+  return { port: (server.server.address() as AddressInfo).port, close: () => {
+    connections.end();
+    return server.close();
+  } };
+}
+
+class BrokerHandlers {
+  readonly #options: BrokerOptions;
+  readonly #streams = new Map<FastifyReply, KnownPeer>();
+  #turn: Promise<void> = Promise.resolve();
+  /** Exports that have changed since the last line, by name. */
+  readonly #changedExports = new Map<string, ExportedService | undefined>();
+
+  constructor(options: BrokerOptions) {
+    this.#options = options;
+    options.store.onChange(() => this.#tellAll(shared(options.store.members())));
+    options.store.onExportChange((name, after) => {
+      if (this.#changedExports.size === 0) setTimeout(() => this.#tellExports(), GATHER_MS);
+      this.#changedExports.set(name, after);
+    });
+  }
+
+  async join({ body }: FastifyRequest, reply: FastifyReply) {
+    const { store, tokenKey, url: brokerUrl, now, authority, logger } = this.#options;
+    const parsed = parseJoin(body);
+    if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    const { clusterId, token, signingRequest } = parsed.value;
+    const verified = await verifyJoinToken(tokenKey, token, { brokerUrl, now: now() });
+    if (verified === undefined || (verified.clusterId ?? clusterId) !== clusterId) throw new Refusal(403, 'the token does not hold: it is for another broker or cluster, too old, or no token; make one with "isthmus broker token"');
+    const before = await store.cluster(clusterObjectName(clusterId));
+    if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`);
+    const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
+    // The token is used up last: a request that fails for another reason may be repeated with it.
+    if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
+    await this.#inTurn(async () => {
+      const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
+      const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
+      const saved = withSerial({ ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime());
+      if (!(await store.saveCluster(saved))) throw new Refusal(409, `a cluster "${clusterId}" has joined just now; choose another --cluster-id`);
+      await store.saveEndpoint(endpoint);
+    });
+    logger.info({ audit: true, cluster: clusterId, serial }, 'a cluster has joined');
+    return reply.code(201).send({ certificate, authority: authority.keyPair.certificate, clusterId });
+  }
+
+  async renew(request: FastifyRequest) {
+    const { store, now, logger, authority } = this.#options;
+    const { member } = await this.#identify(request);
+    const parsed = parseSigningRequest(request.body);
+    if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    const { certificate, serial, notAfterMs } = await this.#certify(member.spec.clusterID, parsed.value);
+    if (!(await store.saveCluster(withSerial(member, { serial, notAfterMs }, now().getTime())))) throw new Refusal(409, 'something else of this member has changed just now; try again');
+    logger.info({ audit: true, cluster: member.spec.clusterID, serial }, 'a certificate was renewed');
+    return { certificate, authority: authority.keyPair.certificate };
+  }
+
+  async saveEndpoint(request: FastifyRequest) {
+    const clusterId = await this.#own(request);
+    const parsed = parseEndpoint(request.body, clusterId);
+    if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    await this.#options.store.saveEndpoint(parsed.value);
+    return {};
+  }
+
+  async saveExport(request: FastifyRequest) {
+    const { store } = this.#options;
+    const clusterId = await this.#own(request);
+    const parsed = parseExport(request.body, { ...namesIn(request), clusterId });
+    if (parsed.kind === 'invalid') throw new Refusal(400, parsed.message);
+    const others = store.exports().filter(({ spec, metadata }) => spec.clusterID === clusterId && metadata.name !== parsed.value.metadata.name);
+    if (others.length >= MAX_EXPORTS) throw new Refusal(403, `"${clusterId}" has ${others.length} exports, the most that one member may have`);
+    await store.saveExport(parsed.value).catch((error: unknown) => {
+      throw isRejection(error) ? new Refusal(400, messageOf(error).slice(0, 500)) : error;
+    });
+    return {};
+  }
+
+  async removeExport(request: FastifyRequest) {
+    const clusterId = await this.#own(request);
+    const { namespace, name } = namesIn(request);
+    await this.#options.store.removeExport(exportedServiceName(clusterId, namespace, name));
+    return {};
+  }
+
+  async leave(request: FastifyRequest) {
+    const clusterId = await this.#own(request);
+    await this.#options.store.remove(clusterId);
+    this.#options.logger.info({ audit: true, cluster: clusterId }, 'a cluster has left');
+    return {};
+  }
+
+  async members(request: FastifyRequest): Promise<Members> {
+    await this.#identify(request);
+    return shared(this.#options.store.members());
+  }
+
+  /** A line of JSON for each state of the members, an empty line now and then. It ends when the certificate does not hold any more. */
+  async stream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { peer } = await this.#identify(request);
+    if (this.#streams.size >= MAX_STREAMS) throw new Refusal(503, 'too many members follow');
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' });
+    this.#streams.set(reply, peer);
+    const timer = setInterval(() => this.#tell(reply, '\n'), HEARTBEAT_MS);
+    reply.raw.once('close', () => {
+      clearInterval(timer);
+      this.#streams.delete(reply);
+    });
+    this.#tell(reply, toLine({ ...shared(this.#options.store.members()), exports: this.#options.store.exports() }));
+  }
+
+  #tellExports(): void {
+    const changed = [...this.#changedExports];
+    this.#changedExports.clear();
+    this.#tellAll({ changedExports: changed.flatMap(([, after]) => after ?? []), goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])) });
+  }
+
+  #tellAll(news: BrokerNews): void {
+    const members = this.#options.store.members();
+    const line = toLine(news);
+    for (const [reply, peer] of this.#streams) {
+      const member = members.clusters.find(({ spec }) => spec.clusterID === peer.clusterId);
+      if (speaksFor(member, peer.serial)) this.#tell(reply, line);
+      else reply.raw.destroy();
+    }
+  }
+
+  /** A member that does not read is cut: it comes back and gets the latest. */
+  #tell(reply: FastifyReply, line: string): void {
+    if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
+    else reply.raw.write(line);
+  }
+
+  /** The member that a request comes from. Looked up live: one that has left or was revoked is nobody. */
+  async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: Cluster }> {
+    const peer = readPeer(raw.socket as TLSSocket);
+    if ('cause' in peer) throw new Refusal(401, peer.message);
+    if (peer.notAfterMs <= this.#options.now().getTime()) throw new Refusal(401, 'the certificate has expired; join again');
+    const member = await this.#options.store.cluster(clusterObjectName(peer.clusterId));
+    if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(403, `"${peer.clusterId}" is no member any more: it has left, or its certificate was revoked; join again`);
+    return { peer, member };
+  }
+
+  /** The cluster in the path, when it is the one that asks. */
+  async #own(request: FastifyRequest): Promise<string> {
+    const { peer } = await this.#identify(request);
+    const { clusterId } = request.params as { readonly clusterId: string };
+    if (clusterId !== peer.clusterId) throw new Refusal(403, `"${peer.clusterId}" may write its own objects only, not those of another member`);
+    return clusterId;
+  }
+
+  /** One after the other: no two members may be given the same global range. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #certify(clusterId: string, signingRequest: string): Promise<{ readonly certificate: string; readonly serial: string; readonly notAfterMs: number }> {
+    const { authority, now, certificateDays: days = CERTIFICATE_DAYS } = this.#options;
+    const certificate = await authority.sign(signingRequest, { commonName: clusterId, dnsNames: [gatewayName(clusterId)], days }, now());
+    if (certificate === undefined) throw new Refusal(400, 'signingRequest is no PKCS #10 request with an ECDSA key, signed by that key');
+    const { serialNumber, validTo } = new X509Certificate(certificate);
+    return { certificate, serial: serialNumber, notAfterMs: Date.parse(validTo) };
+  }
+}
+
+function toLine(news: BrokerNews): string {
+  return `${JSON.stringify(news)}\n`;
+}
+
+/** The export that a path names. */
+function namesIn({ params }: FastifyRequest): { readonly namespace: string; readonly name: string } {
+  const { namespace = '', name = '' } = params as Readonly<Record<string, string | undefined>>;
+  if (!isExportName(namespace) || !isExportName(name)) throw new Refusal(400, 'namespace and name must be DNS labels of at most 63 characters');
+  return { namespace, name };
+}
+
+/** What members learn of one another: names, specs, nothing else. */
+function shared({ clusters, endpoints }: Members): Members {
+  return { clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })), endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })) };
+}

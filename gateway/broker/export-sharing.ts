@@ -1,0 +1,100 @@
+// A member's exports on their way: its own to the broker, those of others into its install namespace. Whatever fails is tried again with the next
+// stream, which begins with all exports; until then the copies stay as they are.
+import type { Logger } from 'pino';
+import { BROKER_COPY_LABEL, TRUE } from '../../api/objects/keys.ts';
+import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../api/kinds/service-discovery.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { planCopy, type BrokerNews } from './broker-protocol.ts';
+import { askBroker, type BrokerAccess } from './broker-request.ts';
+import { afterNews, planSharing, sharedNow, type ExportChange } from './export-protocol.ts';
+
+/** What sharing needs. */
+export interface ExportSharingOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  readonly logger: Logger;
+}
+
+const FIELD_MANAGER = 'isthmus-gateway';
+
+/** Exports of one member. */
+export class ExportSharing {
+  readonly #options: ExportSharingOptions;
+  readonly #own: Informer<ExportedService, ExportedService>;
+  #atBroker: ReadonlyMap<string, ExportedService> | undefined;
+  #isDirty = false;
+
+  constructor(options: ExportSharingOptions) {
+    const { client, namespace, logger } = options;
+    this.#options = options;
+    this.#own = new Informer({ client, logger, type: EXPORTED_SERVICES, selection: { namespace, labelSelector: `${OWN_EXPORT_LABEL}=true` }, project: (exported) => exported });
+    this.#own.onChange(() => (this.#isDirty = true));
+  }
+
+  /** Follows the own exports until `signal` is aborted. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#own.run(signal);
+  }
+
+  /** Takes up a line of the stream: copies what others export. Throws what writing throws. */
+  async hear(clusterId: string, news: BrokerNews, signal: AbortSignal): Promise<void> {
+    this.#atBroker = afterNews(news.exports === undefined ? (this.#atBroker ?? new Map()) : new Map(), news);
+    this.#isDirty = true;
+    if (news.exports !== undefined) return this.#copyAll(clusterId, [...this.#atBroker.values()], signal);
+    const others = afterNews(new Map(), { changedExports: news.changedExports ?? [] });
+    for (const exported of others.values()) if (exported.spec.clusterID !== clusterId) await this.#save(exported, signal);
+    for (const name of news.goneExports ?? []) if (!name.startsWith(`${clusterId}.`)) await this.#remove(name, signal);
+  }
+
+  /** Nothing is known of the broker any more; the next stream tells it all. */
+  forget(): void {
+    this.#atBroker = undefined;
+  }
+
+  /** Tells the broker what it does not know yet, and notes in each own export that it knows. Throws what asking throws. */
+  async share(access: BrokerAccess, clusterId: string, signal: AbortSignal): Promise<void> {
+    const known = this.#atBroker;
+    if (known === undefined || !this.#isDirty || !this.#own.hasSynced) return;
+    this.#isDirty = false;
+    try {
+      const own = new Map([...this.#own.records()].filter(({ spec }) => spec.clusterID === clusterId).map((one) => [one.metadata.name ?? '', one]));
+      const mine = new Map([...known].filter(([, { spec }]) => spec.clusterID === clusterId));
+      for (const change of planSharing(own, mine)) await this.#tell(access, clusterId, change, signal);
+      for (const { metadata: { name = '', generation } } of sharedNow(own, mine)) await this.#note(name, generation, signal);
+    } catch (error) {
+      this.#isDirty = true;
+      throw error;
+    }
+  }
+
+  async #tell(access: BrokerAccess, clusterId: string, change: ExportChange, signal: AbortSignal): Promise<void> {
+    const { namespace, name } = change.kind === 'tell' ? change.object.spec : change;
+    const path = `/v1/clusters/${clusterId}/exports/${namespace}/${name}`;
+    if (change.kind === 'withdraw') return void (await askBroker(access, { method: 'DELETE', path }, signal));
+    await askBroker(access, { method: 'PUT', path, body: { spec: change.object.spec } }, signal);
+  }
+
+  async #note(name: string, sharedGeneration: number | undefined, signal: AbortSignal): Promise<void> {
+    const at = { namespace: this.#options.namespace, name, subresource: 'status' } as const;
+    await this.#options.client.patch(EXPORTED_SERVICES, at, { patchType: 'merge', patch: { status: { sharedGeneration } } }, signal).catch(unless(isNotFound));
+  }
+
+  async #copyAll(clusterId: string, exports: readonly ExportedService[], signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    const local = await client.list(EXPORTED_SERVICES, { namespace, labelSelector: `${BROKER_COPY_LABEL}=${TRUE}` }, signal);
+    for (const change of planCopy(local, exports.filter(({ spec }) => spec.clusterID !== clusterId))) {
+      await (change.kind === 'apply' ? this.#save(change.object, signal) : this.#remove(change.name, signal));
+    }
+  }
+
+  async #save({ metadata: { name = '' }, spec }: ExportedService, signal: AbortSignal): Promise<void> {
+    const { client, namespace } = this.#options;
+    await client.apply(EXPORTED_SERVICES, { metadata: { namespace, name, labels: { [BROKER_COPY_LABEL]: TRUE } }, spec } as ExportedService, FIELD_MANAGER, signal);
+  }
+
+  async #remove(name: string, signal: AbortSignal): Promise<void> {
+    await this.#options.client.delete(EXPORTED_SERVICES, { namespace: this.#options.namespace, name }, {}, signal).catch(unless(isNotFound));
+  }
+}

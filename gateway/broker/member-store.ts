@@ -1,0 +1,143 @@
+// Where the broker keeps its members: Cluster and Endpoint objects in its namespace, and a Secret of tokens that were used.
+import type { Logger } from 'pino';
+import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
+import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
+import { EXPORTED_SERVICES, type ExportedService } from '../../api/kinds/service-discovery.ts';
+import { isAlreadyExists, isConflict, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Members } from './broker-protocol.ts';
+import { clusterObjectName } from './membership.ts';
+
+/** What the broker needs of its store. All reads for decisions are live. */
+export interface MemberStore {
+  /** What to tell members; a moment old at most. */
+  members(): Members;
+  /** Calls back when {@link members} changes. */
+  onChange(listener: () => void): void;
+  cluster(name: string): Promise<Cluster | undefined>;
+  listClusters(): Promise<readonly Cluster[]>;
+  /** Creates it, or replaces this very version. False when somebody else was quicker. */
+  saveCluster(cluster: Cluster): Promise<boolean>;
+  saveEndpoint(endpoint: Endpoint): Promise<void>;
+  /** Exports of all members; a moment old at most. */
+  exports(): readonly ExportedService[];
+  /** Calls back for each export that changes; without an object when it is gone. */
+  onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void;
+  saveExport(exported: ExportedService): Promise<void>;
+  removeExport(name: string): Promise<void>;
+  /** Removes a member altogether: its Cluster, Endpoints and exports. */
+  remove(clusterId: string): Promise<void>;
+  /** Marks a token as used. False when it was used before. */
+  useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean>;
+}
+
+/** Secret of tokens that were used, until they expire. */
+export const USED_TOKENS_SECRET = 'isthmus-broker-used-tokens';
+
+/** The store in Kubernetes. */
+export class KubernetesMemberStore implements MemberStore {
+  readonly #client: ClusterClient;
+  readonly #namespace: string;
+  readonly #clusters: Informer<Cluster, Cluster>;
+  readonly #endpoints: Informer<Endpoint, Endpoint>;
+  readonly #exports: Informer<ExportedService, ExportedService>;
+
+  constructor(client: ClusterClient, namespace: string, logger: Logger) {
+    this.#client = client;
+    this.#namespace = namespace;
+    this.#clusters = new Informer({ client, logger, type: CLUSTERS, selection: { namespace }, project: (cluster) => cluster });
+    this.#endpoints = new Informer({ client, logger, type: ENDPOINTS, selection: { namespace }, project: (endpoint) => endpoint });
+    this.#exports = new Informer({ client, logger, type: EXPORTED_SERVICES, selection: { namespace }, project: ({ metadata, spec }): ExportedService => ({ metadata: { name: metadata.name ?? '' }, spec }) });
+  }
+
+  /** Follows the objects until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#clusters.run(signal), this.#endpoints.run(signal), this.#exports.run(signal)]);
+  }
+
+  /** Whether all members are known. */
+  get hasSynced(): boolean {
+    return [this.#clusters, this.#endpoints, this.#exports].every(({ hasSynced }) => hasSynced);
+  }
+
+  members(): Members {
+    return {
+      clusters: [...this.#clusters.keys()].flatMap((key) => this.#clusters.get(key) ?? []),
+      endpoints: [...this.#endpoints.keys()].flatMap((key) => this.#endpoints.get(key) ?? []),
+    };
+  }
+
+  onChange(listener: () => void): void {
+    this.#clusters.onChange(listener);
+    this.#endpoints.onChange(listener);
+  }
+
+  cluster(name: string): Promise<Cluster | undefined> {
+    return this.#client.get(CLUSTERS, { namespace: this.#namespace, name }).catch(unless(isNotFound));
+  }
+
+  listClusters(): Promise<readonly Cluster[]> {
+    return this.#client.list(CLUSTERS, { namespace: this.#namespace });
+  }
+
+  async saveCluster(cluster: Cluster): Promise<boolean> {
+    const { name = '', resourceVersion, annotations } = cluster.metadata;
+    const at = { namespace: this.#namespace, name };
+    if (resourceVersion === undefined) {
+      return (await this.#client.create(CLUSTERS, { ...cluster, metadata: { ...cluster.metadata, namespace: this.#namespace } }).catch(unless(isAlreadyExists))) !== undefined;
+    }
+    const patch = { metadata: { resourceVersion, annotations }, spec: cluster.spec };
+    return (await this.#client.patch(CLUSTERS, at, { patchType: 'merge', patch }).catch(unless(isConflict))) !== undefined;
+  }
+
+  async saveEndpoint(endpoint: Endpoint): Promise<void> {
+    await this.#client.apply(ENDPOINTS, { ...endpoint, metadata: { name: endpoint.metadata.name ?? '', namespace: this.#namespace } }, 'isthmus-broker');
+  }
+
+  exports(): readonly ExportedService[] {
+    return [...this.#exports.records()];
+  }
+
+  onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void {
+    this.#exports.onChange((key, _before, after) => listener(key.slice(key.indexOf('/') + 1), after));
+  }
+
+  async saveExport({ metadata: { name = '' }, spec }: ExportedService): Promise<void> {
+    await this.#client.apply(EXPORTED_SERVICES, { metadata: { name, namespace: this.#namespace }, spec } as ExportedService, 'isthmus-broker');
+  }
+
+  async removeExport(name: string): Promise<void> {
+    await this.#client.delete(EXPORTED_SERVICES, { namespace: this.#namespace, name }).catch(unless(isNotFound));
+  }
+
+  async remove(clusterId: string): Promise<void> {
+    await removeMember(this.#client, this.#namespace, clusterId);
+    await this.#client.delete(CLUSTERS, { namespace: this.#namespace, name: clusterObjectName(clusterId) }).catch(unless(isNotFound));
+  }
+
+  async useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean> {
+    const at = { namespace: this.#namespace, name: USED_TOKENS_SECRET };
+    for (;;) {
+      const found = await this.#client.get(SECRETS, at).catch(unless(isNotFound));
+      const used = Object.entries(found?.data ?? {});
+      if (used.some(([known]) => known === id)) return false;
+      const expired = used.filter(([, end]) => Number(Buffer.from(end, 'base64').toString()) < nowMs).map(([known]) => [known, null] as const);
+      const data = { [id]: Buffer.from(String(expiresMs)).toString('base64') };
+      const saved =
+        found === undefined
+          ? await this.#client.create(SECRETS, { metadata: at, data } as object as typeof found & object).catch(unless(isAlreadyExists))
+          : await this.#client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion: found.metadata.resourceVersion }, data: { ...Object.fromEntries(expired), ...data } } }).catch(unless(isConflict));
+      if (saved !== undefined) return true;
+    }
+  }
+}
+
+/** Removes a member's Endpoints and exports from a broker's namespace; who it was, its Cluster says still. */
+export async function removeMember(client: ClusterClient, namespace: string, clusterId: string): Promise<void> {
+  for (const type of [ENDPOINTS, EXPORTED_SERVICES]) {
+    for (const { metadata, spec } of await client.list<Endpoint | ExportedService>(type, { namespace })) {
+      if (spec.clusterID === clusterId) await client.delete(type, { namespace, name: metadata.name ?? '' }).catch(unless(isNotFound));
+    }
+  }
+}

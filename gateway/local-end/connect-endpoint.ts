@@ -1,0 +1,113 @@
+// The local end: an HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads who is to be reached and nothing else; TLS
+// between the client and the far API server passes through. It answers no other request.
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { parseRoute } from '../../model/network/gateway-names.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { Lane, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
+import { openForClient } from './local-stream.ts';
+import { joinStreams } from '../tunnel/stream-junction.ts';
+import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
+
+/** What the endpoint is made with. */
+export interface ConnectEndpointOptions {
+  readonly host: string;
+  /** 0 takes any that is free. */
+  readonly port: number;
+  /** The driver of a gateway that is active; undefined while another replica is. */
+  readonly driver: () => StreamDriver | undefined;
+  /** Most connections at once; beyond it new ones are cut. */
+  readonly connections: number;
+  readonly halfClosedMs: number;
+  /** Time for a request's header in ms; {@link HEADER_MS} when missing. */
+  readonly headerMs?: number;
+  readonly audit: (record: StreamRecord) => void;
+}
+
+/** Header by which our own transport asks for the lane of calls; whoever says nothing (kubectl) is bulk. */
+export const LANE_HEADER = 'isthmus-lane';
+const HEADER_MS = 5_000;
+const MAX_HEADER_BYTES = 8_192;
+const STATUS_TEXT: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout' };
+
+/** A running endpoint. */
+export class ConnectEndpoint {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket>;
+
+  constructor(server: Server, sockets: Set<Socket>) {
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  /** Connections that are open now. */
+  get open(): number {
+    return this.#sockets.size;
+  }
+
+  /** Takes no new connections; those that there are may go on for so long. */
+  async close(drainMs = 0): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+      this.#server.closeAllConnections();
+    }, drainMs);
+    await closed;
+    clearTimeout(timer);
+  }
+}
+
+/** Listens. Throws what listening throws. */
+export async function startConnectEndpoint(options: ConnectEndpointOptions): Promise<ConnectEndpoint> {
+  const sockets = new Set<Socket>();
+  const { headerMs = HEADER_MS } = options;
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: headerMs, requestTimeout: headerMs, connectionsCheckingInterval: headerMs / 5, noDelay: true });
+  server.maxConnections = options.connections;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('request', (_request, response) => response.writeHead(405, { 'content-type': 'text/plain', connection: 'close' }).end('this is a CONNECT proxy to the clusters of the clusterset\n'));
+  server.on('clientError', (_error, socket) => void socket.destroy());
+  server.on('connect', (request, socket: Socket, head: Buffer) => {
+    socket.on('error', () => undefined);
+    void open(options, { request, socket, head });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, resolve);
+  });
+  return new ConnectEndpoint(server, sockets);
+}
+
+interface ConnectRequest {
+  readonly request: IncomingMessage;
+  readonly socket: Socket;
+  readonly head: Buffer;
+}
+
+async function open({ driver, audit, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest): Promise<void> {
+  const route = parseRoute(request.url ?? '');
+  const lane: Lane = request.headers[LANE_HEADER] === 'calls' ? 'calls' : 'bulk';
+  const active = driver();
+  if (route.kind === 'invalid') return refuse(socket, 400, route.message);
+  if (active === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');
+  try {
+    const stream = await openForClient(active, { clusterId: route.clusterId, service: route.service, lane }, socket, audit);
+    if (socket.destroyed) return void stream.destroy();
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (head.length > 0) stream.write(head);
+    joinStreams(socket, stream, halfClosedMs);
+  } catch (error) {
+    refuse(socket, error instanceof StreamRefusedError ? error.status : 502, messageOf(error));
+  }
+}
+
+function refuse(socket: Socket, status: number, message: string): void {
+  const body = `${message}\n`;
+  const reason = message.replace(/[^\x20-\x7e]/g, '?').slice(0, 500);
+  const head = [`HTTP/1.1 ${status} ${STATUS_TEXT[status] ?? 'Error'}`, `isthmus-reason: ${reason}`, 'content-type: text/plain; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, 'connection: close'];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

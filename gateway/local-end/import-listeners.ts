@@ -1,0 +1,122 @@
+// Which ports the gateway of an importing cluster listens on: one for each TCP port of each Service that another cluster exports. A number that was
+// given stays, whichever gateway is active: endpoints that name it are known to every node, and must never lead to another Service.
+import type { ExportedService, ImportListener } from '../../api/kinds/service-discovery.ts';
+import { contentDigest } from '../../model/objects/content-digest.ts';
+import { exportedPortName } from '../../model/network/gateway-names.ts';
+
+/** Ports from the first to the last. */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Where connections to one port of the gateway go. */
+export interface ListenerTarget {
+  readonly clusterId: string;
+  /** What is asked for there. */
+  readonly service: string;
+}
+
+/** Listeners of imports, by name of the ExportedService. */
+export type GivenNumbers = ReadonlyMap<string, readonly ImportListener[]>;
+
+/** All listeners, and what the copies are to say of them. */
+export interface ListenerPlan {
+  readonly targets: ReadonlyMap<number, ListenerTarget>;
+  /** By name of the ExportedService. */
+  readonly numbers: GivenNumbers;
+  /** Those of them that their objects do not say yet. */
+  readonly told: GivenNumbers;
+  /** Names of ExportedServices for which no port was free. */
+  readonly without: readonly string[];
+}
+
+/** What is known. */
+export interface ListenerFacts {
+  /** ID of this cluster. */
+  readonly clusterId: string;
+  readonly exports: readonly ExportedService[];
+  readonly range: PortRange;
+  /** What this gateway has given since it became active: the objects may not show it yet. */
+  readonly given: GivenNumbers;
+  /** Ports that something else on this machine has. */
+  readonly taken: ReadonlySet<number>;
+}
+
+/** Default of {@link ListenerFacts.range}: below the ports of nodes (30000) and those that systems give to clients (32768). */
+export const IMPORT_PORTS: PortRange = { first: 20_000, last: 29_999 };
+
+/** `FIRST-LAST`; undefined when the text is none, or when programs without privileges may not listen there. */
+export function parsePortRange(text: string): PortRange | undefined {
+  const [, one = '', other = ''] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? [];
+  const [first, last] = [Number(one), Number(other)];
+  return first >= 1_024 && first <= last && last <= 65_535 ? { first, last } : undefined;
+}
+
+/** Plans all listeners. Imports that find no free port have none. */
+export function planListeners({ clusterId, exports, range, given: before, taken }: ListenerFacts): ListenerPlan {
+  const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP').toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const isUsable = (port: number) => port >= range.first && port <= range.last && !taken.has(port);
+  const targets = new Map<number, ListenerTarget>();
+  const given = imports.map((one) => [one, keptNumbers(one, before.get(nameOf(one)) ?? one.status?.listeners ?? [], (port) => isUsable(port) && !targets.has(port), targets)] as const);
+  const without = new Set<string>();
+  for (const [one, numbers] of given) {
+    for (const port of portsOf(one)) {
+      if (numbers.has(port)) continue;
+      const free = firstFree(`${nameOf(one)} ${port}`, range, (number) => !isUsable(number) || targets.has(number));
+      if (free === undefined) {
+        without.add(nameOf(one));
+        continue;
+      }
+      numbers.set(port, free);
+      targets.set(free, targetOf(one, port));
+    }
+  }
+  const all = given.map(([one, numbers]) => [one, portsOf(one).flatMap((port) => toListener(port, numbers.get(port)))] as const);
+  const byName = (list: typeof all) => new Map(list.map(([one, listeners]) => [nameOf(one), listeners]));
+  return { targets, numbers: byName(all), told: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))), without: [...without] };
+}
+
+/** Numbers that an import has already and may keep; noted in `targets`, so that of two that say the same number the first keeps it. */
+function keptNumbers(one: ExportedService, before: readonly ImportListener[], isFree: (port: number) => boolean, targets: Map<number, ListenerTarget>): Map<number, number> {
+  const ports = portsOf(one);
+  const kept = new Map<number, number>();
+  for (const { port, listenerPort } of before) {
+    if (!ports.includes(port) || kept.has(port) || !isFree(listenerPort)) continue;
+    kept.set(port, listenerPort);
+    targets.set(listenerPort, targetOf(one, port));
+  }
+  return kept;
+}
+
+/** Begins at a place of its own for each import, so that a number which has become free is not given to another one at once. */
+function firstFree(key: string, { first, last }: PortRange, isTaken: (port: number) => boolean): number | undefined {
+  const size = last - first + 1;
+  const start = Buffer.from(contentDigest(key), 'base64').readUInt32BE(0);
+  for (let step = 0; step < size; step += 1) {
+    const port = first + ((start + step) % size);
+    if (!isTaken(port)) return port;
+  }
+  return undefined;
+}
+
+function portsOf({ spec }: ExportedService): readonly number[] {
+  return [...new Set(spec.ports.filter(({ protocol = 'TCP' }) => protocol === 'TCP').map(({ port }) => port))];
+}
+
+function targetOf({ spec: { clusterID: clusterId, namespace, name } }: ExportedService, port: number): ListenerTarget {
+  return { clusterId, service: exportedPortName({ namespace, name, port }) };
+}
+
+function toListener(port: number, listenerPort: number | undefined): readonly ImportListener[] {
+  return listenerPort === undefined ? [] : [{ port, listenerPort }];
+}
+
+function isSaid({ status }: ExportedService, listeners: readonly ImportListener[]): boolean {
+  const said = status?.listeners ?? [];
+  return said.length === listeners.length && said.every(({ port, listenerPort }, index) => port === listeners[index]?.port && listenerPort === listeners[index]?.listenerPort);
+}
+
+function nameOf({ metadata: { name = '' } }: ExportedService): string {
+  return name;
+}

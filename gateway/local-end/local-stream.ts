@@ -1,0 +1,23 @@
+// A stream to a peer for somebody who is connected to this gateway: opened while he is there, and noted whatever becomes of it.
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { messageOf } from '../../process/errors.ts';
+import type { StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
+
+/** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves before it is open. */
+export async function openForClient(driver: StreamDriver, request: StreamRequest, socket: Socket, audit: (record: StreamRecord) => void): Promise<Duplex> {
+  const note = (reason: string) => audit({ direction: 'out', ...request, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused', reason });
+  const gone = new AbortController();
+  const leave = () => gone.abort(new Error('the client has gone'));
+  socket.once('close', leave);
+  try {
+    const stream = await driver.openStream(request, gone.signal);
+    note('');
+    return stream;
+  } catch (error) {
+    note(messageOf(error));
+    throw error;
+  } finally {
+    socket.removeListener('close', leave);
+  }
+}

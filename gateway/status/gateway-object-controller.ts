@@ -1,0 +1,63 @@
+// Keeps the Gateway object of this process, and removes those of processes that are gone.
+import type { Logger } from 'pino';
+import type { Gateway, GatewayStatus } from '../../api/kinds/gateway.ts';
+import { apiVersionOf, GATEWAYS } from '../../api/resource-types.ts';
+import { isNotFound } from '../../kubernetes/flow/api-error.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { messageOf } from '../../process/errors.ts';
+import { isGone, isWorthWriting, toGatewayStatus, type GatewayFacts } from './gateway-status.ts';
+
+/** What is needed. */
+export interface GatewayObjectOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** Name of the object: the host, or the pod. */
+  readonly name: string;
+  readonly facts: () => GatewayFacts;
+  readonly logger: Logger;
+}
+
+const FIELD_MANAGER = 'isthmus-gateway';
+/** Changes are looked at so often, in ms. */
+const LOOK_MS = 1_000;
+
+/** Writes the object until `signal` is aborted, then removes it. Never throws. */
+export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
+  const { client, namespace, name, facts, logger } = options;
+  let written: GatewayStatus | undefined;
+  while (!signal.aborted) {
+    const next = toGatewayStatus(facts());
+    if (isWorthWriting(written, next)) {
+      written = await write(options, next, signal).catch((error: unknown) => {
+        if (!signal.aborted) logger.debug({ error: messageOf(error) }, 'the Gateway object could not be written');
+        return undefined;
+      });
+      if (written?.haStatus === 'active') await removeGone(options, signal).catch(() => undefined);
+    }
+    await delay(LOOK_MS, signal);
+  }
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), LOOK_MS);
+  await client.delete(GATEWAYS, { namespace, name }, {}, patience.signal).catch(() => undefined);
+  clearTimeout(timer);
+}
+
+async function write({ client, namespace, name }: GatewayObjectOptions, status: GatewayStatus, signal: AbortSignal): Promise<GatewayStatus> {
+  const at = { namespace, name, subresource: 'status' } as const;
+  const patch = { patchType: 'merge', patch: { status: { statusFailure: null, ...status } } } as const;
+  await client.patch(GATEWAYS, at, patch, signal).catch(async (error: unknown) => {
+    if (!isNotFound(error)) throw error;
+    const made: Gateway = { apiVersion: apiVersionOf(GATEWAYS), kind: GATEWAYS.kind, metadata: { namespace, name } };
+    await client.apply(GATEWAYS, made, FIELD_MANAGER, signal);
+    await client.patch(GATEWAYS, at, patch, signal);
+  });
+  return status;
+}
+
+async function removeGone({ client, namespace, name, facts }: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
+  const { nowMs } = facts();
+  for (const { metadata, status } of await client.list(GATEWAYS, { namespace }, signal)) {
+    if (metadata.name !== undefined && metadata.name !== name && isGone(status, nowMs)) await client.delete(GATEWAYS, { namespace, name: metadata.name }, {}, signal).catch(() => undefined);
+  }
+}

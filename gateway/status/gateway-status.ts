@@ -1,0 +1,62 @@
+// What a gateway process writes of itself, and when: at once when a cable comes or goes, otherwise seldom.
+import type { GatewayConnection, GatewayStatus } from '../../api/kinds/gateway.ts';
+import type { CableConnection } from '../protocol/cable-driver.ts';
+
+/** What is known at the moment. */
+export interface GatewayFacts {
+  readonly isActive: boolean;
+  readonly version: string;
+  readonly clusterId: string;
+  readonly backend: string;
+  readonly connections: readonly CableConnection[];
+  /** In ms since the epoch. */
+  readonly nowMs: number;
+  /** End of its certificate, in ms since the epoch. */
+  readonly certificateEndMs?: number | undefined;
+  readonly failure?: string | undefined;
+  /** Where it listens for imports while it is active. */
+  readonly importAddress?: string | undefined;
+}
+
+/** Round trips alone are written so often, in ms. */
+export const HEARTBEAT_MS = 20_000;
+/** A Gateway whose heartbeat is older belongs to a process that is gone, in ms. */
+export const GONE_AFTER_MS = 90_000;
+
+/** The status of the Gateway object. */
+export function toGatewayStatus({ isActive, version, clusterId, backend, connections, nowMs, certificateEndMs, failure, importAddress }: GatewayFacts): GatewayStatus {
+  return {
+    haStatus: isActive ? 'active' : 'passive',
+    version,
+    clusterID: clusterId,
+    backend,
+    heartbeat: new Date(nowMs).toISOString(),
+    ...(certificateEndMs !== undefined && { certificateExpires: new Date(certificateEndMs).toISOString() }),
+    ...(failure !== undefined && { statusFailure: failure }),
+    ...(importAddress !== undefined && { importAddress }),
+    connections: connections.map((connection) => toConnection(connection, backend)),
+  };
+}
+
+function toConnection({ clusterId, status, statusMessage, usingIP, usingNAT, latencyRTT }: CableConnection, backend: string): GatewayConnection {
+  return {
+    status, statusMessage, endpoint: { clusterID: clusterId, backend }, usingNAT,
+    ...(usingIP !== undefined && { usingIP }),
+    ...(latencyRTT !== undefined && { latencyRTT: { ...latencyRTT } }),
+  };
+}
+
+/** Whether the status is to be written now, after `written`. */
+export function isWorthWriting(written: GatewayStatus | undefined, next: GatewayStatus): boolean {
+  if (written === undefined || Date.parse(next.heartbeat) - Date.parse(written.heartbeat) >= HEARTBEAT_MS) return true;
+  return essence(written) !== essence(next);
+}
+
+function essence({ haStatus, certificateExpires, statusFailure, importAddress, connections }: GatewayStatus): string {
+  return JSON.stringify([haStatus, certificateExpires, statusFailure, importAddress, connections.map(({ status, endpoint, usingIP, statusMessage }) => [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage])]);
+}
+
+/** Whether a Gateway object belongs to a process that is gone. */
+export function isGone(status: GatewayStatus | undefined, nowMs: number): boolean {
+  return status !== undefined && nowMs - Date.parse(status.heartbeat) > GONE_AFTER_MS;
+}

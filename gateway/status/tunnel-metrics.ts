@@ -1,0 +1,65 @@
+// Prometheus metrics of the gateway, named after Submariner's where there is one. The label `remote_cluster` has as many values as the
+// clusterset has members.
+import { Counter, Gauge } from 'prom-client';
+import { METRICS } from '../../process/metrics.ts';
+import type { CableConnection, StreamRecord } from '../protocol/cable-driver.ts';
+import type { FailureCause } from '../protocol/failure-cause.ts';
+
+const streams = new Counter({ name: 'isthmus_gateway_streams_total', help: 'Streams that were asked for.', labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS] });
+const refusals = new Counter({ name: 'isthmus_gateway_refused_connections_total', help: 'Connections of peers and strangers that were refused.', labelNames: ['cause'], registers: [METRICS] });
+/** What is looked at when metrics are asked for. */
+export interface ObservedGateway {
+  readonly connections: () => readonly CableConnection[];
+  /** End of this cluster's certificate, in ms since the epoch; undefined before it has joined. */
+  readonly certificateEndMs: () => number | undefined;
+}
+
+let observed: ObservedGateway = { connections: () => [], certificateEndMs: () => undefined };
+
+/** Says where cables and certificate are looked up at each scrape. */
+export function observeGateway(gateway: ObservedGateway): void {
+  observed = gateway;
+}
+
+/** Counts a stream. */
+export function countStream({ direction, lane, outcome }: StreamRecord): void {
+  streams.inc({ direction, lane, outcome });
+}
+
+/** Counts a connection that was refused. */
+export function countRefusal(cause: FailureCause): void {
+  refusals.inc({ cause });
+}
+
+function perCluster(name: string, help: string, value: (connection: CableConnection) => number | undefined): void {
+  METRICS.registerMetric(
+    new Gauge({
+      name, help, labelNames: ['remote_cluster'], registers: [],
+      collect() {
+        this.reset();
+        for (const connection of observed.connections()) {
+          const is = value(connection);
+          if (is !== undefined) this.set({ remote_cluster: connection.clusterId }, is);
+        }
+      },
+    }),
+  );
+}
+
+perCluster('isthmus_gateway_connected', 'Whether there is a cable to the cluster.', ({ status }) => (status === 'connected' ? 1 : 0));
+// A cable that is down has no round trip: the last one would look as if all were well.
+perCluster('isthmus_gateway_round_trip_seconds', 'Last round trip to the gateway of the cluster.', ({ status, roundTripMs }) => (status === 'connected' && roundTripMs !== undefined ? roundTripMs / 1_000 : undefined));
+perCluster('isthmus_gateway_rx_bytes', 'Bytes that came from the cluster.', ({ rxBytes }) => rxBytes);
+perCluster('isthmus_gateway_tx_bytes', 'Bytes that went to the cluster.', ({ txBytes }) => txBytes);
+
+METRICS.registerMetric(
+  new Gauge({
+    name: 'isthmus_gateway_certificate_expiry_timestamp_seconds', help: "When this cluster's certificate in the clusterset ends, seconds since the epoch.", registers: [],
+    collect() {
+      this.reset();
+      const end = observed.certificateEndMs();
+      if (end === undefined) this.remove();
+      else this.set(end / 1_000);
+    },
+  }),
+);

@@ -1,0 +1,47 @@
+// Where a Service that this cluster exports is, for a peer that asks for one of its ports by name. Only what has a ServiceExport is found, and of its
+// endpoints only pods of this cluster: EndpointSlices are written by whoever may write Services, and must not lead the gateway anywhere else.
+import { OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice } from '../../api/kinds/service-discovery.ts';
+import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
+import { isWithin, parseRange } from '../../model/network/ip-range.ts';
+import type { ServiceAddress } from '../protocol/allowed-services.ts';
+
+/** Where to dial, one of these; or why nowhere, with an HTTP status. */
+export type FoundService = { readonly kind: 'found'; readonly addresses: readonly ServiceAddress[] } | { readonly kind: 'refused'; readonly status: 403 | 503; readonly reason: string };
+
+/** What is known of this cluster. */
+export interface ExporterFacts {
+  readonly clusterId: string;
+  /** Pod ranges that it announced. */
+  readonly ranges: readonly string[];
+  /** An ExportedService of the install namespace by its name. */
+  readonly find: (name: string) => ExportedService | undefined;
+}
+
+/** Endpoints behind what a stream asks for; undefined when it asks for no exported Service. */
+export function findExported(asked: string, { clusterId, ranges, find }: ExporterFacts): FoundService | undefined {
+  const wanted = parseExportedPort(asked);
+  if (wanted === undefined) return undefined;
+  const { namespace, name, port } = wanted;
+  const exported = find(exportedServiceName(clusterId, namespace, name));
+  const refused = (status: 403 | 503, reason: string): FoundService => ({ kind: 'refused', status, reason });
+  if (exported?.metadata.labels?.[OWN_EXPORT_LABEL] !== 'true' || exported.spec.clusterID !== clusterId) return refused(403, `${namespace}/${name} is not exported by that cluster`);
+  const served = exported.spec.ports.find((one) => one.port === port && isTcp(one));
+  if (served === undefined) return refused(403, `${namespace}/${name} has no TCP port ${port}`);
+  if (ranges.length === 0) return refused(503, 'that cluster has announced no pod range; let it join with --cluster-cidr');
+  const addresses = exported.spec.slices.flatMap((slice) => readyAddresses(slice, served.name ?? '', ranges));
+  return addresses.length === 0 ? refused(503, `no pod behind ${namespace}/${name} is ready in the ranges that its cluster announced`) : { kind: 'found', addresses };
+}
+
+function readyAddresses({ ports, endpoints }: ExportedSlice, portName: string, ranges: readonly string[]): readonly ServiceAddress[] {
+  const port = ports.find((one) => (one.name ?? '') === portName && isTcp(one))?.port;
+  if (port === undefined) return [];
+  const isOurs = (address: string) => ranges.some((text) => {
+    const range = parseRange(text);
+    return range !== undefined && isWithin(range, address);
+  });
+  return endpoints.flatMap(({ address, ready }) => (ready && isOurs(address) ? [{ host: address, port }] : []));
+}
+
+function isTcp({ protocol = 'TCP' }: { readonly protocol?: string }): boolean {
+  return protocol === 'TCP';
+}

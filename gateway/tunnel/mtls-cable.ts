@@ -1,0 +1,174 @@
+// Cable driver `mtls`: streams to services of peers over HTTP/2 on mutually authenticated TLS 1.3. Needs no privilege. Either side may dial; a
+// peer that can only dial out is reached as well as any other.
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { gatewayName } from '../../model/network/gateway-names.ts';
+import type { AllowedServices } from '../protocol/allowed-services.ts';
+import type { CableConnection, Peer, StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
+import type { Failure } from '../protocol/failure-cause.ts';
+import { PeerCable, type CableEnvironment } from './peer-cable.ts';
+import { ServiceStreams, type ServiceStreamsOptions } from './service-stream.ts';
+import type { KnownPeer, TlsIdentity } from './tls-identity.ts';
+import { startTunnelListener, type TunnelListener } from './tunnel-listener.ts';
+import { TUNNEL_LIMITS, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import { StreamNotTakenError, StreamRefusedError } from './tunnel-session.ts';
+
+/** What the driver is made with. */
+export interface MtlsDriverOptions {
+  readonly clusterId: string;
+  readonly identity: TlsIdentity;
+  /** What peers may reach. */
+  readonly services: AllowedServices;
+  /** Services that this cluster exports, which peers may reach as well. */
+  readonly exported?: ServiceStreamsOptions['exported'];
+  /** Where peers may dial in; missing where this cluster can only dial out. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
+  readonly limits?: Partial<TunnelLimits>;
+  readonly audit: (record: StreamRecord) => void;
+  /** Hears of every connection that was refused. */
+  readonly refused?: (failure: Failure, from: string) => void;
+  /** Something in {@link MtlsDriver.connections} may have changed. */
+  readonly changed?: () => void;
+}
+
+/** Of two that could both dial, the one with the later name leaves it to the other for so long, in ms. */
+const LEAVE_DIALLING_MS = 3_000;
+/** How long sessions that were replaced may go on, in ms: watches resume by themselves. */
+const REPLACED_DRAIN_MS = 30_000;
+/** Sessions that are asked for one stream, where each ends just then. */
+const MAX_TRIES = 4;
+const NO_LONGER_WANTED: Failure = { cause: 'unknown-peer', message: 'this cluster is no longer a member' };
+const STOPPING: Failure = { cause: 'closed', message: 'the gateway stops' };
+
+/** The driver. Make it with {@link startMtlsDriver}. */
+export class MtlsDriver implements StreamDriver {
+  readonly name = 'mtls';
+  readonly #options: MtlsDriverOptions;
+  readonly #limits: TunnelLimits;
+  readonly #streams: ServiceStreams;
+  readonly #cables = new Map<string, PeerCable>();
+  readonly #peers = new Map<string, Peer>();
+  #identity: TlsIdentity;
+  #revoked: ReadonlySet<string> = new Set();
+  #listener: TunnelListener | undefined;
+  #isClosed = false;
+
+  constructor(options: MtlsDriverOptions) {
+    this.#options = options;
+    this.#identity = options.identity;
+    this.#limits = { ...TUNNEL_LIMITS, ...options.limits };
+    this.#streams = new ServiceStreams({ services: options.services, exported: options.exported, limits: this.#limits, audit: options.audit });
+  }
+
+  /** Begins to listen, where it is to. Throws what listening throws. */
+  async start(): Promise<void> {
+    const { listen, refused = () => undefined } = this.#options;
+    if (listen === undefined) return;
+    const accept = (socket: TLSSocket, peer: KnownPeer, purpose: Purpose) => this.#accept(socket, peer, purpose);
+    this.#listener = await startTunnelListener({ ...listen, identity: this.#identity, limits: this.#limits, accept, refused });
+  }
+
+  /** The port where peers dial in; undefined where nobody can. */
+  get port(): number | undefined {
+    return this.#listener?.port;
+  }
+
+  connect(peer: Peer): void {
+    const before = this.#peers.get(peer.clusterId);
+    if (this.#isClosed || peer.clusterId === this.#options.clusterId || isSame(before, peer)) return;
+    this.#peers.set(peer.clusterId, peer);
+    const cable = this.#cables.get(peer.clusterId);
+    if (cable === undefined) this.#cables.set(peer.clusterId, new PeerCable(peer, this.#environment()));
+    else cable.use(peer, REPLACED_DRAIN_MS);
+  }
+
+  disconnect(clusterId: string): void {
+    const cable = this.#cables.get(clusterId);
+    this.#cables.delete(clusterId);
+    this.#peers.delete(clusterId);
+    void cable?.close(NO_LONGER_WANTED, 0);
+    this.#options.changed?.();
+  }
+
+  /** Goes on with a renewed certificate: new sessions come first, then the old ones drain. */
+  use(identity: TlsIdentity): void {
+    this.#identity = identity;
+    this.#listener?.use(identity);
+    for (const [clusterId, cable] of this.#cables) {
+      const peer = this.#peers.get(clusterId);
+      if (peer !== undefined) cable.use(peer, REPLACED_DRAIN_MS);
+    }
+  }
+
+  /** Serial numbers (upper-case hexadecimal) that are good no more. Live sessions of them end at once. */
+  revoke(serials: ReadonlySet<string>): void {
+    this.#revoked = serials;
+    for (const cable of this.#cables.values()) cable.recheck();
+  }
+
+  connections(): readonly CableConnection[] {
+    return [...this.#cables.values()].map((cable) => cable.status());
+  }
+
+  /** Streams of peers that are joined with services now. */
+  get servedStreams(): number {
+    return this.#streams.open;
+  }
+
+  async openStream({ clusterId, service, lane }: StreamRequest, signal: AbortSignal): Promise<Duplex> {
+    const cable = this.#cables.get(clusterId);
+    if (this.#isClosed) throw new StreamRefusedError('this gateway stops; another one takes over', 503);
+    if (cable === undefined) throw new StreamRefusedError(`no member of the clusterset is called "${clusterId}"; see "isthmus gateway show endpoints"`, 404);
+    for (let tries = 1; ; tries += 1) {
+      const session = await cable.untilSession(lane, this.#limits.cableWaitMs, signal);
+      signal.throwIfAborted();
+      if (session === undefined) break;
+      try {
+        return await session.openStream(service, signal);
+      } catch (error) {
+        if (!(error instanceof StreamNotTakenError) || tries === MAX_TRIES) throw error;
+      }
+    }
+    const { status, statusMessage } = cable.status();
+    throw new StreamRefusedError(`there is no cable to "${clusterId}" (${status}): ${statusMessage}`, 503);
+  }
+
+  async close(drainMs = 0): Promise<void> {
+    this.#isClosed = true;
+    await this.#listener?.close();
+    await Promise.all([...this.#cables.values()].map((cable) => cable.close(STOPPING, drainMs)));
+  }
+
+  #environment(): CableEnvironment {
+    return {
+      identity: () => this.#identity,
+      limits: this.#limits,
+      serve: this.#streams.serve,
+      admit: (peer) => this.#admit(peer),
+      firstDialMs: ({ clusterId, addresses }) => (this.#listener !== undefined && addresses.length > 0 && clusterId < this.#options.clusterId ? LEAVE_DIALLING_MS : 0),
+      changed: () => this.#options.changed?.(),
+    };
+  }
+
+  #accept(socket: TLSSocket, peer: KnownPeer, purpose: Purpose): Failure | undefined {
+    return this.#admit(peer) ?? this.#cables.get(peer.clusterId)?.accept({ socket, peer, purpose });
+  }
+
+  #admit({ clusterId, serial }: KnownPeer): Failure | undefined {
+    if (this.#isClosed) return STOPPING;
+    if (this.#revoked.has(serial)) return { cause: 'revoked', message: `the certificate of "${clusterId}" was revoked; join again` };
+    if (this.#cables.has(clusterId)) return undefined;
+    return { cause: 'unknown-peer', message: `${gatewayName(clusterId)} is no member that is known here` };
+  }
+}
+
+/** Makes the driver and begins to listen, where it is to. Throws what listening throws. */
+export async function startMtlsDriver(options: MtlsDriverOptions): Promise<MtlsDriver> {
+  const driver = new MtlsDriver(options);
+  await driver.start();
+  return driver;
+}
+
+function isSame(one: Peer | undefined, other: Peer): boolean {
+  return one !== undefined && one.addresses.join() === other.addresses.join();
+}

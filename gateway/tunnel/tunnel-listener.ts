@@ -1,0 +1,123 @@
+// Where peers dial in. Handshakes are bounded in time and number, in all and for each address, so that neither a slow nor a numerous
+// stranger keeps peers out; a peer that is refused is told why and nothing of it is read.
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { Failure } from '../protocol/failure-cause.ts';
+import { readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
+import { alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+
+/** What a listener needs. */
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 takes any that is free. */
+  readonly port: number;
+  readonly identity: TlsIdentity;
+  readonly limits: TunnelLimits;
+  /** Takes the connection, or says why not. */
+  readonly accept: (socket: TLSSocket, peer: KnownPeer, purpose: Purpose) => Failure | undefined;
+  /** Hears of everything that was refused. */
+  readonly refused: (failure: Failure, from: string) => void;
+}
+
+const CONNECTIONS_LIMIT: Failure = { cause: 'limit', message: 'too many handshakes at once' };
+
+/** A listener that is listening. */
+export class TunnelListener {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #sockets: Set<Socket>;
+
+  constructor(server: Server, sockets: Set<Socket>) {
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+    this.#sockets = sockets;
+  }
+
+  /** New handshakes use this identity from now on. */
+  use(identity: TlsIdentity): void {
+    this.#server.setSecureContext(tlsOptionsOf(identity));
+  }
+
+  /** Listens no more. Connections that were accepted go on; those in their handshake end. */
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      setImmediate(resolve); // what was accepted ends by its own rules
+    });
+  }
+}
+
+/** Listens. Throws what listening throws. */
+export async function startTunnelListener(options: ListenerOptions): Promise<TunnelListener> {
+  const { limits } = options;
+  const server = createServer({
+    ...tlsOptionsOf(options.identity), requestCert: true, rejectUnauthorized: false, handshakeTimeout: limits.handshakeMs, ALPNProtocols: PURPOSES.map(alpnOf),
+    allowHalfOpen: false, noDelay: true,
+  });
+  server.maxConnections = limits.connections;
+  const handshakes = boundHandshakes(server, options);
+  server.on('secureConnection', (socket) => receive(socket, options));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port }, resolve);
+  });
+  server.on('error', () => undefined); // of one connection at most: accepting goes on
+  return new TunnelListener(server, handshakes);
+}
+
+/** Sockets whose handshake is under way; beyond the bounds new ones are cut. */
+function boundHandshakes(server: Server, { limits, refused }: ListenerOptions): Set<Socket> {
+  const sockets = new Set<Socket>();
+  const perAddress = new Map<string, number>();
+  const ends = new Map<string, () => void>();
+  server.prependListener('connection', (socket: Socket) => {
+    const from = socket.remoteAddress ?? '';
+    const endpoint = endpointOf(socket); // a closed socket no longer knows it
+    const count = perAddress.get(from) ?? 0;
+    if (sockets.size >= limits.handshakes || count >= limits.handshakesPerAddress) {
+      refused(CONNECTIONS_LIMIT, from);
+      return void socket.destroy();
+    }
+    sockets.add(socket);
+    perAddress.set(from, count + 1);
+    const forget = () => {
+      if (!sockets.delete(socket)) return;
+      const left = (perAddress.get(from) ?? 1) - 1;
+      if (left === 0) perAddress.delete(from);
+      else perAddress.set(from, left);
+    };
+    socket.once('close', () => {
+      forget();
+      ends.delete(endpoint);
+    });
+    ends.set(endpoint, forget);
+  });
+  server.on('secureConnection', (socket) => ends.get(endpointOf(socket))?.());
+  server.on('tlsClientError', (error: Error & { readonly code?: string }, socket) => {
+    refused({ cause: 'protocol', message: error.code ?? 'no handshake' }, socket.remoteAddress ?? '');
+    socket.destroy();
+  });
+  return sockets;
+}
+
+/** Same for a TCP socket and for the TLS socket on top of it. */
+function endpointOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function receive(socket: TLSSocket, { accept, refused }: ListenerOptions): void {
+  socket.on('error', () => undefined);
+  const purpose = purposeOf(socket.alpnProtocol);
+  if (purpose === undefined) return void socket.destroy();
+  const peer = readPeer(socket);
+  const failure = 'cause' in peer ? peer : accept(socket, peer, purpose);
+  if (failure === undefined) return;
+  refused(failure, socket.remoteAddress ?? '');
+  socket.resume(); // what it sends is thrown away
+  socket.end(refusalBytes(`${failure.cause}: ${failure.message}`, purpose));
+  setTimeout(() => socket.destroy(), REFUSAL_MS).unref();
+}
+
+/** How long a refused peer has for reading why, in ms. */
+const REFUSAL_MS = 1_000;

@@ -1,0 +1,258 @@
+// One HTTP/2 session over one TLS connection to a peer. Whichever end dialled, the one that opens streams is the HTTP/2 client. A session counts
+// as open once a ping was answered: in TLS 1.3 a handshake alone does not say that the peer takes our certificate.
+import { connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { onAbort } from '../../kubernetes/flow/abort.ts';
+import type { Lane } from '../protocol/cable-driver.ts';
+import { toFailure, toRefusal, type Failure } from '../protocol/failure-cause.ts';
+import type { KnownPeer } from './tls-identity.ts';
+import { SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
+import { unblocked } from './unblocked-socket.ts';
+
+/** What a session is made of. */
+export interface SessionParts {
+  readonly socket: TLSSocket;
+  readonly peer: KnownPeer;
+  readonly purpose: Purpose;
+  /** Whether this end dialled. */
+  readonly isDialer: boolean;
+  readonly limits: TunnelLimits;
+  /** Called for each stream that the peer opens. */
+  readonly serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: TunnelSession) => void;
+}
+
+/** Hears of a session; the peer's data is not in it. */
+export interface SessionListener {
+  readonly opened?: () => void;
+  readonly roundTrip?: (ms: number) => void;
+  /** The peer takes no new streams over it: another session is wanted. */
+  readonly draining?: () => void;
+  /** Told once. */
+  readonly ended?: (failure: Failure) => void;
+}
+
+/** The answer to a stream that the peer would not open. */
+export class StreamRefusedError extends Error {
+  override readonly name = 'StreamRefusedError';
+  /** HTTP status for whoever asked. */
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The peer has not looked at the stream, because its session ends (RFC 9113 §8.7): another session may be asked for it. */
+export class StreamNotTakenError extends StreamRefusedError {
+  constructor() {
+    super('the cable is being replaced', 503);
+  }
+}
+
+/** Name of the header in which the far gateway says why it refused. */
+export const REASON_HEADER = 'isthmus-reason';
+
+/** How long a session that ends may go on sending, in ms: its peer may read no more. */
+const LAST_WORDS_MS = 1_000;
+
+/** A session to a peer. */
+export class TunnelSession {
+  readonly peer: KnownPeer;
+  readonly lane: Lane;
+  readonly purpose: Purpose;
+  /** Whether streams are opened by this end. */
+  readonly opensStreams: boolean;
+  readonly remoteAddress: string;
+  readonly #session: ClientHttp2Session | ServerHttp2Session;
+  readonly #client: ClientHttp2Session | undefined;
+  readonly #socket: TLSSocket;
+  readonly #limits: TunnelLimits;
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #listeners: SessionListener[] = [];
+  #isOpen = false;
+  #isDraining = false;
+  #failure: Failure | undefined;
+  #bytesSeen = 0;
+  #missedPings = 0;
+  #pingIsOut = false;
+
+  constructor({ socket, peer, purpose, isDialer, limits, serve }: SessionParts) {
+    this.peer = peer;
+    this.purpose = purpose;
+    this.lane = purpose.lane;
+    this.opensStreams = isDialer === (purpose.dialer === 'open');
+    this.remoteAddress = socket.remoteAddress ?? '';
+    this.#socket = socket;
+    this.#limits = limits;
+    socket.setNoDelay(true);
+    if (this.opensStreams) this.#session = this.#client = clientSession(socket);
+    else {
+      const session = serverSession(socket, limits);
+      session.on('stream', (stream, headers) => {
+        stream.on('error', () => undefined); // its close is what counts
+        if (this.isUsable) serve(stream, headers, this);
+        else stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      });
+      this.#session = session;
+    }
+    this.#watch(limits);
+  }
+
+  /** Adds a listener. */
+  listen(listener: SessionListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Whether new streams may go over it. */
+  get isUsable(): boolean {
+    return this.#isOpen && !this.#isDraining && !this.#session.closed && !this.#session.destroyed;
+  }
+
+  /** Bytes of the TLS connection, and of its streams. */
+  get bytes(): { readonly rx: number; readonly tx: number } {
+    return { rx: this.#socket.bytesRead, tx: this.#socket.bytesWritten };
+  }
+
+  /**
+   * Opens a stream to a service of the peer.
+   * @throws StreamNotTakenError when another session may be asked; StreamRefusedError when the peer says no, or does not answer in time; the signal's reason.
+   */
+  async openStream(service: string, signal: AbortSignal): Promise<ClientHttp2Stream> {
+    const client = this.#client;
+    if (client === undefined || !this.isUsable) throw new StreamNotTakenError();
+    signal.throwIfAborted();
+    const stream = client.request({ ':method': 'CONNECT', ':authority': `${service}:443` });
+    const status = await statusOf(stream, this.#limits.serviceMs + this.#limits.pingEveryMs, signal).catch((error: unknown) => {
+      if (error instanceof StreamNotTakenError) this.#isDraining = true;
+      stream.destroy();
+      throw error;
+    });
+    if (status.code === 200) return stream;
+    stream.destroy();
+    throw new StreamRefusedError(status.reason, status.code === 403 ? 403 : 502);
+  }
+
+  /** Takes no new streams and lets those that there are go on for so long. */
+  drain(ms: number): void {
+    // The bound also holds for a session that the peer drains already: its own may be longer, or there is none.
+    this.#isDraining = true;
+    this.#session.close();
+    this.#timers.push(setTimeout(() => this.destroy({ cause: 'closed', message: 'the session was drained' }), ms));
+  }
+
+  /** Ends the session and all its streams at once; the peer is told the reason. */
+  destroy(failure: Failure): void {
+    this.#failure ??= failure;
+    if (this.#session.destroyed) return;
+    this.#session.goaway(constants.NGHTTP2_NO_ERROR, 0, Buffer.from(`${failure.cause}: ${failure.message}`.slice(0, 220)));
+    this.#session.destroy();
+    this.#leave();
+  }
+
+  // --- life
+
+  #watch(limits: TunnelLimits): void {
+    const session = this.#session;
+    session.on('error', (error: Error & { readonly code?: string }) => {
+      this.#failure ??= toFailure(error, this.remoteAddress);
+    });
+    session.on('goaway', (_code, _last, words?: Uint8Array) => {
+      if (words !== undefined && words.length > 0) this.#failure ??= toRefusal(Buffer.from(words).toString('latin1'));
+      this.#isDraining = true;
+      for (const listener of this.#listeners) listener.draining?.();
+    });
+    session.once('close', () => this.#ended());
+    this.#socket.once('error', (error: Error & { readonly code?: string }) => {
+      this.#failure ??= toFailure(error, this.remoteAddress);
+      this.#socket.destroy(); // on a bare socket a session with a write under way would wait for its end for ever
+    });
+    this.#socket.once('close', () => session.destroy());
+    this.#timers.push(
+      setTimeout(() => this.#isOpen || this.destroy({ cause: 'protocol', message: `${this.remoteAddress}: no HTTP/2 answer in time` }), limits.handshakeMs),
+      setInterval(() => this.#look(), limits.pingEveryMs),
+    );
+    session.once('remoteSettings', () => setImmediate(() => this.#ping()));
+  }
+
+  #look(): void {
+    const { bytesRead } = this.#socket;
+    this.#missedPings = bytesRead === this.#bytesSeen ? this.#missedPings + 1 : 0;
+    this.#bytesSeen = bytesRead;
+    if (Date.now() >= this.peer.notAfterMs) return this.destroy({ cause: 'certificate', message: `${this.remoteAddress}: the peer's certificate has expired` });
+    if (this.#missedPings * this.#limits.pingEveryMs >= this.#limits.deadAfterMs) {
+      return this.destroy({ cause: 'unreachable', message: `${this.remoteAddress}: nothing answers any more; the peer is gone, or the way to it` });
+    }
+    this.#ping();
+  }
+
+  #ping(): void {
+    if (this.#pingIsOut || this.#session.destroyed || this.#session.closed) return;
+    this.#pingIsOut = true;
+    this.#session.ping((error, ms) => {
+      this.#pingIsOut = false;
+      if (error !== null) return;
+      if (!this.#isOpen && !this.#isDraining) {
+        this.#isOpen = true;
+        for (const listener of this.#listeners) listener.opened?.();
+      }
+      for (const listener of this.#listeners) listener.roundTrip?.(ms);
+    });
+  }
+
+  /** Lets go of the connection: what was said last may still be sent for a moment. */
+  #leave(): void {
+    this.#socket.destroySoon();
+    setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
+  }
+
+  #ended(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#leave();
+    const failure = this.#failure ?? { cause: 'closed', message: `${this.remoteAddress}: the connection ended` };
+    for (const listener of this.#listeners.splice(0)) listener.ended?.(failure);
+  }
+}
+
+/** On the bare socket: its writes may wait, and nothing is read meanwhile, for the other end always reads. */
+function clientSession(socket: TLSSocket): ClientHttp2Session {
+  const session = connect('https://peer', { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
+  session.once('connect', () => {
+    if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
+  });
+  session.on('stream', (stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)); // nobody pushes
+  return session;
+}
+
+/** Its writes never wait, so that it always reads: one such end is enough to keep both from waiting for one another (ADR 0026). */
+function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Session {
+  const settings = { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
+  const session = performServerHandshake(unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings });
+  setImmediate(() => {
+    if (!session.destroyed) session.setLocalWindowSize(SESSION_WINDOW);
+  });
+  return session;
+}
+
+/** The status of the answer with its reason; throws when none comes. */
+function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal): Promise<{ readonly code: number; readonly reason: string }> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new StreamRefusedError('the far gateway does not answer', 504)), timeoutMs);
+    const forget = onAbort(signal, () => reject(signal.reason as Error));
+    stream.once('response', (headers) => {
+      const reason = headers[REASON_HEADER];
+      resolve({ code: headers[':status'] ?? 0, reason: typeof reason === 'string' ? reason.slice(0, 300) : 'the far gateway refused' });
+    });
+    const broken = (message: string) => (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? new StreamNotTakenError() : new StreamRefusedError(message, 502));
+    stream.on('error', (error: Error) => reject(broken(`the cable broke: ${error.message}`)));
+    stream.once('close', () => {
+      clearTimeout(timer);
+      forget();
+      reject(broken('the cable broke before the far gateway had answered'));
+    });
+    stream.once('response', () => {
+      clearTimeout(timer);
+      forget();
+    });
+  });
+}

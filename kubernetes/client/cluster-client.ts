@@ -1,0 +1,218 @@
+// The verbs of the Kubernetes API over a transport, typed by resource.
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { apiVersionOf } from '../../api/resource-types.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { PatchType, Preconditions, Subresource } from '../../model/objects/plan.ts';
+import type { Fence } from '../flow/fence.ts';
+import { readSlim } from '../json/managed-fields.ts';
+import type { UnsentBounds } from '../http/pending-call.ts';
+import type { Call, Transport } from '../http/transport.ts';
+
+/** Where an object, or a subresource of it, is; `namespace` is missing for cluster-scoped ones. */
+export interface ObjectName {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly subresource?: Subresource | undefined;
+}
+
+/** Which objects a list or watch is about. */
+export interface Selection {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+/** One page of a list (`meta/v1` List). */
+export interface ListPage<T> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly T[];
+}
+
+/** Which page of a list. */
+export interface PageRequest {
+  readonly limit: number;
+  /** From the page before; the first page when missing. */
+  readonly continue?: string | undefined;
+}
+
+interface PageCall {
+  readonly type: ResourceType;
+  readonly selection: Selection;
+  readonly page: PageRequest;
+  readonly read: (answer: Buffer) => unknown;
+}
+
+/** How to delete (`meta/v1` DeleteOptions). */
+export interface DeleteOptions {
+  readonly preconditions?: Preconditions;
+  readonly propagation?: Propagation;
+  /** Seconds that containers get to stop. */
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Propagation of a delete to the objects that are owned (`meta/v1` DeleteOptions). */
+export type Propagation = 'Background' | 'Foreground' | 'Orphan';
+
+const PATCH_CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+};
+const APPLY_CONTENT_TYPE = 'application/apply-patch+yaml';
+
+/** A patch and how it is to be read. */
+export interface Patch {
+  readonly patchType: PatchType;
+  readonly patch: object;
+}
+
+/** How all calls of a client are made. */
+export interface CallManner {
+  readonly fence?: Fence;
+  readonly urgent?: boolean;
+  readonly timeoutMs?: number;
+  readonly unsent?: UnsentBounds;
+}
+
+/** A fenced write is given up after this at the latest, in ms, as any other call is. */
+const MAX_WRITE_MS = 15_000;
+
+/** Typed access to one cluster. All methods throw what {@link Transport.call} throws. */
+export class ClusterClient {
+  readonly transport: Transport;
+  readonly #manner: CallManner;
+
+  constructor(transport: Transport, manner: CallManner = {}) {
+    this.transport = transport;
+    this.#manner = manner;
+  }
+
+  /** The same cluster, written to only while the fence holds; else a write throws NotLeaderError. */
+  fencedBy(fence: Fence): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, fence });
+  }
+
+  /** The same cluster, for calls that must not wait behind others and are given up after `timeoutMs`. */
+  urgent(timeoutMs: number): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, urgent: true, timeoutMs });
+  }
+
+  /** The same cluster, for calls that are given up while nothing of them is sent: an UnreachableError then says that they are unsent. */
+  unlessSent(unsent: UnsentBounds): ClusterClient {
+    return new ClusterClient(this.transport, { ...this.#manner, unsent });
+  }
+
+  /** Reads one object as it is now. */
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, signal?: AbortSignal): Promise<T> {
+    return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
+  }
+
+  /** Reads one page, without managedFields. */
+  listPage<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<ListPage<T>> {
+    return this.#page<ListPage<T>>({ type, selection, page, read: readSlim }, signal);
+  }
+
+  /** Reads one page and gives its bytes as they came. */
+  listPageBytes(type: ResourceType, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<Buffer> {
+    return this.#page<Buffer>({ type, selection, page, read: (answer) => answer }, signal);
+  }
+
+  #page<A>({ type, selection, page, read }: PageCall, signal: AbortSignal | undefined): Promise<A> {
+    const query = { ...selectors(selection), limit: String(page.limit), continue: page.continue };
+    return this.#call<A>({ method: 'GET', path: pathOf(type, { namespace: selection.namespace }), query, read }, signal);
+  }
+
+  /** Reads all objects, page by page. */
+  async list<T extends KubernetesObject>(type: ResourceType<T>, selection: Selection = {}, signal?: AbortSignal): Promise<T[]> {
+    const items: T[] = [];
+    let next: string | undefined;
+    do {
+      const page = await this.listPage(type, selection, { limit: 500, continue: next }, signal);
+      for (const item of page.items) items.push(item);
+      next = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    } while (next !== undefined);
+    return items;
+  }
+
+  /** Creates an object. */
+  create<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(type, { namespace: object.metadata.namespace });
+    return this.#call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+  }
+
+  /** What the API server would store, admission included; nothing is stored (API concepts, "Dry-run"). */
+  dryRunCreate<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+    const path = pathOf(type, { namespace: object.metadata.namespace });
+    return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
+  }
+
+  /** Replaces an object as a whole; `metadata.uid` and `metadata.resourceVersion`, where given, must be those of what is there. */
+  update<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
+    const { namespace, name = '' } = object.metadata;
+    const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
+    return this.#call<T>({ method: 'PUT', path: pathOf(type, { namespace, name }), body }, signal);
+  }
+
+  /** Posts to a subresource that is an action, such as a pod's `binding` or a ServiceAccount's `token`. */
+  post<T>(type: ResourceType, at: ObjectName, body: object, signal?: AbortSignal): Promise<T> {
+    return this.#call<T>({ method: 'POST', path: pathOf(type, at), body }, signal);
+  }
+
+  /** Patches an object, or its status when `at` says so. */
+  patch<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, { patchType, patch }: Patch, signal?: AbortSignal): Promise<T> {
+    return this.#call<T>({ method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal);
+  }
+
+  /** Applies an object by server-side apply, taking over fields that others own. */
+  apply<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal): Promise<T> {
+    const { namespace, name } = object.metadata;
+    return this.#call<T>(
+      {
+        method: 'PATCH',
+        path: pathOf(type, { namespace, name: name ?? '' }),
+        query: { fieldManager, force: 'true' },
+        body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object },
+        contentType: APPLY_CONTENT_TYPE,
+      },
+      signal,
+    );
+  }
+
+  /** Deletes an object if the preconditions hold; a conflict error says that they did not. */
+  async delete(
+    type: ResourceType, at: ObjectName, options: DeleteOptions = {}, signal?: AbortSignal,
+  ): Promise<void> {
+    const { preconditions, propagation, gracePeriodSeconds } = options;
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy: propagation, gracePeriodSeconds };
+    await this.#call({ method: 'DELETE', path: pathOf(type, at), body }, signal);
+  }
+
+  #call<T>(call: Call, signal: AbortSignal | undefined): Promise<T> {
+    const { fence, ...manner } = this.#manner;
+    if (fence === undefined || call.method === 'GET') return this.transport.call<T>({ ...manner, ...call }, signal);
+    const timeoutMs = Math.min(manner.timeoutMs ?? MAX_WRITE_MS, MAX_WRITE_MS);
+    return this.transport.call<T>({ ...manner, ...call, fence, timeoutMs }, signal);
+  }
+}
+
+/**
+ * Path of a collection, an object, or a subresource of it (Kubernetes API concepts, "Resource URIs").
+ * @throws Error for an empty name or namespace: the path would be that of the collection, and a delete would empty it.
+ */
+export function pathOf(type: ResourceType, at: Partial<ObjectName>): string {
+  const parts = [type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`];
+  if (type.namespaced && at.namespace !== undefined) parts.push('namespaces', segment(at.namespace));
+  parts.push(type.plural);
+  if (at.name !== undefined) parts.push(segment(at.name));
+  if (at.subresource !== undefined) parts.push(at.subresource);
+  return parts.join('/');
+}
+
+function segment(name: string): string {
+  if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is no name of an object`);
+  return encodeURIComponent(name);
+}
+
+/** Query parameters of a selection. */
+export function selectors(selection: Selection): Record<string, string | undefined> {
+  return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
+}

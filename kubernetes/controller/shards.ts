@@ -1,0 +1,205 @@
+// Sharding of keys over Leases: every shard has a Lease, and a replica works on the keys of the shards whose Leases it holds.
+// Members announce themselves by a Lease each; from who is alive follows, for all alike, who should hold which shard.
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Lease } from '../../api/objects/core.ts';
+import { delay } from '../flow/backoff.ts';
+import type { ClusterClient } from '../client/cluster-client.ts';
+import type { Fence } from '../flow/fence.ts';
+import { Informer } from '../watch/informer.ts';
+import { LeaderElection } from '../lease/leader-election.ts';
+import { CLOCKS, LEASE_TIMINGS, type Clocks, type LeaseTimings } from '../lease/lease-record.ts';
+import { LEASES } from '../../api/resource-types.ts';
+
+/** Label of the Leases by which replicas announce themselves; its value is the name of the group. */
+export const SHARD_MEMBER_LABEL = 'isthmus.dev/shard-member-of';
+
+/** The shard of a key, from 0 to `shards` - 1; the same for every replica and every release. */
+export function shardOf(key: string, shards: number): number {
+  return weight(key) % shards;
+}
+
+/**
+ * Which member should hold each shard (rendezvous hashing): a member that comes or goes moves no shard but its own, and each
+ * member gets about as many. Empty text where there is no member.
+ */
+export function assignShards(members: readonly string[], shards: number): readonly string[] {
+  return Array.from({ length: shards }, (_, shard) => {
+    const ranked = members.map((member) => ({ member, rank: weight(`${shard} ${member}`) })).toSorted((a, b) => b.rank - a.rank || (a.member < b.member ? -1 : 1));
+    return ranked[0]?.member ?? '';
+  });
+}
+
+function weight(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}
+
+/** What a member's Lease says: who it is, and when it was last renewed by its own clock. Undefined when it has gone. */
+export type MemberLease = { readonly identity: string; readonly renewTime: string } | undefined;
+
+/** Tells of the Leases of all members until `signal` aborts, each by its name. */
+export type FollowMembers = (told: (name: string, lease: MemberLease) => void, signal: AbortSignal) => Promise<void>;
+
+/** Which group of replicas, and who this one is. */
+export interface ShardOptions {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+  /** Name of the group; Leases are called `<group>-<shard>` and `<group>-member-<hash>`. */
+  readonly group: string;
+  readonly identity: string;
+  /** How many; the same in all replicas of a group. */
+  readonly shards: number;
+  readonly logger: Logger;
+  readonly timings?: LeaseTimings;
+  readonly clocks?: Clocks;
+  /** How members are known; by a watch of their Leases when missing. */
+  readonly follow?: FollowMembers;
+}
+
+/** A shard that this replica campaigns for. */
+interface Campaign {
+  readonly election: LeaderElection;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** The shards of this replica. */
+export class Shards {
+  readonly #options: ShardOptions & { readonly timings: LeaseTimings; readonly clocks: Clocks };
+  readonly #campaigns = new Map<number, Campaign>();
+  /** Shards that are being handed over: they are not worked on any more, and their Leases are kept until what runs has ended. */
+  readonly #leaving = new Map<number, Promise<void>>();
+  readonly #running = new Map<number, Set<Promise<unknown>>>();
+  readonly #seen = new Map<string, { readonly identity: string; readonly renewTime: string; readonly at: number }>();
+  readonly #listeners: ((shard: number) => void)[] = [];
+  #isEnding = false;
+
+  constructor(options: ShardOptions) {
+    this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, ...options };
+  }
+
+  /** Adds a listener: a shard is ours from now on, so that its keys must all be looked at. */
+  onGained(listener: (shard: number) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** The shard of a key. */
+  shardOf(key: string): number {
+    return shardOf(key, this.#options.shards);
+  }
+
+  /** The right to write for a key: it holds while its shard's Lease is ours, also while the shard is being handed over. */
+  fenceOf(key: string): Fence {
+    const held = () => this.#campaigns.get(this.shardOf(key))?.election;
+    return { holds: () => held()?.holds() ?? false, msLeft: () => held()?.msLeft() ?? 0 };
+  }
+
+  /** Whether a key is this replica's to begin work on now. */
+  owns(key: string): boolean {
+    return !this.#leaving.has(this.shardOf(key)) && this.fenceOf(key).holds();
+  }
+
+  /** Whether a key's shard should be ours, although its Lease may not be ours yet, or not at the moment. */
+  campaignsFor(key: string): boolean {
+    return this.#campaigns.has(this.shardOf(key));
+  }
+
+  /** Shards that are held now. */
+  get held(): number[] {
+    return [...this.#campaigns].filter(([, { election }]) => election.holds()).map(([shard]) => shard);
+  }
+
+  /**
+   * Does the work of a key if it is ours; undefined if it is not. The shard is handed over only when the work has ended, so all
+   * writes belong inside. Throws what the work throws.
+   */
+  async whileOwned<R>(key: string, work: (fence: Fence) => Promise<R>): Promise<R | undefined> {
+    if (!this.owns(key)) return undefined;
+    const shard = this.shardOf(key);
+    const running = this.#running.get(shard) ?? new Set();
+    this.#running.set(shard, running);
+    const run = work(this.fenceOf(key));
+    running.add(run);
+    try {
+      return await run;
+    } finally {
+      running.delete(run);
+    }
+  }
+
+  /** Announces this replica and takes its shares until `signal` aborts; then gives all back. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, namespace, group, identity, logger, timings, clocks, follow = watchedMembers(this.#options) } = this.#options;
+    const told = (name: string, lease: MemberLease): void => {
+      if (lease === undefined || lease.identity === '') this.#seen.delete(name);
+      else this.#seen.set(name, { ...lease, at: clocks.monotonic() });
+      this.#rebalance();
+    };
+    const name = `${group}-member-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
+    const membership = new LeaderElection({ client, namespace, name, identity, logger, timings, clocks, labels: { [SHARD_MEMBER_LABEL]: group } });
+    await Promise.all([follow(told, signal), membership.run(signal), this.#rebalanceUntil(signal)]);
+    this.#isEnding = true;
+    await Promise.all([...this.#campaigns.keys()].map((shard) => this.#leave(shard)));
+  }
+
+  /** Members that fall silent are told of by nobody. */
+  async #rebalanceUntil(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await delay(this.#options.timings.retryMs, signal);
+      this.#rebalance();
+    }
+  }
+
+  #rebalance(): void {
+    const { shards, identity, timings, clocks } = this.#options;
+    if (this.#isEnding) return;
+    const now = clocks.monotonic();
+    const alive = [...this.#seen.values()].filter(({ at }) => now - at < timings.leaseMs).map((member) => member.identity);
+    for (const [shard, member] of assignShards(alive, shards).entries()) {
+      const campaigns = this.#campaigns.has(shard);
+      if (member === identity && !campaigns) this.#campaign(shard);
+      else if (member !== identity && campaigns) void this.#leave(shard);
+    }
+  }
+
+  #campaign(shard: number): void {
+    const { client, namespace, group, identity, logger, timings, clocks } = this.#options;
+    const stop = new AbortController();
+    const election = new LeaderElection({ client, namespace, name: `${group}-${shard}`, identity, logger, timings, clocks });
+    election.listen({
+      leading: () => {
+        for (const listener of this.#listeners) listener(shard);
+      },
+    });
+    this.#campaigns.set(shard, { election, stop, ended: election.run(stop.signal) });
+  }
+
+  /** Begins no more work of the shard, waits for what runs, and only then lets another one have it. */
+  #leave(shard: number): Promise<void> {
+    const leaving = this.#leaving.get(shard) ?? this.#handOver(shard).finally(() => this.#leaving.delete(shard));
+    this.#leaving.set(shard, leaving);
+    return leaving;
+  }
+
+  async #handOver(shard: number): Promise<void> {
+    const running: Iterable<Promise<unknown>> = this.#running.get(shard) ?? [];
+    await Promise.allSettled(running);
+    const campaign = this.#campaigns.get(shard);
+    campaign?.stop.abort();
+    await campaign?.ended;
+    this.#campaigns.delete(shard);
+  }
+}
+
+/** Knows the members by a watch of their Leases. */
+function watchedMembers({ client, namespace, group, logger }: ShardOptions): FollowMembers {
+  return async (told, signal) => {
+    const members = new Informer<Lease, NonNullable<MemberLease>>({
+      client, logger, type: LEASES,
+      selection: { namespace, labelSelector: `${SHARD_MEMBER_LABEL}=${group}` },
+      project: ({ spec }) => ({ identity: spec?.holderIdentity ?? '', renewTime: spec?.renewTime ?? '' }),
+    });
+    members.onChange((name, _before, after) => told(name, after));
+    await members.run(signal);
+  };
+}

@@ -1,0 +1,272 @@
+// Kubeconfig text to a connection. What its author may not use is refused, what cannot be used is named; nothing is silently ignored.
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { Lexer, parse, Parser, stringify, YAMLParseError } from 'yaml';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
+import type { ConnectionLimits } from '../connect/connection-limits.ts';
+import type { GatewayRoute } from '../connect/gateway-dialer.ts';
+
+/** How a client proves who it is. Files are read again at each use, so that rotated ones are picked up. */
+export type Credentials =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'basic'; readonly username: string; readonly password: string }
+  | { readonly kind: 'token-file'; readonly path: string }
+  | PluginCredentials;
+
+/** Everything needed to reach one API server. */
+export interface ClusterConnection {
+  /** `https://host:port` and possibly a path. */
+  readonly server: URL;
+  /** PEM bundle to check the server with; the system's roots when missing. */
+  readonly certificateAuthority?: string;
+  /** Name expected in the server's certificate; the host of `server` when missing. */
+  readonly serverName?: string;
+  readonly insecure: boolean;
+  /** HTTP(S) proxy that tunnels all connections. */
+  readonly proxy?: URL;
+  /** The gateway that carries all connections; `server` then only names what is expected at their end. */
+  readonly gateway?: GatewayRoute;
+  readonly credentials: Credentials;
+  /** What the server is held to; missing for one that an administrator has named. */
+  readonly limits?: ConnectionLimits;
+  /** The connection as its files describe it now, and this very object while they have not changed; missing where there are no files. */
+  readonly reread?: () => Promise<ClusterConnection>;
+}
+
+/**
+ * Who wrote a kubeconfig. An `administrator` may use all of its features. A `tenant` may not make this process
+ * run programs, read files, or trust anything: kubeconfigs in Secrets are held to that (design §8).
+ */
+export type KubeconfigAuthor = 'administrator' | 'tenant';
+
+/** Reads a text file; rejects as `readFile` does. */
+export type ReadText = (path: string) => Promise<string>;
+
+/** What to read: the text, the context to use (current-context when missing) and whose text it is. */
+export interface KubeconfigInput {
+  readonly text: string;
+  readonly context?: string;
+  readonly author: KubeconfigAuthor;
+  /** Folder of the kubeconfig, against which its relative paths resolve (kubectl's rule); the working directory when missing. */
+  readonly folder?: string;
+  /** Used for the files that the kubeconfig names. */
+  readonly readText?: ReadText;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const MAX_KUBECONFIG_CHARACTERS = 1_000_000;
+/** Of a tenant's YAML: the parser recurses (deep nesting ends the process) and takes quadratic time in keys and anchors. */
+const MAX_YAML_DEPTH = 64;
+const MAX_YAML_LEXEMES = 10_000;
+
+/**
+ * The connection that a kubeconfig describes (client-go `clientcmd/api/v1`).
+ * @throws AppError `KubeconfigInvalid` when it cannot be used, `KubeconfigRefused` when its author may not use what it asks for.
+ */
+export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterConnection> {
+  const parsed = parseYaml(input);
+  const config = input.folder === undefined ? parsed : withAbsolutePaths(parsed, input.folder);
+  const readText = input.readText ?? readUtf8;
+  const contextName = input.context ?? text(config, 'current-context');
+  if (contextName === undefined) throw invalid('it has no current-context; set one, or name a context');
+  const context = named(config, 'contexts', 'context', contextName);
+  const cluster = named(config, 'clusters', 'cluster', text(context, 'cluster') ?? '');
+  const userName = text(context, 'user');
+  const user = userName === undefined ? {} : named(config, 'users', 'user', userName);
+  if (input.author === 'tenant') refuseLocalAccess(cluster, user);
+
+  const server = serverUrl(cluster);
+  if (input.author === 'tenant') refuseLinkLocal(server);
+  const authority = await dataOrFile(cluster, 'certificate-authority', readText);
+  const serverName = text(cluster, 'tls-server-name');
+  const proxy = proxyUrl(cluster);
+  return {
+    server,
+    ...(authority !== undefined && { certificateAuthority: authority }),
+    ...(serverName !== undefined && { serverName }),
+    insecure: cluster['insecure-skip-tls-verify'] === true,
+    ...(proxy !== undefined && { proxy }),
+    credentials: await readCredentials(user, { config, context: contextName, readText }),
+  };
+}
+
+const PATH_FIELDS = { clusters: ['cluster', 'certificate-authority'], users: ['user', 'client-certificate', 'client-key', 'tokenFile'] } as const;
+
+/** The kubeconfig with its relative paths resolved, those of exec commands that are paths included (client-go `clientcmd.ResolveLocalPaths`). */
+export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, folder: string): Readonly<Record<string, unknown>> {
+  const absolute = (value: unknown) => (typeof value === 'string' && value !== '' && !isAbsolute(value) ? join(folder, value) : value);
+  const resolved: Record<string, unknown> = { ...config };
+  for (const [list, [member, ...fields]] of Object.entries(PATH_FIELDS)) {
+    const entries: unknown = config[list];
+    if (!Array.isArray(entries)) continue;
+    resolved[list] = entries.map((entry: unknown) => {
+      const inner: unknown = isEntry(entry) ? entry[member] : undefined;
+      if (!isEntry(entry) || !isEntry(inner)) return entry;
+      const changed: Record<string, unknown> = { ...inner };
+      for (const field of fields) if (inner[field] !== undefined) changed[field] = absolute(inner[field]);
+      const exec: unknown = inner['exec'];
+      if (isEntry(exec) && String(exec['command']).includes('/')) changed['exec'] = { ...exec, command: absolute(exec['command']) };
+      return { ...entry, [member]: changed };
+    });
+  }
+  return resolved;
+}
+
+/** The connection of a process that runs in a pod, from the files that Kubernetes mounts there. */
+export async function readInClusterConnection(host: string, port: string, readText: ReadText = readUtf8): Promise<ClusterConnection> {
+  const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
+  return {
+    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    certificateAuthority: await readText(`${folder}/ca.crt`),
+    insecure: false,
+    credentials: { kind: 'token-file', path: `${folder}/token` },
+  };
+}
+
+/** What a request needs besides the connection: a bearer token or a client certificate, fresh at the time of the call. */
+export interface ResolvedCredentials {
+  readonly token?: string;
+  /** `user:password`. */
+  readonly basic?: string;
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+/** Reads or computes credentials. Plugins run under the rules of the kubeconfig's author, checked when it was read. */
+export async function resolveCredentials(credentials: Credentials): Promise<ResolvedCredentials> {
+  switch (credentials.kind) {
+    case 'none':
+      return {};
+    case 'certificate':
+      return { certificate: credentials.certificate, key: credentials.key };
+    case 'token':
+      return { token: credentials.token };
+    case 'basic':
+      return { basic: `${credentials.username}:${credentials.password}` };
+    case 'token-file':
+      return { token: (await readFile(credentials.path, 'utf8')).trim() };
+    case 'plugin':
+      break;
+  }
+  return runPlugin(credentials);
+}
+
+interface CredentialInput {
+  readonly config: Entry;
+  readonly context: string;
+  readonly readText: ReadText;
+}
+
+async function readCredentials(user: Entry, { config, context, readText }: CredentialInput): Promise<Credentials> {
+  if (user['exec'] !== undefined || user['auth-provider'] !== undefined) return { kind: 'plugin', kubeconfig: stringify(config), context };
+  const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go takes only while the file cannot be read
+  if (tokenFile !== undefined) return { kind: 'token-file', path: tokenFile };
+  const token = text(user, 'token');
+  if (token !== undefined) return { kind: 'token', token };
+  const certificate = await dataOrFile(user, 'client-certificate', readText);
+  const key = await dataOrFile(user, 'client-key', readText);
+  if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
+  if (certificate !== undefined || key !== undefined) throw invalid('a client certificate and its key must both be given');
+  const username = text(user, 'username');
+  return username === undefined ? { kind: 'none' } : { kind: 'basic', username, password: text(user, 'password') ?? '' };
+}
+
+function proxyUrl(cluster: Entry): URL | undefined {
+  const proxy = text(cluster, 'proxy-url');
+  if (proxy === undefined) return undefined;
+  if (!URL.canParse(proxy) || !/^https?:$/.test(new URL(proxy).protocol)) throw invalid('its proxy-url must start with http:// or https://');
+  return new URL(proxy);
+}
+
+function refuseLocalAccess(cluster: Entry, user: Entry): void {
+  const refused = [
+    ...['certificate-authority', 'proxy-url', 'insecure-skip-tls-verify', 'tls-server-name'].filter((field) => cluster[field] !== undefined && cluster[field] !== false),
+    ...['exec', 'auth-provider', 'tokenFile', 'client-certificate', 'client-key', 'username', 'password'].filter((field) => user[field] !== undefined),
+  ];
+  if (refused.length > 0) {
+    throw new AppError(
+      'KubeconfigRefused',
+      `the kubeconfig uses ${refused.join(', ')}, which is not allowed in a Secret; embed certificate-authority-data and a token or client-certificate-data instead`,
+    );
+  }
+}
+
+function serverUrl(cluster: Entry): URL {
+  const server = text(cluster, 'server');
+  if (server === undefined || !URL.canParse(server)) throw invalid('its cluster has no valid server; set server to https://HOST:PORT');
+  const url = new URL(server);
+  if (url.protocol !== 'https:') throw invalid('its server must start with https://'); // what it starts with instead may be a part of a token
+  if (url.username !== '' || url.password !== '') throw invalid('its server must not contain a user name or password');
+  return url;
+}
+
+/** Link-local addresses carry the metadata services of clouds. The URL parser has already brought all notations of an address into one. */
+function refuseLinkLocal({ hostname }: URL): void {
+  if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(hostname)) {
+    throw new AppError('KubeconfigRefused', `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`);
+  }
+}
+
+function parseYaml({ text: content, author }: KubeconfigInput): Entry {
+  if (content.length > MAX_KUBECONFIG_CHARACTERS) throw invalid(`it is longer than ${MAX_KUBECONFIG_CHARACTERS} characters`);
+  if (author === 'tenant') refuseYamlBomb(content);
+  let config: unknown;
+  try {
+    config = parse(content, { maxAliasCount: 10, logLevel: 'error' });
+  } catch (error) {
+    const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined; // the message may quote a token
+    throw invalid(`it is no valid YAML${line === undefined ? '' : `, see line ${line}`}`);
+  }
+  if (!isEntry(config)) throw invalid('it is no YAML mapping');
+  return config;
+}
+
+/** Measures by the parser's first stage, which keeps its own stack and takes linear time. */
+function refuseYamlBomb(content: string): void {
+  const parser = new Parser();
+  let lexemes = 0;
+  for (const lexeme of new Lexer().lex(content)) {
+    lexemes += 1;
+    Array.from(parser.next(lexeme)); // moves the parser on
+    if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) throw invalid('it is too large or too deeply nested');
+  }
+}
+
+function named(config: Entry, list: string, member: string, name: string): Entry {
+  const entries = config[list];
+  const found = Array.isArray(entries) ? entries.find((entry) => isEntry(entry) && entry['name'] === name) : undefined;
+  const value: unknown = isEntry(found) ? found[member] : undefined;
+  if (!isEntry(value)) throw invalid(`it has no ${member} named "${name}"`);
+  return value;
+}
+
+function readUtf8(path: string): Promise<string> {
+  return readFile(path, 'utf8');
+}
+
+async function dataOrFile(entry: Entry, field: string, readText: ReadText): Promise<string | undefined> {
+  const data = text(entry, `${field}-data`);
+  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
+  const path = text(entry, field);
+  if (path === undefined) return undefined;
+  return readText(path).catch((error: unknown) => {
+    throw invalid(`the file of its ${field} cannot be read: ${messageOf(error)}`);
+  });
+}
+
+function text(entry: Entry, field: string): string | undefined {
+  const value = entry[field];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function isEntry(value: unknown): value is Entry {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(why: string): AppError {
+  return new AppError('KubeconfigInvalid', `the kubeconfig cannot be used: ${why}`);
+}

@@ -1,0 +1,186 @@
+// The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
+// Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
+import type { Socket } from 'node:net';
+import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { CALLS_IN_FLIGHT } from './call-gate.ts';
+import { dialThroughGateway, type GatewayRoute } from '../connect/gateway-dialer.ts';
+import { guardedConnector, guardedLookup, refuseLiteral } from '../connect/guarded-dial.ts';
+import type { ClusterConnection, ResolvedCredentials } from '../credentials/kubeconfig.ts';
+import { plainSocket, secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
+import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
+
+/** Times of a transport in ms; tests shorten them. */
+export interface TransportTimings extends SessionTimings {
+  /** Deadline of a call, and of the opening of a watch. */
+  readonly callTimeoutMs: number;
+  /** How often credentials and kubeconfigs are looked at for a change. */
+  readonly credentialsMaxAgeMs: number;
+  /** Over HTTP/1.1, where there are no pings, a watch that is silent for longer than this counts as dead. */
+  readonly silenceMs: number;
+  /** Beyond this a watch counts as dead although pings are answered: something between us may answer them alone. Bookmarks come every minute, so that 90 s are enough to notice. */
+  readonly guardedSilenceMs: number;
+}
+
+/** What production uses: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
+export const TRANSPORT_TIMINGS: TransportTimings = {
+  callTimeoutMs: 15_000,
+  connectTimeoutMs: 5_000,
+  credentialsMaxAgeMs: 5_000,
+  pingAfterMs: 10_000,
+  pingTimeoutMs: 10_000,
+  silenceMs: 45_000,
+  guardedSilenceMs: 85_000,
+};
+
+/** Connections beyond those for the calls of the gate: renewals of leases find one at once, also while many pods are told why they wait. */
+const URGENT_CONNECTIONS = 72;
+
+/** The watch was ended by us, because the credentials it was opened with have been replaced. */
+export class CredentialsChangedError extends Error {
+  override readonly name = 'CredentialsChangedError';
+
+  constructor() {
+    super('the credentials have changed');
+  }
+}
+
+/** Connections of one set of credentials. */
+export class ClusterAccess {
+  readonly calls: Dispatcher;
+  /** Value of the authorization header, if there is one. */
+  readonly authorization: string | undefined;
+  /** Path that all calls begin with, without a slash at its end. */
+  readonly basePath: string;
+  /** Aborted with {@link CredentialsChangedError} when another access has taken over, and when all connections were ended. */
+  readonly retired = new AbortController();
+  /** Host and port of the server. */
+  readonly host: string;
+  readonly #connection: ClusterConnection;
+  readonly #tls: TlsOptions;
+  readonly #timings: TransportTimings;
+  readonly #onRoundTrip: (ms: number) => void;
+  #watches: Dispatcher | undefined;
+  #session: Promise<OpenedSession> | undefined;
+
+  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings, onRoundTrip: (ms: number) => void = () => undefined) {
+    this.#connection = connection;
+    this.#timings = timings;
+    this.#onRoundTrip = onRoundTrip;
+    this.#tls = tlsOptions(connection, credentials);
+    this.host = connection.server.host;
+    this.basePath = connection.server.pathname.replace(/\/$/, '');
+    this.authorization = authorizationOf(credentials);
+    this.calls = this.#pool(CALLS_IN_FLIGHT + URGENT_CONNECTIONS);
+  }
+
+  /** The pool for watches where there is no HTTP/2. */
+  get watches(): Dispatcher {
+    this.#watches ??= this.#pool(null);
+    return this.#watches;
+  }
+
+  /** The session for watches, opened when there is none that lives. Throws what {@link openWatchSession} throws. */
+  async session(): Promise<OpenedSession> {
+    const { server, proxy, gateway } = this.#connection;
+    if (server.protocol !== 'https:' || (proxy !== undefined && gateway === undefined)) return { kind: 'h1' };
+    const before = this.#session;
+    const opened = await before?.catch(() => undefined);
+    this.retired.signal.throwIfAborted();
+    if (opened !== undefined && (opened.kind === 'h1' || !opened.session.ended)) return opened;
+    // Of several watches that find the session gone, the first one opens the next, and the others share it.
+    const next = this.#session === before || this.#session === undefined ? this.#openSession() : this.#session;
+    this.#session = next;
+    return next;
+  }
+
+  /** The session for watches, where there is one that lives; none is opened. */
+  async openedSession(): Promise<WatchSession | undefined> {
+    const opened = await this.#session?.catch(() => undefined);
+    return opened?.kind === 'h2' && !opened.session.ended ? opened.session : undefined;
+  }
+
+  /**
+   * A connection for one exchange of HTTP/1.1 that may last for hours, or take its connection with it. It outlives this access.
+   * @throws Error with why there is none.
+   */
+  async dial(): Promise<Socket> {
+    const { server, proxy, gateway } = this.#connection;
+    const { connectTimeoutMs } = this.#timings;
+    this.#refuseAddress();
+    if (proxy !== undefined && gateway === undefined) throw new Error('streams do not go through the proxy of a kubeconfig');
+    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, connectTimeoutMs, 'bulk');
+    if (server.protocol !== 'https:') return plainSocket(server, connectTimeoutMs, this.#tls.lookup);
+    return secureSocket(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, { timeoutMs: connectTimeoutMs, protocols: ['http/1.1'] });
+  }
+
+  async #openSession(): Promise<OpenedSession> {
+    const { server, gateway } = this.#connection;
+    this.#refuseAddress();
+    const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
+    const opened = await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
+    if (opened.kind === 'h2') opened.session.onRoundTrip = this.#onRoundTrip;
+    return opened;
+  }
+
+  /** A gateway dials for us: it leads to API servers of the clusterset and nowhere else. */
+  #refuseAddress(): void {
+    const { server, gateway, limits } = this.#connection;
+    if (gateway === undefined) refuseLiteral(server.hostname, limits?.mayDial);
+  }
+
+  /** Lets calls in flight end, ends watches. */
+  retire(): void {
+    this.retired.abort(new CredentialsChangedError());
+    void this.calls.close().catch(() => undefined);
+    void this.#endWatches();
+  }
+
+  /** Ends all connections at once. */
+  async destroy(): Promise<void> {
+    this.retired.abort(new Error('the transport was closed'));
+    await Promise.all([this.calls.destroy(), this.#endWatches()]);
+  }
+
+  async #endWatches(): Promise<void> {
+    const opened = await this.#session?.catch(() => undefined);
+    if (opened?.kind === 'h2') opened.session.destroy(new Error('the transport was closed'));
+    await this.#watches?.destroy();
+  }
+
+  #pool(connections: number | null): Dispatcher {
+    const { callTimeoutMs, connectTimeoutMs } = this.#timings;
+    const options: Pool.Options = { connections, keepAliveTimeout: 30_000, headersTimeout: callTimeoutMs, bodyTimeout: callTimeoutMs };
+    const connect = { ...this.#tls, timeout: connectTimeoutMs };
+    const { server, proxy, gateway, limits } = this.#connection;
+    if (gateway !== undefined) return new Pool(server.origin, { ...options, connect: gatewayConnector(gateway, connect) });
+    if (proxy !== undefined) return new ProxyAgent({ ...options, uri: proxy.href, requestTls: connect });
+    return new Pool(server.origin, { ...options, connect: limits === undefined ? connect : guardedConnector(buildConnector(connect), limits.mayDial) });
+  }
+}
+
+/** TLS to the API server, made inside of a connection through the gateway. */
+function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number }): buildConnector.connector {
+  const secure = buildConnector(tls);
+  const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
+    const dialled = await dialThroughGateway(gateway, tls.timeout).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+    if (dialled instanceof Error) callback(dialled, null);
+    else secure({ ...options, httpSocket: dialled }, callback);
+  };
+  return (options, callback) => void connect(options, callback);
+}
+
+function tlsOptions({ insecure, certificateAuthority, serverName, gateway, limits }: ClusterConnection, { certificate, key }: ResolvedCredentials): TlsOptions {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+    ...(serverName !== undefined && { servername: serverName }),
+    ...(certificate !== undefined && { cert: certificate }),
+    ...(key !== undefined && { key }),
+    ...(limits !== undefined && gateway === undefined && { lookup: guardedLookup(limits.mayDial) }),
+  };
+}
+
+function authorizationOf({ token, basic }: ResolvedCredentials): string | undefined {
+  if (token !== undefined) return `Bearer ${token}`;
+  return basic === undefined ? undefined : `Basic ${Buffer.from(basic, 'utf8').toString('base64')}`;
+}

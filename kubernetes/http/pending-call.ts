@@ -1,0 +1,171 @@
+// One call on its way through undici, by its lowest interface: no streams for short bodies, and a look at the fence right before
+// the bytes are written. The answer is given as a whole or not at all.
+import { errors, type Dispatcher } from 'undici';
+import { onAbort } from '../flow/abort.ts';
+import type { Answer } from './api-answer.ts';
+import { LimitError } from '../connect/connection-limits.ts';
+import { GatheredBytes } from '../json/gathered-bytes.ts';
+import { NotLeaderError, type Fence } from '../flow/fence.ts';
+import { messageOf } from '../../process/errors.ts';
+
+/** What bounds a call. */
+export interface CallBounds {
+  /** Bytes of the answer's body; a longer one fails the call. */
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  /** The right to write: a call is given up when it ends, and goes on when it was renewed in the meantime. */
+  readonly fence: Fence | undefined;
+  /** What ends the call as long as nothing of it was written; missing when only the rest does. */
+  readonly unsent?: UnsentBounds | undefined;
+}
+
+/** When to give up a call that waits for a connection. */
+export interface UnsentBounds {
+  /** Its reason becomes the cause of the {@link UnsentError}. */
+  readonly signal: AbortSignal;
+  /** Counted from when the call has a place. */
+  readonly ms: number;
+}
+
+/** The call ended before anything of it was handed to a connection that is open and secure: its server does not know of it. */
+export class UnsentError extends Error {
+  override readonly name = 'UnsentError';
+
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
+}
+
+/** No answer came in time. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+
+  constructor(ms: number) {
+    super(`no answer within ${ms / 1_000} s`);
+  }
+}
+
+/** Sends a request; rejects when it was not answered in time, was aborted or broke. Nothing of it is left behind in any case. */
+export function sendCall(pool: Dispatcher, request: Dispatcher.DispatchOptions, bounds: CallBounds, signal: AbortSignal | undefined): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = new PendingCall(bounds, resolve, reject);
+    call.watch(signal);
+    if (!call.ended) pool.dispatch(request, call);
+  });
+}
+
+function tooLong(maxBytes: number): LimitError {
+  return new LimitError(`it sends an answer of more than ${maxBytes} bytes`);
+}
+
+class PendingCall implements Dispatcher.DispatchHandler {
+  readonly #bounds: CallBounds;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: unknown) => void;
+  /** The only chunk, as most answers have it, which is not copied. */
+  #only: Buffer | undefined;
+  readonly #gathered = new GatheredBytes();
+  #timer: NodeJS.Timeout | undefined;
+  #unsentTimer: NodeJS.Timeout | undefined;
+  readonly #forget: (() => void)[] = [];
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #date: string | undefined;
+  #bytes = 0;
+  /** From here on nobody knows what the server has got. */
+  #isSent = false;
+  /** Whether the promise has been settled. */
+  ended = false;
+
+  constructor(bounds: CallBounds, resolve: (answer: Answer) => void, reject: (error: unknown) => void) {
+    this.#bounds = bounds;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#wait(bounds.timeoutMs);
+  }
+
+  /** `ms` of the call's own time are left. A right that ends earlier is looked at again when it does. */
+  #wait(ms: number): void {
+    const rightMs = Math.max(1, Math.floor(this.#bounds.fence?.msLeft() ?? Infinity));
+    if (rightMs >= ms) this.#timer = setTimeout(() => this.#end(new DeadlineError(this.#bounds.timeoutMs)), ms);
+    else this.#timer = setTimeout(() => this.#lookAtRight(ms - rightMs), rightMs);
+  }
+
+  #lookAtRight(ms: number): void {
+    if ((this.#bounds.fence?.msLeft() ?? 0) > 0) this.#wait(ms);
+    else this.#end(new DeadlineError(Math.round(this.#bounds.timeoutMs - ms)));
+  }
+
+  watch(signal: AbortSignal | undefined): void {
+    if (signal !== undefined) this.#forget.push(onAbort(signal, () => this.#end(signal.reason)));
+    const { unsent } = this.#bounds;
+    if (unsent === undefined || this.ended) return;
+    this.#forget.push(onAbort(unsent.signal, () => this.#endUnsent(unsent.signal.reason)));
+    if (!this.ended) this.#unsentTimer = setTimeout(() => this.#endUnsent(new DeadlineError(unsent.ms)), unsent.ms);
+  }
+
+  #endUnsent(reason: unknown): void {
+    if (!this.#isSent) this.#end(new UnsentError(reason));
+  }
+
+  /** The last moment before the request is written. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.ended) controller.abort(new Error('the call has ended'));
+    else if (this.#bounds.fence?.holds() === false) this.#end(new NotLeaderError(this.#bounds.fence));
+    else this.#isSent = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+    if (status < 200) return;
+    this.#status = status;
+    const { 'retry-after': retryAfter, date } = headers;
+    this.#retryAfter = typeof retryAfter === 'string' ? retryAfter : undefined;
+    this.#date = typeof date === 'string' ? date : undefined;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#bounds.maxBytes) return this.#end(tooLong(this.#bounds.maxBytes));
+    if (this.#bytes === chunk.length) {
+      this.#only = chunk;
+      return;
+    }
+    if (this.#only !== undefined) this.#gathered.add(this.#only);
+    this.#only = undefined;
+    this.#gathered.add(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.ended) return;
+    this.#settle();
+    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, date: this.#date, body: this.#only ?? this.#gathered.take() });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.ended) return;
+    this.#settle();
+    this.#reject(this.#isSent ? error : new UnsentError(error));
+  }
+
+  #end(reason: unknown): void {
+    if (this.ended) return;
+    this.#settle();
+    this.#controller?.abort(reason instanceof Error ? reason : new Error(String(reason)));
+    this.#reject(reason instanceof DeadlineError && !this.#isSent ? new UnsentError(reason) : reason);
+  }
+
+  #settle(): void {
+    this.ended = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#unsentTimer);
+    for (const forget of this.#forget) forget();
+  }
+}
+
+/** Whether the server or something before it closed the connection before it had answered, as it may at any time to one that is idle. */
+export function isBrokenConnection(thrown: unknown): boolean {
+  const error = thrown instanceof UnsentError ? thrown.cause : thrown;
+  return error instanceof errors.SocketError || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));
+}

@@ -1,0 +1,298 @@
+// HTTP to one API server: a pool for calls, a session for watches, so that long streams never use up the places of short calls.
+// Every call has a deadline, redirects are never followed, and credentials may change while calls and watches go on.
+import type { Dispatcher } from 'undici';
+import { finished } from 'node:stream';
+import { forwardAbort } from '../flow/abort.ts';
+import { readErrorBody, toApiError, withQuery, type Answer } from './api-answer.ts';
+import { ApiError, UnreachableError } from '../flow/api-error.ts';
+import { CacheBudget } from '../flow/cache-budget.ts';
+import { measured } from './call-metrics.ts';
+import { headersOf } from './call-headers.ts';
+import { CallTurns } from './call-turns.ts';
+import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
+import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
+import { CredentialSource } from '../credentials/credential-source.ts';
+import { NotLeaderError, type Fence } from '../flow/fence.ts';
+import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
+import type { ClusterConnection } from '../credentials/kubeconfig.ts';
+import { DeadlineError, isBrokenConnection, sendCall, UnsentError, type UnsentBounds } from './pending-call.ts';
+import { RefusedTurns } from '../flow/forbidden-retry.ts';
+import { RoundTrip } from './round-trip.ts';
+import { ServerClock } from '../connect/server-clock.ts';
+import { messageOf } from '../../process/errors.ts';
+
+/** One HTTP call. `path` starts with `/api`, `query` values that are undefined are left out. */
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  /** Of the body; `application/json` when missing. Patches need theirs. */
+  readonly contentType?: string;
+  /** Asked right before the call is written; {@link NotLeaderError} when it does not hold. */
+  readonly fence?: Fence | undefined;
+  /** Neither waits for, nor counts in, the rate and the places: leases must be renewed when the rest is throttled. */
+  readonly urgent?: boolean;
+  /** How the answer is read; JSON.parse when missing. */
+  readonly read?: (answer: Buffer) => unknown;
+  /** Deadline of this call in ms, from when it has a place; the transport's when missing. A call is also given up when its fence ends. */
+  readonly timeoutMs?: number;
+  /** Gives the call up, as one that was not sent, while it waits for its turn, a place or a connection. */
+  readonly unsent?: UnsentBounds;
+}
+
+/** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
+const MAX_ANSWER_BYTES = 128 << 20;
+/** Credentials are looked at so often in the time after which they are due: a look that comes just too early costs a part of it only. */
+const LOOKS_PER_AGE = 4;
+/** How long to wait after a 429 that does not say it, in ms. */
+const DEFAULT_RETRY_AFTER_MS = 1_000;
+
+/** Sends calls to one API server. */
+export class Transport {
+  /** Whether lists may be asked for as streams; turned off once the server has refused one. */
+  offersStreamingLists = true;
+  /** Hears that {@link rttMs} has changed. */
+  onRoundTrip: () => void = () => undefined;
+  /** When the server last answered anything, a ping included, in ms of a monotonic clock. */
+  heardAt = -Infinity;
+  /** Hears that the server has answered something. */
+  onHeard: () => void = () => undefined;
+  /** How this process calls itself towards the server. */
+  readonly userAgent: string;
+  /** What calls prove with who they are. */
+  readonly credentials: CredentialSource;
+  /** What time it is there. */
+  readonly clock = new ServerClock();
+  /** Counts what is remembered of the server; missing for one without limits. */
+  readonly budget: CacheBudget | undefined;
+  /** When watches that the server forbids are asked for again. */
+  readonly refused = new RefusedTurns();
+  readonly #roundTrip = new RoundTrip();
+  readonly #timings: TransportTimings;
+  readonly #turns = new CallTurns();
+  #connection: ClusterConnection;
+  #access: ClusterAccess | undefined;
+  #opening: Promise<ClusterAccess> | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(connection: ClusterConnection, userAgent: string, timings: Partial<TransportTimings> = {}) {
+    this.#connection = connection;
+    this.userAgent = userAgent;
+    this.#timings = { ...TRANSPORT_TIMINGS, ...timings };
+    this.credentials = new CredentialSource(connection, this.#timings.credentialsMaxAgeMs);
+    this.budget = connection.limits && new CacheBudget(connection.limits);
+  }
+
+  /**
+   * Sends a call and gives the parsed answer. A GET whose connection broke before the answer is sent once more; nothing else is.
+   * @throws ApiError for an error answer, UnreachableError for none within the deadline (a write may have been done or not),
+   * NotLeaderError when the fence does not hold (it was not done), the signal's reason when aborted.
+   */
+  async call<T>(call: Call, signal?: AbortSignal): Promise<T> {
+    try {
+      signal?.throwIfAborted();
+      const answer = await this.#answer(call, signal);
+      if (this.limits !== undefined) checkValues(answer.body, this.limits);
+      if (answer.status >= 300) throw this.#toApiError(answer);
+      return (call.read === undefined ? JSON.parse(answer.body.toString('utf8')) : call.read(answer.body)) as T;
+    } catch (error) {
+      throw this.#explain(error, call, signal);
+    }
+  }
+
+  /**
+   * Opens a stream (a watch) that lasts until `signal` is aborted, the server ends it or the credentials change.
+   * @throws as {@link call}, for the opening.
+   */
+  async stream(call: Call, signal: AbortSignal): Promise<WatchStream> {
+    try {
+      signal.throwIfAborted();
+      await this.#turns.limiter.admit(this.#timings.callTimeoutMs, signal);
+      let opened = await this.#openStream(await this.access(), call, signal);
+      if (opened.status === 401 && (await this.credentials.renew())) {
+        opened.body.destroy();
+        opened = await this.#openStream(await this.access(), call, signal);
+      }
+      if (opened.status < 300) return opened;
+      const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs: this.#timings.callTimeoutMs };
+      throw this.#toApiError({ status: opened.status, retryAfter: opened.retryAfter, body: await readErrorBody(opened.body, bounds) });
+    } catch (error) {
+      throw this.#explain(error, call, signal);
+    }
+  }
+
+  /** Takes over another way to reach the same cluster. Calls in flight end as they began; watches end with {@link CredentialsChangedError}. */
+  use(connection: ClusterConnection): void {
+    this.#connection = connection;
+    this.credentials.use(connection);
+    this.refused.release();
+    void this.#look();
+  }
+
+  /** What the server is held to; missing for one that an administrator has named. */
+  get limits(): ConnectionLimits | undefined {
+    return this.#connection.limits;
+  }
+
+  /** Smoothed round trip to the server in ms; undefined until measured, and where watches are not over HTTP/2. */
+  get rttMs(): number | undefined {
+    return this.#roundTrip.ms;
+  }
+
+  /** Ends all connections at once. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#lookTimer);
+    await this.#access?.destroy();
+  }
+
+  /** Waiting does not count in the deadline: a call that was not sent is never one of which nobody knows whether it was done. */
+  async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
+    if (call.urgent === true) return this.#answerNow(call, signal);
+    await this.#turns.take(call, this.#timings.callTimeoutMs, signal);
+    try {
+      return await this.#answerNow(call, signal);
+    } finally {
+      this.#turns.giveBack();
+    }
+  }
+
+  async #answerNow(call: Call, signal: AbortSignal): Promise<Answer> {
+    const deadline = performance.now() + (call.timeoutMs ?? this.#timings.callTimeoutMs);
+    const answer = await this.#sendOnce(call, deadline, signal).catch((error: unknown) => {
+      if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) return this.#sendOnce(call, deadline, signal);
+      throw error;
+    });
+    // Who is not known was not served: any call may be repeated.
+    if (answer.status !== 401 || !(await this.credentials.renew())) return answer;
+    return this.#sendOnce(call, deadline, signal);
+  }
+
+  async #sendOnce(call: Call, deadline: number, signal: AbortSignal): Promise<Answer> {
+    const access = await this.access().catch((error: unknown) => {
+      throw new UnsentError(error);
+    });
+    signal.throwIfAborted();
+    if (call.fence?.holds() === false) throw new NotLeaderError(call.fence);
+    const timeoutMs = Math.max(1, Math.round(deadline - performance.now()));
+    const bounds = { maxBytes: this.#maxAnswerBytes, timeoutMs, fence: call.fence, unsent: call.unsent };
+    const sentAt = performance.now();
+    const answer = await measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
+    this.clock.hear(answer.date, sentAt, performance.now());
+    this.#hear();
+    return answer;
+  }
+
+  #hear(): void {
+    this.heardAt = performance.now();
+    this.onHeard();
+  }
+
+  /** Asks whether the server answers: by a ping where there is a session of watches, else by the cheapest call there is. */
+  async answersWithin(ms: number): Promise<boolean> {
+    const session = await this.#access?.openedSession();
+    if (session !== undefined) return session.answersWithin(ms);
+    const version: Call = { method: 'GET', path: '/version', urgent: true, timeoutMs: ms };
+    return this.call(version).then(() => true, (error: unknown) => error instanceof ApiError);
+  }
+
+  async #openStream(access: ClusterAccess, call: Call, signal: AbortSignal): Promise<OpenStream> {
+    const { callTimeoutMs } = this.#timings;
+    const opening = new AbortController();
+    const timer = setTimeout(() => opening.abort(new DeadlineError(callTimeoutMs)), callTimeoutMs);
+    const forget = forwardAbort([signal, access.retired.signal], opening);
+    try {
+      const session = await access.session();
+      opening.signal.throwIfAborted();
+      const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
+      const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
+      // From here on the same signals end the body, until it has ended by itself.
+      finished(opened.body, { writable: false }, forget);
+      return opened;
+    } catch (error) {
+      forget();
+      if (opening.signal.aborted) throw opening.signal.reason;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #openPlain(access: ClusterAccess, call: Call, opening: AbortController): Promise<OpenStream> {
+    const { callTimeoutMs, silenceMs } = this.#timings;
+    const request = { ...this.#toRequest(access, call), signal: opening.signal, headersTimeout: callTimeoutMs, bodyTimeout: 0 };
+    const { statusCode, headers, body } = await access.watches.request(request);
+    const retryAfter = headers['retry-after'];
+    return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
+  }
+
+  /** The access of credentials that are fresh enough. */
+  async access(): Promise<ClusterAccess> {
+    if (this.#access !== undefined && !this.credentials.isDue) return this.#access;
+    this.#opening ??= this.#renewAccess().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #renewAccess(): Promise<ClusterAccess> {
+    const fresh = await this.credentials.read();
+    const before = this.#access;
+    if (before !== undefined && !fresh.changed) return before;
+    if (this.#closed) throw new Error('the transport was closed');
+    this.#connection = fresh.connection;
+    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, (ms) => {
+      this.#hear();
+      if (this.#roundTrip.sample(ms)) this.onRoundTrip();
+    });
+    before?.retire();
+    this.#lookTimer ??= this.credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
+    return this.#access;
+  }
+
+  /** Also when nothing is called, watches must move to new credentials. */
+  async #look(): Promise<void> {
+    if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined); // the next call says why
+  }
+
+  get #maxAnswerBytes(): number {
+    return this.limits?.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  }
+
+  // --- requests and answers
+
+  #toRequest(access: ClusterAccess, call: Call): Dispatcher.DispatchOptions {
+    const hasBody = call.body !== undefined;
+    return {
+      origin: this.#connection.server.origin,
+      method: call.method,
+      reset: false, // else a DELETE with a body costs its connection
+      path: withQuery(access.basePath + call.path, call.query),
+      headers: headersOf({ userAgent: this.userAgent, authorization: access.authorization }, hasBody ? (call.contentType ?? 'application/json') : undefined),
+      ...(hasBody && { body: JSON.stringify(call.body) }),
+    };
+  }
+
+  #streamHeaders(access: ClusterAccess, call: Call): Readonly<Record<string, string>> {
+    return { ':path': withQuery(access.basePath + call.path, call.query), ...headersOf({ userAgent: this.userAgent, authorization: access.authorization }) };
+  }
+
+  #toApiError(answer: Answer): ApiError {
+    const error = toApiError(answer, this.limits === undefined);
+    if (error.status === 429) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
+    return error;
+  }
+
+  #explain(error: unknown, call: Call, signal: AbortSignal | undefined): unknown {
+    if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) return error;
+    if (signal?.aborted) return signal.reason;
+    if (error instanceof LimitError) this.budget?.exceeded(error);
+    const isUnsent = error instanceof UnsentError;
+    const what = this.limits === undefined ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}` : CANNOT_BE_REACHED;
+    return new UnreachableError(what, { cause: isUnsent ? error.cause : error, isUnsent });
+  }
+}
+
+const NEVER = new AbortController().signal;

@@ -1,0 +1,122 @@
+// One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute, without ending watches
+// that are only quiet (client-go does the same: 30 s and 15 s). Why not undici: its pings are not answered for (ADR 0004).
+import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
+
+/** Times of a session in ms. */
+export interface SessionTimings {
+  readonly connectTimeoutMs: number;
+  /** How often a session is pinged. */
+  readonly pingAfterMs: number;
+  /** A ping that is not answered for this long ends the session. */
+  readonly pingTimeoutMs: number;
+}
+
+/** Windows of flow control in bytes: one slow reader must not hold up the others. */
+const STREAM_WINDOW = 1 << 20;
+const SESSION_WINDOW = 16 << 20;
+
+/** A connection that was made: its server speaks HTTP/2 or does not. */
+export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSession } | { readonly kind: 'h1' };
+
+/** Connects and asks for HTTP/2. Throws what the connection threw, or a time-out. */
+export async function openWatchSession(server: URL, tls: TlsOptions, timings: SessionTimings): Promise<OpenedSession> {
+  const socket = await secureSocket(server, tls, { timeoutMs: timings.connectTimeoutMs, protocols: ['h2', 'http/1.1'] });
+  if (socket.alpnProtocol === 'h2') return { kind: 'h2', session: new WatchSession(server, socket, timings) };
+  socket.destroy();
+  return { kind: 'h1' };
+}
+
+/** A session that is open until {@link ended}. */
+export class WatchSession {
+  readonly #session: ClientHttp2Session;
+  readonly #socket: TLSSocket;
+  readonly #timings: SessionTimings;
+  readonly #timer: NodeJS.Timeout;
+  #bytesSeen = 0;
+  #pingSentAt: number | undefined;
+  #asked: Promise<boolean> | undefined;
+  /** Hears how long each answered ping took, in ms. */
+  onRoundTrip: (ms: number) => void = () => undefined;
+
+  constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
+    this.#socket = socket;
+    this.#timings = timings;
+    this.#session = connectSession(server.origin, { createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
+    this.#session.once('connect', () => {
+      if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // one that was destroyed meanwhile would throw
+    });
+    this.#session.on('error', () => undefined); // each stream has it as well
+    this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
+    this.#session.once('connect', () => setImmediate(() => this.#look())); // so that the round trip is known from the start
+    this.#session.once('close', () => clearInterval(this.#timer));
+  }
+
+  /** Whether no more streams can be opened: closed, or about to be (GOAWAY). */
+  get ended(): boolean {
+    return this.#session.closed || this.#session.destroyed;
+  }
+
+  /** Opens a stream; its headers are still to come. */
+  request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
+    return this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
+  }
+
+  /** Whether the server answers a ping in time. The session goes on in any case: it may only be slow. */
+  async answersWithin(ms: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => setTimeout(() => setImmediate(() => resolve(false)), 1), ms);
+    });
+    return Promise.race([(this.#asked ??= this.#ask()), late]).finally(() => clearTimeout(timer));
+  }
+
+  /** One ping for all who ask while it is on its way: a session takes few at a time. */
+  #ask(): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.ended) return resolve(false);
+      this.#session.ping((error, durationMs) => {
+        this.#asked = undefined;
+        if (error === null) this.onRoundTrip(durationMs);
+        resolve(error === null);
+      });
+    });
+  }
+
+  /** Ends the session and all its streams at once. */
+  destroy(reason: Error): void {
+    this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
+  }
+
+  /** Runs every `pingAfterMs`. A ping that is not answered ends the session, unless other bytes prove that the connection lives. */
+  #look(): void {
+    if (this.#pingSentAt !== undefined || this.ended) return;
+    const sentAt = performance.now();
+    this.#bytesSeen = this.#socket.bytesRead;
+    this.#pingSentAt = sentAt;
+    // A process that was blocked or stopped finds the timer due before it has read the answer: one more turn of the loop reads it.
+    const timer = setTimeout(() => setTimeout(() => setImmediate(() => this.#judge(sentAt)), 1), this.#timings.pingTimeoutMs);
+    this.#session.ping((error, durationMs) => {
+      clearTimeout(timer);
+      if (this.#pingSentAt === sentAt) this.#pingSentAt = undefined;
+      if (error === null) this.onRoundTrip(durationMs);
+      if (error !== null && !this.ended) this.destroy(error);
+    });
+  }
+
+  #judge(sentAt: number): void {
+    if (this.#pingSentAt !== sentAt) return;
+    this.#pingSentAt = undefined;
+    if (this.#socket.bytesRead === this.#bytesSeen) this.destroy(new Error('the connection is dead: a ping was not answered'));
+  }
+}
+
+/** Waits for the headers of a stream's answer. Throws what ended the stream before. */
+export function responseOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders & { readonly ':status'?: number }> {
+  return new Promise((resolve, reject) => {
+    stream.once('response', resolve);
+    stream.once('error', reject);
+    stream.once('close', () => reject(new Error('the connection was closed before an answer')));
+  });
+}

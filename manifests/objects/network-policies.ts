@@ -1,0 +1,41 @@
+// Who may connect to what runs in the install namespace: each component lets in what it serves, and nothing else. The chart renders the same objects
+// from its values; a test holds its defaults against this file. Egress is open: API servers of targets can be anywhere.
+import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { WEBHOOK_SERVICE } from './webhook-configuration.ts';
+import { VIRTUAL_NODE } from './workloads.ts';
+
+/** Everything of ours: metrics and probes are let in, nothing else is, unless another policy does. */
+export function commonNetworkPolicy(namespace: string): KubernetesObject {
+  return policyOf(namespace, 'isthmus', { podSelector: { matchLabels: PART_OF }, policyTypes: ['Ingress', 'Egress'], ingress: [{ ports: [{ port: 'health' }] }], egress: [{}] });
+}
+
+/** What API servers of a source call. They are no pods: where they call from is known to nobody here. */
+export function sourceNetworkPolicies(namespace: string): readonly KubernetesObject[] {
+  return [letIn(namespace, WEBHOOK_SERVICE, [{ port: 'webhook' }]), letIn(namespace, VIRTUAL_NODE, [{ port: 'kubelet' }])];
+}
+
+/** The gateway: other clusters' gateways, and at the endpoint that has no authentication of its own our own pods only. */
+export function gatewayNetworkPolicy(namespace: string): KubernetesObject {
+  return letIn(namespace, 'isthmus-gateway', [{ port: 'tunnel' }], { ports: [{ port: 'connect' }], from: [{ podSelector: { matchLabels: PART_OF } }] });
+}
+
+/** The cluster's own DNS forwards to service discovery, and pods may ask it themselves. */
+export function serviceDiscoveryNetworkPolicy(namespace: string): KubernetesObject {
+  return letIn(namespace, 'isthmus-service-discovery', [{ port: 'dns', protocol: 'UDP' }, { port: 'dns-tcp' }]);
+}
+
+function letIn(namespace: string, app: string, ports: readonly object[], ...more: readonly object[]): KubernetesObject {
+  return policyOf(namespace, app, { podSelector: { matchLabels: { 'app.kubernetes.io/name': app } }, policyTypes: ['Ingress'], ingress: [{ ports }, ...more] });
+}
+
+interface PolicySpec {
+  readonly podSelector: { readonly matchLabels: StringMap };
+  readonly policyTypes: readonly ('Ingress' | 'Egress')[];
+  readonly ingress: readonly object[];
+  readonly egress?: readonly object[];
+}
+
+function policyOf(namespace: string, name: string, spec: PolicySpec): KubernetesObject {
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name, labels: PART_OF }, spec } as KubernetesObject;
+}

@@ -1,0 +1,75 @@
+// What runs the pod plane: a process on every node that may change the node's network, and so the one workload that does not hold to the Pod Security
+// Standard `restricted`. It has a namespace of its own, so that nothing else is let off with it, and rights in the install namespace only.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
+import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { HEALTH_PORT } from './workloads.ts';
+
+/** Name of everything of the pod plane, and of its namespace. */
+export const POD_PLANE = 'isthmus-pod-plane';
+/** UDP port of WireGuard on the gateway node. */
+export const WIREGUARD_PORT = 51_820;
+/** Image when none is named: target `pod-plane` of the Dockerfile, which has the network's tools in it. */
+export const DEFAULT_POD_PLANE_IMAGE = 'isthmus-pod-plane:0.1.0';
+const PROGRAM = '/isthmus/wireguard';
+const READ = ['get', 'list', 'watch'];
+
+const RULES: readonly PolicyRule[] = [
+  rule('coordination.k8s.io', ['leases'], [...READ, 'create', 'patch']),
+  rule('', ['secrets'], ['create']), // a create cannot be limited to a name
+  onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [POD_PLANE]),
+  rule(ISTHMUS_GROUP, ['clusters'], ['list', 'watch']),
+  rule(ISTHMUS_GROUP, ['endpoints'], [...READ, 'create', 'patch']), // its own, for the gateway to tell the broker
+  rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
+  rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
+];
+
+/** Where and from which image. */
+export interface PodPlanePlace {
+  /** The install namespace. */
+  readonly installNamespace: string;
+  readonly image: string;
+}
+
+/** All of it. */
+export function podPlaneManifests({ installNamespace, image }: PodPlanePlace): readonly KubernetesObject[] {
+  return [podPlaneNamespace(), ...podPlaneAccess(installNamespace), daemonSet(installNamespace, image)];
+}
+
+/** The one namespace of ours whose pods may do anything on their nodes. */
+export function podPlaneNamespace(): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: POD_PLANE, labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'privileged', 'multicluster-scheduler': 'disabled' } } };
+}
+
+/** ServiceAccount, roles and bindings. */
+export function podPlaneAccess(installNamespace: string): readonly KubernetesObject[] {
+  const holders = [{ namespace: POD_PLANE, name: POD_PLANE }];
+  return [
+    serviceAccount({ namespace: POD_PLANE, name: POD_PLANE }),
+    clusterRole(POD_PLANE, [rule('', ['nodes'], ['list', 'watch'])]), clusterRoleBinding(POD_PLANE, POD_PLANE, holders),
+    role(installNamespace, POD_PLANE, RULES), roleBinding({ namespace: installNamespace, name: POD_PLANE, roleKind: 'Role', roleName: POD_PLANE }, holders),
+  ];
+}
+
+function daemonSet(installNamespace: string, image: string): KubernetesObject {
+  const labels = { ...PART_OF, 'app.kubernetes.io/name': POD_PLANE };
+  const args = ['gateway', 'node', '--namespace', installNamespace, '--node-name', '$(NODE_NAME)', '--wireguard', PROGRAM, '--listen-port', String(WIREGUARD_PORT), '--health-port', String(HEALTH_PORT + 1)];
+  const probe = { httpGet: { path: '/healthz', port: HEALTH_PORT + 1 }, timeoutSeconds: 3 };
+  const container = {
+    name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args,
+    env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 },
+    livenessProbe: { ...probe, periodSeconds: 5, failureThreshold: 6 },
+    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
+    securityContext: { privileged: true, readOnlyRootFilesystem: true }, // /dev/net/tun, and /proc/sys, which others may only read
+  };
+  const spec = {
+    serviceAccountName: POD_PLANE, priorityClassName: 'system-node-critical', hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', terminationGracePeriodSeconds: 30,
+    tolerations: [{ operator: 'Exists' }], containers: [container],
+    affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'virtual-kubelet.io/provider', operator: 'DoesNotExist' }] }] } } },
+  };
+  return {
+    apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { namespace: POD_PLANE, name: POD_PLANE, labels },
+    spec: { selector: { matchLabels: { 'app.kubernetes.io/name': POD_PLANE } }, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } }, template: { metadata: { labels }, spec } },
+  } as KubernetesObject;
+}

@@ -1,0 +1,58 @@
+// What runs service discovery in a cluster: kinds of the Multi-Cluster Services API, a Deployment whose replicas all answer DNS and of which one
+// writes, and a Service for the cluster's own DNS to forward to. It holds to the Pod Security Standard `restricted`.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
+import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
+import { clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
+import { serviceDiscoveryDefinitions } from './crds.ts';
+import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
+
+/** Name of everything of service discovery. */
+export const SERVICE_DISCOVERY = 'isthmus-service-discovery';
+/** Port of the DNS server in its pods, which may not take port 53. */
+export const DNS_PORT = 8053;
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'patch', 'delete'];
+const PORTS: readonly ContainerPort[] = [{ name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' }, { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' }, { name: 'health', containerPort: HEALTH_PORT }];
+
+/** In all namespaces: imports are where their namespace is. */
+const CLUSTER_RULES: readonly PolicyRule[] = [
+  rule(MCS_GROUP, ['serviceexports'], [...READ, 'create', 'delete']), // those that annotations of Services wish for
+  rule(MCS_GROUP, ['serviceimports'], [...READ, ...WRITE]),
+  rule(MCS_GROUP, ['serviceexports/status', 'serviceimports/status'], ['patch']),
+  rule('', ['services'], [...READ, ...WRITE]), // each import has one, which gives it its address
+  rule('discovery.k8s.io', ['endpointslices'], [...READ, ...WRITE]),
+  rule('', ['namespaces'], ['list', 'watch']),
+];
+const NAMESPACE_RULES: readonly PolicyRule[] = [
+  rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
+  rule(ISTHMUS_GROUP, ['clusters', 'gateways'], ['list', 'watch']),
+  rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, ...WRITE]),
+];
+
+/** Everything but the kinds. */
+export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
+  const name = SERVICE_DISCOVERY;
+  const args = ['service', 'run', '--namespace', namespace, '--dns', `0.0.0.0:${DNS_PORT}`, '--health-port', String(HEALTH_PORT)];
+  return [...serviceDiscoveryAccess(namespace), deployment({ namespace, name, image, args, replicas: 2, ports: PORTS }), disruptionBudget({ namespace, name }), dnsService(namespace)];
+}
+
+/** The kinds, and everything else. */
+export function serviceDiscoveryInstallation(place: WorkloadPlace): readonly KubernetesObject[] {
+  return [...serviceDiscoveryDefinitions(), ...serviceDiscoveryManifests(place)];
+}
+
+/** ServiceAccount, roles and bindings. */
+export function serviceDiscoveryAccess(namespace: string): readonly KubernetesObject[] {
+  const name = SERVICE_DISCOVERY;
+  const holders = [{ namespace, name }];
+  return [
+    serviceAccount({ namespace, name }), clusterRole(name, CLUSTER_RULES), clusterRoleBinding(name, name, holders),
+    role(namespace, name, NAMESPACE_RULES), roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, holders),
+  ];
+}
+
+function dnsService(namespace: string): KubernetesObject {
+  const ports = [{ name: 'dns', protocol: 'UDP', port: 53, targetPort: 'dns' }, { name: 'dns-tcp', protocol: 'TCP', port: 53, targetPort: 'dns-tcp' }];
+  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: SERVICE_DISCOVERY, labels: PART_OF }, spec: { type: 'ClusterIP', selector: { 'app.kubernetes.io/name': SERVICE_DISCOVERY }, ports } } as KubernetesObject;
+}

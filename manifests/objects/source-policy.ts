@@ -1,0 +1,170 @@
+// What a source may not do in a target although RBAC lets it: RBAC knows verbs, kinds and names, and neither labels nor contents. The policies
+// (Kubernetes ≥ 1.30) are installed once and are about everybody whose rights carry the mark of a source (model/access/source-marks.ts).
+import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
+import {
+  apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
+} from '../../api/resource-types.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/source-marks.ts';
+import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
+
+/** Types of Secrets that pods use and that hold nothing the API server fills in by itself or lets anybody log in with. */
+export const ALLOWED_SECRET_TYPES = [
+  'Opaque', 'kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
+] as const;
+/** Longest life of a token that a source mints for itself, in s. */
+export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
+
+const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
+/** What a source may write in a target; reading is RBAC's. */
+const GUARDED_RESOURCES = [
+  { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
+  { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
+  { apiGroups: ['networking.k8s.io'], apiVersions: ['*'], resources: ['ingresses'], operations: WRITES },
+  { apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['sourceleases'], operations: WRITES },
+];
+const TOKEN_REQUESTS = [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
+const JOIN_REQUESTS_MADE = [{ apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], resources: ['joinrequests'], operations: ['CREATE'] }];
+const ALLOWED_FINALIZERS = [CHAPERON_FINALIZER, RUN_ONCE_FINALIZER];
+const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
+
+/** CEL: what is true of a mark for whoever asks. */
+const MARK = `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
+const MATCH_CONDITIONS = [
+  { name: 'has-the-mark-of-a-source', expression: `${MARK}.check('${CONFINED_VERB}').allowed()` },
+  { name: 'has-not-all-rights', expression: `!${MARK}.check('${UNCONFINED_VERB}').allowed()` },
+];
+
+const OWN_ONLY = `a source may only write objects with its own identity in label ${PARENT_CLUSTER_LABEL}`;
+
+interface Validation {
+  readonly expression: string;
+  readonly message: string;
+  readonly reason: 'Forbidden';
+}
+
+/** The policies and their bindings (`admissionregistration.k8s.io/v1`). */
+export function sourcePolicies(installNamespace: string): readonly KubernetesObject[] {
+  return [
+    ...policy(SOURCE_OBJECT_POLICY, GUARDED_RESOURCES, objectValidations(installNamespace)),
+    ...policy(SOURCE_TOKEN_POLICY, TOKEN_REQUESTS, [
+      validation(
+        `has(object.spec.expirationSeconds) && object.spec.expirationSeconds <= ${MAX_OWN_TOKEN_SECONDS}`,
+        `a source may ask for tokens of at most ${MAX_OWN_TOKEN_SECONDS} s`,
+      ),
+    ]),
+    ...policy(INVITATION_POLICY, JOIN_REQUESTS_MADE, bearerValidations(), [
+      { name: 'is-the-bearer-of-an-invitation', expression: `request.userInfo.username.startsWith('${bearerPrefix(installNamespace)}')` },
+    ]),
+  ];
+}
+
+/** Who has the token of an invitation may ask for itself, and not more often than there are names. */
+function bearerValidations(): readonly Validation[] {
+  const invitation = `request.userInfo.username.split(':')[3].replace('${invitationAccount('')}', '', 1)`;
+  const isNamed = `object.metadata.name.matches('^' + ${invitation} + '-[0-${MAX_JOIN_REQUESTS - 1}]$')`;
+  return [
+    validation(
+      `object.spec.invitation == ${invitation} && ${isNamed} && !has(object.metadata.finalizers) && !has(object.metadata.ownerReferences)`,
+      `with an invitation JoinRequests may be made for it alone, named INVITATION-0 to INVITATION-${MAX_JOIN_REQUESTS - 1}, without finalizers and owners`,
+    ),
+  ];
+}
+
+function bearerPrefix(installNamespace: string): string {
+  return `system:serviceaccount:${installNamespace}:${invitationAccount('invitation-')}`;
+}
+
+function policy(name: string, resourceRules: readonly object[], validations: readonly Validation[], matchConditions: readonly object[] = MATCH_CONDITIONS): readonly KubernetesObject[] {
+  const metadata = { name, labels: PART_OF };
+  const spec = { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations };
+  const { kind: policyKind } = VALIDATING_ADMISSION_POLICIES;
+  const { kind: bindingKind } = VALIDATING_ADMISSION_POLICY_BINDINGS;
+  return [
+    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: policyKind, metadata, spec } as KubernetesObject,
+    { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICY_BINDINGS), kind: bindingKind, metadata, spec: { policyName: name, validationActions: ['Deny'] } } as KubernetesObject,
+  ];
+}
+
+function objectValidations(installNamespace: string): readonly Validation[] {
+  return [
+    // Each look into RBAC costs a third of what an expression may: before and after are asked apart.
+    validation(`request.operation == 'CREATE' || (${isOwn('oldObject')})`, OWN_ONLY),
+    validation(`request.operation == 'DELETE' || (${isOwn('object')})`, OWN_ONLY),
+    validation(isNoSystemNamespace(installNamespace), `NamespaceNotAllowed: no source may write into kube-* namespaces or ${installNamespace}`),
+    validation(keepsWhatRuns(), 'NamespaceNotAllowed: this source may not change a PodChaperon here any more, only delete it'),
+    validation(onlyFor('podchaperons', keepsFinalizer()), `a source may not take finalizer ${CHAPERON_FINALIZER} off; delete the PodChaperon, and the target takes it off`),
+    validation(onlyFor('secrets', beforeAndAfter(isHarmlessSecret)), `a source may only write Secrets of the types ${ALLOWED_SECRET_TYPES.join(', ')}, without annotation ${SERVICE_ACCOUNT_ANNOTATION}`),
+    validation(unlessDeleted(addsNoFinalizer()), `a source may add no finalizer but ${ALLOWED_FINALIZERS.join(' and ')}`),
+    validation(unlessDeleted(addsNoOwner()), 'a source may set no owner references'),
+    validation(onlyFor('services', unlessDeleted('!has(object.spec.externalIPs) || size(object.spec.externalIPs) == 0')), 'a source may set no externalIPs'),
+  ];
+}
+
+function validation(expression: string, message: string): Validation {
+  return { expression, message, reason: 'Forbidden' };
+}
+
+function onlyFor(resource: string, expression: string): string {
+  return `request.resource.resource != '${resource}' || (${expression})`;
+}
+
+function unlessDeleted(expression: string): string {
+  return `request.operation == 'DELETE' || (${expression})`;
+}
+
+/** What must be true of the object as it was and as it will be. */
+function beforeAndAfter(holds: (object: string) => string): string {
+  return `(request.operation == 'DELETE' || (${holds('object')})) && (request.operation == 'CREATE' || (${holds('oldObject')}))`;
+}
+
+/** Where the cluster is not known (Admiralty's form) any object counts as own; of Secrets only what some source has made. */
+function isOwn(object: string): string {
+  const isNamed = `${hasLabel(object, PARENT_CLUSTER_LABEL)} && ${MARK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
+  const isCopy = `${hasLabel(object, PARENT_CLUSTER_LABEL)} || ${hasLabel(object, PARENT_UID_LABEL)}`;
+  return `(${isNamed}) || ((request.resource.resource != 'secrets' || ${isCopy}) && ${MARK}.check('${OWN_VERB}').allowed())`;
+}
+
+function hasLabel(object: string, key: string): string {
+  return `(has(${object}.metadata.labels) && '${key}' in ${object}.metadata.labels)`;
+}
+
+/** What is there already can be deleted, and a PodChaperon let go. */
+function isNoSystemNamespace(installNamespace: string): string {
+  const isLettingGo = "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
+  return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || request.namespace == '${installNamespace}')`;
+}
+
+/** Where a source may not make PodChaperons (any more) it may not change what they run either. */
+function keepsWhatRuns(): string {
+  const carried = (object: string) =>
+    `(has(${object}.metadata.annotations) && '${CARRIED_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${CARRIED_CHANGES_ANNOTATION}'] : '')`;
+  const mayMake = `authorizer.group('${ADMIRALTY_GROUP}').resource('podchaperons').namespace(request.namespace).check('create').allowed()`;
+  return `request.operation != 'UPDATE' || request.resource.resource != 'podchaperons' || (object.spec == oldObject.spec && ${carried('object')} == ${carried('oldObject')}) || ${mayMake}`;
+}
+
+/** Until the finalizer goes, the target knows that there may be a delegate, and withdraws what it has granted for it. */
+function keepsFinalizer(): string {
+  const held = (object: string) => `(has(${object}.metadata.finalizers) && '${CHAPERON_FINALIZER}' in ${object}.metadata.finalizers)`;
+  return `request.operation != 'UPDATE' || !${held('oldObject')} || ${held('object')}`;
+}
+
+function isHarmlessSecret(object: string): string {
+  const types = ALLOWED_SECRET_TYPES.map((type) => `'${type}'`).join(', ');
+  const isBound = `has(${object}.metadata.annotations) && '${SERVICE_ACCOUNT_ANNOTATION}' in ${object}.metadata.annotations`;
+  return `(!has(${object}.type) || ${object}.type in [${types}]) && !(${isBound})`;
+}
+
+function addsNoFinalizer(): string {
+  const allowed = ALLOWED_FINALIZERS.map((finalizer) => `'${finalizer}'`).join(', ');
+  const wasThere = "(request.operation == 'UPDATE' && has(oldObject.metadata.finalizers) && finalizer in oldObject.metadata.finalizers)";
+  return `!has(object.metadata.finalizers) || object.metadata.finalizers.all(finalizer, finalizer in [${allowed}] || ${wasThere})`;
+}
+
+function addsNoOwner(): string {
+  const isSame = "(request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && object.metadata.ownerReferences == oldObject.metadata.ownerReferences)";
+  return `!has(object.metadata.ownerReferences) || ${isSame}`;
+}

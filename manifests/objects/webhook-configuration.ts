@@ -1,0 +1,183 @@
+// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, DaemonSets that tolerate every taint, targets
+// with a regular expression, and nothing else.
+// The certificate authority and the path behind the Service are left out: the webhook process owns these fields and writes them by itself, and in
+// packages the rules of pods as well.
+import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
+import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
+import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../../api/objects/keys.ts';
+import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
+import type { WebhookConfiguration } from '../../api/resource-types.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+
+/** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
+export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
+/** Name of the one webhook in it. */
+export const WEBHOOK_NAME = 'pods.isthmus.multicluster.admiralty.io';
+/** Plain path that the webhook serves, as Admiralty 0.17's. */
+export const WEBHOOK_PATH = '/mutate--v1-pod';
+/** Path for pods of namespaces that elect all of theirs. */
+export const NAMESPACE_WEBHOOK_PATH = '/mutate--v1-pod--namespace';
+/** Path for DaemonSets. */
+export const DAEMON_SETS_WEBHOOK_PATH = '/mutate--daemonsets';
+/** Service in the install namespace through which the API server reaches the webhook. */
+export const WEBHOOK_SERVICE = 'isthmus-webhook';
+/** Port of {@link WEBHOOK_SERVICE}. */
+export const WEBHOOK_SERVICE_PORT = 443;
+
+/** How long the API server waits for an answer, in seconds; half of its default, so that a hanging webhook holds pods up less. */
+const TIMEOUT_SECONDS = 5;
+const COMMON = { sideEffects: 'None', timeoutSeconds: TIMEOUT_SECONDS, admissionReviewVersions: ['v1', 'v1beta1'] };
+
+/** How the API server reaches the webhook: at `webhookUrl` (https, with its path), or through {@link WEBHOOK_SERVICE} when missing. */
+export interface WebhookAddress {
+  readonly installNamespace: string;
+  readonly webhookUrl?: string | undefined;
+  /** What becomes of elected pods while the webhook is away: refused (`Fail`, the default), or run in the source like any other (`Ignore`). */
+  readonly failurePolicy?: 'Fail' | 'Ignore' | undefined;
+  /** Whether Liqo's labels of namespaces count as ours. */
+  readonly acceptsLiqoLabels?: boolean | undefined;
+}
+
+/** The CEL expression that is true for elected pods; most pods have no annotations at all. */
+export const IS_ELECTED = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
+
+/**
+ * The MutatingWebhookConfiguration (`admissionregistration.k8s.io/v1`). A pod that asks to be elected is refused while
+ * the webhook is away (`Fail`), for it must not run in the source; no other pod depends on the webhook.
+ */
+export function webhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
+    webhooks: [...podWebhooks(address), daemonSetWebhook(address)],
+  };
+}
+
+function podWebhooks(address: WebhookAddress) {
+  return [podWebhook(address), ...namespaceWebhooks(address)];
+}
+
+/** Of DaemonSets that tolerate virtual nodes, when their template changes: another change of theirs must not replace their pods. */
+function daemonSetWebhook(address: WebhookAddress) {
+  const tolerations = 'object.spec.template.spec.tolerations';
+  return {
+    name: 'daemonsets.isthmus.multicluster.admiralty.io',
+    clientConfig: clientConfig(address, DAEMON_SETS_WEBHOOK_PATH),
+    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: ['apps'], apiVersions: ['v1'], resources: ['daemonsets'], scope: 'Namespaced' }],
+    matchConditions: [
+      { name: 'tolerates-virtual-nodes', expression: `has(${tolerations}) && ${tolerations}.exists(t, !has(t.key) || t.key in ['', '${PROVIDER_KEY}'])` },
+      { name: 'template-changed', expression: "request.operation == 'CREATE' || object.spec.template != oldObject.spec.template" },
+    ],
+    failurePolicy: 'Ignore', // a cluster's network comes up before its webhooks
+    matchPolicy: 'Equivalent',
+    reinvocationPolicy: 'Never',
+    ...COMMON,
+  };
+}
+
+/**
+ * The same for packages, whose objects are all applied at once: without the rules of pods, which the webhook process puts there once the API server
+ * reaches it (ADR 0029). So nobody is refused by a webhook that has not started yet. One more webhook lets it find out.
+ */
+export function packagedWebhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
+  const ofPods = podWebhooks(address).map(({ rules: _rules, ...webhook }) => webhook);
+  return { ...webhookConfiguration(address), webhooks: [...ofPods, daemonSetWebhook(address), reachedWebhook(address)] };
+}
+
+function reachedWebhook(address: WebhookAddress) {
+  return {
+    name: REACHED_WEBHOOK,
+    clientConfig: clientConfig(address, REACHED_PATH),
+    rules: [{ operations: ['CREATE'], apiGroups: ['events.k8s.io'], apiVersions: ['v1'], resources: ['events'], scope: 'Namespaced' }],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': address.installNamespace } },
+    objectSelector: { matchLabels: { [REACHED_LABEL]: REACHED_QUESTION } },
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    reinvocationPolicy: 'Never',
+    ...COMMON,
+  };
+}
+
+function podWebhook(address: WebhookAddress) {
+  return {
+    name: WEBHOOK_NAME,
+    clientConfig: clientConfig(address),
+    ...ofPods(address, [NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE]),
+    matchConditions: [{ name: 'is-elected', expression: IS_ELECTED }],
+  };
+}
+
+/** Labels of namespaces all of whose pods are elected, by the name of their webhook. The last two are Liqo's. */
+export const ELECTING_LABELS = {
+  namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
+  'liqo-enabled': ['liqo.io/enabled', TRUE],
+  'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
+} as const;
+
+/** After the one of annotated pods: a pod that one of these has elected is not asked about twice. */
+function namespaceWebhooks(address: WebhookAddress) {
+  const accepted = Object.entries(ELECTING_LABELS).filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
+  return accepted.map(([name, label]) => ({
+    name: `${name}.isthmus.multicluster.admiralty.io`,
+    clientConfig: clientConfig(address, NAMESPACE_WEBHOOK_PATH),
+    ...ofPods(address, label),
+    matchConditions: [{ name: 'is-not-elected', expression: `!(${IS_ELECTED})` }],
+  }));
+}
+
+function ofPods(address: WebhookAddress, [label, value]: readonly [label: string, value: string]) {
+  return {
+    rules: ELECTED_POD_RULES,
+    namespaceSelector: {
+      matchLabels: { [label]: value },
+      matchExpressions: [
+        { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...new Set([address.installNamespace, 'kube-system'])] },
+      ],
+    },
+    failurePolicy: address.failurePolicy ?? 'Fail',
+    matchPolicy: 'Equivalent',
+    reinvocationPolicy: 'IfNeeded', // after other webhooks have changed the pod, it is brought into a proxy's form again
+    ...COMMON,
+  };
+}
+
+/** What is validated, by the name of its webhook; what is wrong already must not keep anybody from labelling or deleting it. */
+const VALIDATIONS = [
+  {
+    name: 'targets', path: '/validate--targets', apiGroup: ADMIRALTY_GROUP, resources: ['targets', 'clustertargets'],
+    asked: { name: 'has-what-is-checked', expression: 'has(object.spec.excludedLabelsRegexp) || has(object.spec.headroom)' },
+  },
+  { name: 'resourceshares', path: '/validate--resourceshares', apiGroup: ISTHMUS_GROUP, resources: ['resourceshares'] },
+] as const;
+const SPEC_CHANGED = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
+
+/**
+ * The ValidatingWebhookConfiguration for what the schemas' CEL cannot say (it says everything about policies and sources). It is asked only when a spec changes, and is never in the way
+ * (`Ignore`): the controllers report what is wrong as well.
+ */
+export function validatingWebhookConfiguration(address: WebhookAddress): WebhookConfiguration {
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: WEBHOOK_CONFIGURATION_NAME, labels: PART_OF },
+    webhooks: VALIDATIONS.map((validation) => validatingWebhook(validation, address)),
+  };
+}
+
+function validatingWebhook({ name, path, apiGroup, resources, ...validation }: (typeof VALIDATIONS)[number], address: WebhookAddress) {
+  return {
+    name: `${name}.isthmus.multicluster.admiralty.io`,
+    clientConfig: clientConfig(address, path),
+    rules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [apiGroup], apiVersions: ['v1alpha1'], resources, scope: '*' }],
+    matchConditions: ['asked' in validation ? validation.asked : undefined, SPEC_CHANGED].filter((condition) => condition !== undefined),
+    failurePolicy: 'Ignore',
+    matchPolicy: 'Equivalent',
+    ...COMMON,
+  };
+}
+
+function clientConfig({ installNamespace, webhookUrl }: WebhookAddress, path = WEBHOOK_PATH) {
+  if (webhookUrl !== undefined) return { url: path === WEBHOOK_PATH ? webhookUrl : new URL(path, webhookUrl).href };
+  return { service: { namespace: installNamespace, name: WEBHOOK_SERVICE, port: WEBHOOK_SERVICE_PORT } };
+}

@@ -1,0 +1,135 @@
+// What runs in a cluster: a Deployment for each component, each under its own ServiceAccount. All hold to the Pod Security Standard `restricted`.
+// The Helm chart renders the same objects from its values; a test holds its defaults against this file.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/keys.ts';
+import type { ComponentAccount } from '../../model/access/component-accounts.ts';
+import { PART_OF } from '../../model/access/rbac-objects.ts';
+import { WEBHOOK_SERVICE, WEBHOOK_SERVICE_PORT } from './webhook-configuration.ts';
+
+/** Image when none is named. */
+export const DEFAULT_IMAGE = 'isthmus:0.1.0';
+/** Port of `/healthz`, `/readyz` and `/metrics` in our pods. */
+export const HEALTH_PORT = 8080;
+/** Port that the webhook listens on in its pods, as Admiralty's. */
+export const WEBHOOK_PORT = 9443;
+/** How long a webhook that stops goes on serving, in s: until every API server and proxy has seen that its endpoint is gone. */
+const DRAIN_SECONDS = 10;
+/** Name of the workload that virtual nodes announce as their kubelet. */
+export const VIRTUAL_NODE: ComponentAccount = 'isthmus-virtual-node';
+const REPLICAS = 2;
+const NAME_LABEL = 'app.kubernetes.io/name';
+const PRIORITY_CLASS = 'system-cluster-critical';
+
+/** Where and from which image. */
+export interface WorkloadPlace {
+  readonly namespace: string;
+  readonly image: string;
+}
+
+/** A Deployment of ours, as far as it differs from the others. */
+export interface Workload extends WorkloadPlace {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly replicas: number;
+  readonly ports: readonly ContainerPort[];
+  /** Where readiness is asked; the health port's `/readyz` when missing. */
+  readonly readiness?: { readonly path: string; readonly port: string; readonly scheme: 'HTTPS' };
+  /** Seconds from the request to end until the kill. */
+  readonly graceSeconds?: number;
+}
+
+/** A named port of a container. */
+export interface ContainerPort {
+  readonly name: string;
+  readonly containerPort: number;
+  /** TCP when missing. */
+  readonly protocol?: 'UDP' | 'TCP';
+}
+
+const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
+
+const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
+/** What runs under an account besides the component of its name. */
+const RUNS: Partial<Record<ComponentAccount, string>> = { 'isthmus-virtual-node': 'virtual-node,kubelet-api' };
+
+/** The arguments with which the image runs one component. */
+export function componentArguments(component: ComponentAccount, namespace: string, more: readonly string[] = []): readonly string[] {
+  return ['run', '--components', RUNS[component] ?? component.replace('isthmus-', ''), '--namespace', namespace, '--health-port', String(HEALTH_PORT), ...more];
+}
+
+/** Deployment and PodDisruptionBudget of a component other than the webhook. */
+export function componentManifests(component: ComponentAccount, { namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
+  const workload = { namespace, image, name: component, args: componentArguments(component, namespace), replicas: REPLICAS, ports: component in RUNS ? [KUBELET, HEALTH] : [HEALTH] };
+  return [deployment(workload), disruptionBudget(workload)];
+}
+
+/** The webhook: Deployment, PodDisruptionBudget and the Service of the webhook configurations. */
+export function webhookManifests({ namespace, image }: WorkloadPlace): readonly KubernetesObject[] {
+  const name = WEBHOOK_SERVICE;
+  const workload: Workload = {
+    namespace, image, name, replicas: REPLICAS, ports: [{ name: 'webhook', containerPort: WEBHOOK_PORT }, HEALTH],
+    args: componentArguments('isthmus-webhook', namespace, ['--webhook-port', String(WEBHOOK_PORT), '--webhook-drain-seconds', String(DRAIN_SECONDS)]),
+    readiness: { path: '/readyz', port: 'webhook', scheme: 'HTTPS' },
+  };
+  return [deployment(workload), disruptionBudget(workload), service({ namespace, name, port: WEBHOOK_SERVICE_PORT, targetPort: 'webhook', type: 'ClusterIP' })];
+}
+
+/** Deployment of a workload. */
+export function deployment({ namespace, name, image, args, replicas, ports, readiness, graceSeconds = 30 }: Workload): KubernetesObject {
+  const labels = { ...PART_OF, [NAME_LABEL]: name };
+  const probe = { httpGet: { path: '/healthz', port: HEALTH.name }, periodSeconds: 5, timeoutSeconds: 3 };
+  const container = {
+    name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args, ports,
+    env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // what virtual nodes announce
+    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has keys and a certificate
+    livenessProbe: { ...probe, failureThreshold: 6 },
+    readinessProbe: { ...probe, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
+    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
+    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+  };
+  const spec = {
+    serviceAccountName: name, priorityClassName: PRIORITY_CLASS, terminationGracePeriodSeconds: graceSeconds, containers: [container],
+    securityContext: { runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels: { [NAME_LABEL]: name } },
+    })),
+  };
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+  return {
+    apiVersion: 'apps/v1', kind: 'Deployment', metadata: { namespace, name, labels },
+    spec: { replicas, strategy, selector: { matchLabels: { [NAME_LABEL]: name } }, template: { metadata: { labels }, spec } },
+  } as KubernetesObject;
+}
+
+/** Keeps one replica while nodes are drained. */
+export function disruptionBudget({ namespace, name }: Pick<Workload, 'namespace' | 'name'>): KubernetesObject {
+  return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { namespace, name, labels: PART_OF }, spec: { minAvailable: 1, selector: { matchLabels: { [NAME_LABEL]: name } } } } as KubernetesObject;
+}
+
+/** A Service in front of a workload. */
+export interface Exposed {
+  readonly namespace: string;
+  readonly name: string;
+  /** Name of the workload; that of the Service when missing. */
+  readonly app?: string;
+  readonly port: number;
+  readonly targetPort: string;
+  readonly type: 'LoadBalancer' | 'ClusterIP';
+}
+
+/** The Service. */
+export function service({ namespace, name, app = name, port, targetPort, type }: Exposed): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels: PART_OF }, spec: { type, selector: { [NAME_LABEL]: app }, ports: [{ name: targetPort, port, targetPort }] } } as KubernetesObject;
+}
+
+/** cert-manager's Issuer and Certificate for the webhook, for those who have it make that certificate. */
+export function certManagerManifests(namespace: string): readonly KubernetesObject[] {
+  const [issuer, name] = ['isthmus-selfsigned', WEBHOOK_SERVICE];
+  const apiVersion = 'cert-manager.io/v1';
+  const dnsNames = [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`];
+  return [
+    { apiVersion, kind: 'Issuer', metadata: { namespace, name: issuer, labels: PART_OF }, spec: { selfSigned: {} } } as KubernetesObject,
+    { apiVersion, kind: 'Certificate', metadata: { namespace, name, labels: PART_OF }, spec: { secretName: GIVEN_CERTIFICATE_SECRET, dnsNames, issuerRef: { kind: 'Issuer', name: issuer } } } as KubernetesObject,
+  ];
+}
+

@@ -1,0 +1,105 @@
+// The objects of `rbac.authorization.k8s.io/v1` that our manifests are made of, and ServiceAccounts, as plain data.
+import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
+
+/** Label on everything that `isthmus install` and `isthmus peer` make. */
+export const PART_OF: StringMap = { 'app.kubernetes.io/part-of': 'isthmus' };
+
+const RBAC_GROUP = 'rbac.authorization.k8s.io';
+const RBAC_VERSION = `${RBAC_GROUP}/v1`;
+
+/** `rbac.authorization.k8s.io/v1` PolicyRule: the verbs that are allowed on the resources of one API group. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  /** The only objects that the rule is about; all when missing. `list` and `watch` then need a field selector on the name. */
+  readonly resourceNames?: readonly string[];
+}
+
+/** A ClusterRole, or a Role of one namespace. */
+export interface RoleObject extends KubernetesObject {
+  readonly rules: readonly PolicyRule[];
+}
+
+/** A ServiceAccount that rights are given to. */
+export interface ServiceAccountName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A user that rights are given to, by the name that the API server knows it by. */
+export interface UserName {
+  readonly userName: string;
+}
+
+/** Who is given rights. */
+export type RightsHolder = ServiceAccountName | UserName;
+
+/** `rbac.authorization.k8s.io/v1` Subject. */
+export type Subject = ({ readonly kind: 'ServiceAccount' } & ServiceAccountName) | { readonly kind: 'User'; readonly apiGroup: string; readonly name: string };
+
+/** A ClusterRoleBinding or RoleBinding. */
+export interface BindingObject extends KubernetesObject {
+  readonly roleRef: { readonly apiGroup: string; readonly kind: 'ClusterRole' | 'Role'; readonly name: string };
+  readonly subjects: readonly Subject[];
+}
+
+/** One rule about resources of one group; the core group is empty text. */
+export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
+  return { apiGroups: [group], resources, verbs };
+}
+
+/** The same rule, for these objects only. */
+export function onlyNamed(policy: PolicyRule, resourceNames: readonly string[]): PolicyRule {
+  return { ...policy, resourceNames };
+}
+
+/** A ServiceAccount. */
+export function serviceAccount(account: ServiceAccountName): KubernetesObject {
+  return { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { ...account, labels: PART_OF } };
+}
+
+/** A ClusterRole. */
+export function clusterRole(name: string, rules: readonly PolicyRule[]): RoleObject {
+  return { apiVersion: RBAC_VERSION, kind: 'ClusterRole', metadata: { name, labels: PART_OF }, rules };
+}
+
+/** A Role: rights within `namespace`. */
+export function role(namespace: string, name: string, rules: readonly PolicyRule[]): RoleObject {
+  return { apiVersion: RBAC_VERSION, kind: 'Role', metadata: { namespace, name, labels: PART_OF }, rules };
+}
+
+/** Gives a ClusterRole, in the whole cluster. */
+export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RightsHolder[]): BindingObject {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: 'ClusterRoleBinding',
+    metadata: { name, labels: PART_OF },
+    roleRef: { apiGroup: RBAC_GROUP, kind: 'ClusterRole', name: clusterRoleName },
+    subjects: holders.map(toSubject),
+  };
+}
+
+/** Where a RoleBinding is, and the ClusterRole or the Role of the same namespace that it gives. */
+export interface RoleBindingName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly roleKind: 'ClusterRole' | 'Role';
+  readonly roleName: string;
+}
+
+/** Gives a role within one namespace. */
+export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RightsHolder[]): BindingObject {
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: 'RoleBinding',
+    metadata: { namespace, name, labels: PART_OF },
+    roleRef: { apiGroup: RBAC_GROUP, kind: roleKind, name: roleName },
+    subjects: holders.map(toSubject),
+  };
+}
+
+function toSubject(holder: RightsHolder): Subject {
+  if ('userName' in holder) return { kind: 'User', apiGroup: RBAC_GROUP, name: holder.userName };
+  return { kind: 'ServiceAccount', namespace: holder.namespace, name: holder.name };
+}

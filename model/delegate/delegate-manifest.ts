@@ -1,0 +1,19 @@
+// What a delegate pod's metadata takes over from its chaperon, whoever makes the pod: the target's controller or, in Pod mode, the source.
+import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
+import { CARRIED_CHANGES_ANNOTATION, ELECT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+
+/** What is the chaperon's alone, and what would elect the delegate once more: a delegate never travels on, whatever a source asks for. */
+const DROPPED_ANNOTATIONS: ReadonlySet<string> = new Set([
+  CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
+  FENCE_ANNOTATION, FENCED_AT_ANNOTATION, STREAMS_ASKED_ANNOTATION,
+]);
+
+/** Name, namespace, labels and annotations of the delegate of a chaperon. */
+export function toDelegateMeta({ metadata: { name = '', namespace = '', labels, annotations } }: PodChaperon): ObjectMeta {
+  return { name, namespace, ...(labels && { labels }), ...(annotations && { annotations: withoutDropped(annotations) }) };
+}
+
+function withoutDropped(annotations: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !DROPPED_ANNOTATIONS.has(key)));
+}

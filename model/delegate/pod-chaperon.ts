@@ -1,0 +1,133 @@
+// From the source pod to the PodChaperon that asks a target to run it (contract §2.2).
+// The labels of the delegate must not match the target's own selectors, so each key is moved under our prefix, injectively.
+import { createHash } from 'node:crypto';
+import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
+import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
+import {
+  CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TRUE, USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { compileLabelPattern } from '../objects/label-pattern.ts';
+import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
+import { delegateName } from '../targets/names.ts';
+
+/** The proxy pod on whose behalf a chaperon is made, and the source cluster it lives in (UID of kube-system). */
+export interface ChaperonParent {
+  readonly clusterId: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Labels of the proxy pod itself: other controllers of the source may have put some on it that the source pod had not. */
+  readonly labels?: StringMap;
+}
+
+/** Labels of pods and chaperons that are ours to set. */
+const RESERVED_LABELS: ReadonlySet<string> = new Set([PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, HAS_FINALIZER_LABEL]);
+
+/** Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and worth nothing in a target. */
+const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** How it names the volume (admission plugin ServiceAccount); any other volume at that path is the user's own. */
+const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
+
+/** The chaperon for a restored source pod. Its name, and so the delegate's, is a function of the parent's UID: that is the lock. */
+export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
+  const { labels = {}, annotations = {} } = sourcePod.metadata;
+  const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
+  return {
+    apiVersion: ADMIRALTY_API_VERSION,
+    kind: 'PodChaperon',
+    metadata: {
+      name: delegateName(parent.name, parent.uid),
+      namespace: parent.namespace,
+      labels: { ...toDelegateLabels(labels, annotations, isQueued), [PARENT_UID_LABEL]: parent.uid, [PARENT_CLUSTER_LABEL]: parent.clusterId },
+      annotations: {
+        ...withoutOwn(isQueued ? withoutQueueing(annotations) : annotations),
+        [PARENT_NAME_ANNOTATION]: parent.name,
+        [PARENT_NAMESPACE_ANNOTATION]: parent.namespace,
+        [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE,
+      },
+      finalizers: [CHAPERON_FINALIZER],
+    },
+    spec: toDelegateSpec(Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? withoutConstraints(sourcePod.spec) : sourcePod.spec),
+  };
+}
+
+/**
+ * What the labels, or the terms of a selector, of a source object are called in a target. Those that meshes and queues of the target read
+ * keep their keys (ADR 0041); the object's annotations may ask to keep more.
+ */
+export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQueuedInSource = false): StringMap {
+  const isWanted = keptLabels(annotations);
+  return prefixLabels(labels, (key, value) => isReadByOthers(key, isQueuedInSource) || isWanted(key, value));
+}
+
+/**
+ * Moves each key under our domain: `app` becomes `P/app` as in Admiralty, and `a.io/x` becomes `a.io.P/x`, so that `a.io/x` and
+ * `b.io/x` stay apart (Admiralty merges them). Injective for all keys that admission lets through (P/ itself is reserved).
+ * Labels that `isKept` names keep their keys.
+ */
+export function prefixLabels(labels: StringMap, isKept: (key: string, value: string) => boolean = () => false): StringMap {
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [isKept(key, value) ? key : prefixKey(key), value]));
+}
+
+/** The user's wish for labels that the target's selectors are to match. Admission has refused expressions that are none. */
+function keptLabels(annotations: StringMap): (key: string, value: string) => boolean {
+  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
+  const pattern = expression === undefined ? undefined : compileLabelPattern(expression);
+  return pattern?.kind === 'pattern' ? pattern.matches : () => false;
+}
+
+const OWN_DOMAIN = OWN_PREFIX.slice(0, -1);
+const MAX_LABEL_PREFIX = 253;
+
+function prefixKey(key: string): string {
+  if (RESERVED_LABELS.has(OWN_PREFIX + key)) return `${OWN_DOMAIN}.${OWN_PREFIX}${key}`;
+  const slash = key.indexOf('/');
+  if (slash === -1) return OWN_PREFIX + key;
+  const prefix = `${key.slice(0, slash)}.${OWN_DOMAIN}`;
+  // A prefix that leaves no room for ours is told apart by its digest.
+  const fitting = prefix.length > MAX_LABEL_PREFIX ? `${createHash('sha256').update(prefix).digest('hex').slice(0, 40)}.${OWN_DOMAIN}` : prefix;
+  return `${fitting}/${key.slice(slash + 1)}`;
+}
+
+function withoutOwn(annotations: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+}
+
+/** Constraints that have chosen the cluster say nothing about its nodes (contract §2.2). */
+function withoutConstraints(spec: PodSpec): PodSpec {
+  const { nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread, ...rest } = spec;
+  return rest;
+}
+
+function toDelegateSpec(spec: PodSpec): PodSpec {
+  // The target resolves the priority class and places the pod itself. A pod is sent only once its gates are open.
+  const { priority: _priority, nodeName: _nodeName, schedulingGates: _gates, ...rest } = spec;
+  return withoutServiceAccountToken(rest);
+}
+
+/** The chaperon as it goes to a target: marked with its key, for another target of the source may lead to the same cluster. */
+export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
+  return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } } };
+}
+
+function withoutServiceAccountToken(spec: PodSpec): PodSpec {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const tokenVolumes = new Set(containers.flatMap((container) => (container.volumeMounts ?? []).filter(isTokenMount).map((mount) => mount.name)));
+  if (tokenVolumes.size === 0) return spec;
+  return {
+    ...spec,
+    containers: spec.containers.map(withoutTokenMount),
+    ...(spec.initContainers && { initContainers: spec.initContainers.map(withoutTokenMount) }),
+    ...(spec.volumes && { volumes: spec.volumes.filter((volume) => !tokenVolumes.has(volume.name)) }),
+  };
+}
+
+function withoutTokenMount(container: Container): Container {
+  if (container.volumeMounts === undefined) return container;
+  return { ...container, volumeMounts: container.volumeMounts.filter((mount) => !isTokenMount(mount)) };
+}
+
+function isTokenMount({ mountPath, name }: VolumeMount): boolean {
+  return mountPath === SERVICE_ACCOUNT_MOUNT_PATH && name.startsWith(SERVICE_ACCOUNT_VOLUME_PREFIX);
+}

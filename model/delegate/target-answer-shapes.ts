@@ -1,0 +1,35 @@
+// The shapes of what targets tell: as much of pods, chaperons and summaries as is read here. What is not listed may be anything, for it is only
+// copied, or not looked at. `null` stands for times that were never set, so times are not listed.
+import { CLUSTER_SUMMARY_KIND } from '../../api/kinds/cluster-summary.ts';
+import type { Shape } from '../objects/schema-check.ts';
+
+const TEXT: Shape = { type: 'string' };
+const TEXTS: Shape = { type: 'array', items: TEXT };
+const TEXT_MAP: Shape = { type: 'object', additionalProperties: TEXT };
+const NAMED: Shape = { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } };
+
+const METADATA: Shape = {
+  type: 'object',
+  properties: {
+    namespace: TEXT, name: TEXT, uid: TEXT, resourceVersion: TEXT, deletionTimestamp: TEXT, labels: TEXT_MAP, annotations: TEXT_MAP, finalizers: TEXTS,
+    deletionGracePeriodSeconds: { type: 'integer' },
+    ownerReferences: { type: 'array', items: { type: 'object', properties: { apiVersion: TEXT, kind: TEXT, name: TEXT, uid: TEXT } } },
+  },
+};
+
+const CONDITIONS: Shape = { type: 'array', items: { type: 'object', required: ['type', 'status'], properties: { type: TEXT, status: TEXT, reason: TEXT, message: TEXT } } };
+const ADDRESSES: Shape = { type: 'array', items: { type: 'object', properties: { ip: TEXT } } };
+
+const STATUS: Shape = {
+  type: 'object',
+  properties: {
+    phase: TEXT, message: TEXT, reason: TEXT, podIP: TEXT, podIPs: ADDRESSES, conditions: CONDITIONS,
+    containerStatuses: NAMED, initContainerStatuses: NAMED, ephemeralContainerStatuses: NAMED,
+  },
+};
+
+/** A delegate pod, or a PodChaperon. */
+export const TOLD_POD: Shape = { type: 'object', required: ['metadata'], properties: { metadata: METADATA, status: STATUS } };
+
+/** A ClusterSummary. */
+export const TOLD_SUMMARY: Shape = { type: 'object', required: ['metadata'], properties: { metadata: METADATA, ...CLUSTER_SUMMARY_KIND.properties } };

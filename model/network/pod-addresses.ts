@@ -1,0 +1,83 @@
+// Under which address pods of one member of a clusterset are reached from the others (design §7, overlapping ranges). A member whose pod range is
+// its own alone keeps it. Where ranges overlap, each pod has one address more, in a range of the same length within GLOBAL_RANGE: the part behind
+// the prefix stays, so every address follows from the two ranges and no table of pods is kept. IPv4 only.
+import type { Cluster } from '../../api/kinds/gateway.ts';
+import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRange } from './ip-range.ts';
+
+/** Where global ranges come from; Submariner's Globalnet uses the same. */
+export const GLOBAL_RANGE = '242.0.0.0/8';
+
+const SHORTEST_PREFIX = 8;
+
+/** A pod range as its own cluster knows it, and as the others do; the same length, and the same text where nothing is mapped. */
+export interface PodPrefix {
+  readonly own: string;
+  readonly seen: string;
+}
+
+/** Of a Cluster, what its ranges are. */
+export type ClusterRanges = Pick<Cluster['spec'], 'clusterID' | 'clusterCIDR' | 'serviceCIDR' | 'globalCIDR'>;
+
+/**
+ * Global ranges for a member's IPv4 pod ranges: for each the first free one of its length. `taken` are those of all other members. Undefined when
+ * {@link GLOBAL_RANGE} is full. The broker asks once, when a member joins, and keeps the answer in its Cluster object.
+ */
+export function allocateGlobalRanges(clusterCIDR: readonly string[], taken: readonly string[]): readonly string[] | undefined {
+  const given: string[] = [];
+  for (const { length } of ipv4Ranges(clusterCIDR)) {
+    const free = firstFree(length, ipv4Ranges([...taken, ...given]));
+    if (free === undefined) return undefined;
+    given.push(free);
+  }
+  return given;
+}
+
+function firstFree(length: number, taken: readonly IpRange[]): string | undefined {
+  const whole = parseRange(GLOBAL_RANGE);
+  if (whole === undefined || length < whole.length) return undefined;
+  const size = 1n << BigInt(32 - length);
+  let first = whole.first;
+  for (;;) {
+    const last = first + size - 1n;
+    if (last > whole.last) return undefined;
+    const obstacle = taken.find((range) => range.first <= last && first <= range.last);
+    if (obstacle === undefined) return `${formatV4(first)}/${length}`;
+    first = ((obstacle.last + size) / size) * size; // the next multiple of the size behind the obstacle
+  }
+}
+
+/** A range wider than /8 counts for nothing: whoever announced one would make everybody else's ranges overlap. */
+function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
+  return texts.flatMap((text) => parseRange(text) ?? []).filter(({ version, length }) => version === 4 && length >= SHORTEST_PREFIX);
+}
+
+/** The pod ranges of a member as the others see them. A range that overlaps and has no global one is left out: its pods cannot be told apart. */
+export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[]): readonly PodPrefix[] {
+  const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID).flatMap(({ clusterCIDR = [], serviceCIDR = [] }) => ipv4Ranges([...clusterCIDR, ...serviceCIDR]));
+  const reserved = [...foreign, ...ipv4Ranges([GLOBAL_RANGE])];
+  const { globalCIDR = [] } = cluster;
+  return ipv4Ranges(cluster.clusterCIDR ?? []).flatMap((range, index) => {
+    const own = `${formatV4(range.first)}/${range.length}`;
+    if (!reserved.some((other) => doOverlap(range, other))) return [{ own, seen: own }];
+    const global = parseRange(globalCIDR[index] ?? '');
+    return global?.version === 4 && global.length === range.length ? [{ own, seen: `${formatV4(global.first)}/${global.length}` }] : [];
+  });
+}
+
+/** The address under which others reach a pod; undefined when it is in none of the ranges. */
+export function seenAddress(prefixes: readonly PodPrefix[], address: string): string | undefined {
+  return translate(address, prefixes.map(({ own, seen }) => [own, seen] as const));
+}
+
+/** The address that a pod has in its own cluster; the reverse of {@link seenAddress}. */
+export function ownAddress(prefixes: readonly PodPrefix[], address: string): string | undefined {
+  return translate(address, prefixes.map(({ own, seen }) => [seen, own] as const));
+}
+
+function translate(address: string, pairs: readonly (readonly [from: string, to: string])[]): string | undefined {
+  for (const [from, to] of pairs) {
+    const [source, destination, bits] = [parseRange(from), parseRange(to), parseAddressBits(address)];
+    if (source !== undefined && destination !== undefined && bits !== undefined && isWithin(source, address)) return formatV4(destination.first + (bits - source.first));
+  }
+  return undefined;
+}

@@ -1,0 +1,67 @@
+// Conditions of any object's status (KEP-1623, and the older ones of pods and nodes, which have the same core).
+// An unchanged condition gives back the very list it came from, so that callers can see that nothing needs writing.
+
+import type { Condition } from '../../api/objects/core.ts';
+
+/** A condition to set; when it last changed is worked out by {@link setCondition}. */
+export type ConditionUpdate = Omit<Condition, 'lastTransitionTime'>;
+
+/** The condition of this type, if there is one. */
+export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/**
+ * The list with this condition in place of the one of its type, or at the end. `now` is an RFC 3339 time.
+ * `lastTransitionTime` moves only with `status`. `reason`, `message` and `observedGeneration` are replaced as a whole (absent
+ * clears them), other fields of the old condition stay. The list itself comes back when nothing at all changes.
+ */
+export function setCondition(
+  conditions: readonly Condition[] | undefined,
+  condition: ConditionUpdate,
+  now: string,
+): readonly Condition[] {
+  const list = conditions ?? [];
+  const index = list.findIndex(({ type }) => type === condition.type);
+  const existing = list[index];
+  if (existing === undefined) return [...list, { ...condition, lastTransitionTime: now }];
+  const updated = toUpdatedCondition(existing, condition, now);
+  return isSameCondition(existing, updated) ? list : list.with(index, updated);
+}
+
+/** A status with conditions, and the `metadata.generation` that all of it is about: GitOps tools read first whether it is of today's spec. */
+export interface ConditionedStatus {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+}
+
+/** What was looked at, and when. */
+export interface Looked {
+  /** The object's `metadata.generation`. */
+  readonly generation: number;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** The status with these conditions of this generation; `before` itself when nothing changes. */
+export function withConditions<S extends ConditionedStatus>(before: S, updates: readonly ConditionUpdate[], { generation, now }: Looked): S {
+  const observedGeneration = generation;
+  const conditions = updates.reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, observedGeneration }, now), before.conditions ?? []);
+  return conditions === before.conditions && observedGeneration === before.observedGeneration ? before : { ...before, observedGeneration, conditions };
+}
+
+function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: string): Condition {
+  const { reason: _reason, message: _message, observedGeneration: _observedGeneration, ...carried } = existing;
+  const since = existing.status === update.status ? existing.lastTransitionTime : undefined;
+  return { ...carried, ...update, lastTransitionTime: since ?? now };
+}
+
+// The API server writes `lastProbeTime: null` where a client left the field out, so both mean the same.
+function isSameCondition(left: Condition, right: Condition): boolean {
+  const [a, b] = [fieldsOf(left), fieldsOf(right)];
+  return [...a.keys(), ...b.keys()].every((key) => (a.get(key) ?? undefined) === (b.get(key) ?? undefined));
+}
+
+function fieldsOf(condition: Condition): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(condition));
+}

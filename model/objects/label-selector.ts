@@ -1,0 +1,82 @@
+// Label selectors, as Kubernetes reads them (`meta/v1` LabelSelector, `k8s.io/apimachinery/pkg/labels`).
+// Keys come from users: only own properties count. A requirement that Kubernetes would refuse matches nothing and is named.
+import type { LabelSelector, NodeSelectorRequirement, StringMap } from '../../api/objects/core.ts';
+
+/** Whether labels meet a selector. An absent selector selects nothing, an empty one everything, as in Kubernetes. */
+export function matchesLabelSelector(selector: LabelSelector | undefined, labels: StringMap): boolean {
+  if (selector === undefined) return false;
+  return (
+    Object.entries(selector.matchLabels ?? {}).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value) &&
+    (selector.matchExpressions ?? []).every((requirement) => meets(requirement, Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined))
+  );
+}
+
+function meets({ operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return label !== undefined && values.includes(label);
+    case 'NotIn': // without values Kubernetes refuses the selector
+      return values.length > 0 && (label === undefined || !values.includes(label));
+    case 'Exists':
+      return values.length === 0 && label !== undefined;
+    case 'DoesNotExist':
+      return values.length === 0 && label === undefined;
+    default:
+      return false;
+  }
+}
+
+/** What is wrong with a selector that may be of any shape; undefined for one that can be used. */
+export function selectorProblem(selector: unknown): string | undefined {
+  if (!isObject(selector)) return 'is no label selector';
+  const { matchLabels = {}, matchExpressions = [] } = selector;
+  if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) return 'has matchLabels that are not text';
+  if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are no list';
+  for (const requirement of matchExpressions as unknown[]) {
+    const problem = requirementProblem(requirement);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function requirementProblem(requirement: unknown): string | undefined {
+  if (!isObject(requirement) || typeof requirement['key'] !== 'string') return 'has an expression without a key';
+  const { key, operator, values = [] } = requirement;
+  const isText = Array.isArray(values) && values.every((value) => typeof value === 'string');
+  return isText ? valuesProblem(key, operator, values.length) : `has values of ${key} that are not text`;
+}
+
+function valuesProblem(key: string, operator: unknown, count: number): string | undefined {
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return count > 0 ? undefined : `needs values for ${key} ${operator}`;
+    case 'Exists':
+    case 'DoesNotExist':
+      return count === 0 ? undefined : `takes no values for ${key} ${operator}`;
+    default:
+      return `has no operator ${JSON.stringify(operator)}; it takes In, NotIn, Exists and DoesNotExist`;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A selector in the notation of `kubectl -l`; `everything` for one that is empty. */
+export function formatSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const equalities = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  return [...equalities, ...matchExpressions.map(formatRequirement)].join(',') || 'everything';
+}
+
+function formatRequirement({ key, operator, values = [] }: NodeSelectorRequirement): string {
+  if (operator === 'Exists') return key;
+  if (operator === 'DoesNotExist') return `!${key}`;
+  return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
+}
+
+/** The selector with one more requirement for each of these keys that the labels have, as `matchLabelKeys` asks; `NotIn` for `mismatchLabelKeys`. */
+export function withLabelKeys(selector: LabelSelector | undefined, keys: readonly string[] | undefined, labels: StringMap, operator: 'In' | 'NotIn' = 'In'): LabelSelector | undefined {
+  const added = (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
+  return selector === undefined || added.length === 0 ? selector : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };
+}

@@ -1,0 +1,190 @@
+// What may change of a pod while it runs (Kubernetes "Pod update and replacement"; KEP-1287), carried from a proxy to its delegate: images,
+// activeDeadlineSeconds, further tolerations, container resources in place, and the conditions of readiness gates that the source decides.
+// Only what the user changed after the bind is carried, and once: what a target's own admission makes of it is not fought over.
+import { hash } from 'node:crypto';
+import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
+import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../api/objects/keys.ts';
+import { PODS } from '../../api/resource-types.ts';
+import { findCondition } from '../objects/conditions.ts';
+import type { Plan } from '../objects/plan.ts';
+
+/** Changes to a running pod; what is missing has not changed. Containers and conditions are found by name and type. */
+export interface LiveChanges {
+  readonly images?: Readonly<Record<string, string>>;
+  readonly resources?: Readonly<Record<string, ResourceRequirements>>;
+  readonly activeDeadlineSeconds?: number;
+  /** Those that were added. */
+  readonly tolerations?: readonly Toleration[];
+  /** Of readiness gates. */
+  readonly gates?: Gates;
+}
+
+/** Conditions by type. */
+export type Gates = Readonly<Record<string, Pick<Condition, 'status' | 'reason' | 'message'>>>;
+
+/** What was carried into a target: `of` tells the state of the proxy that it brings the delegate to. */
+export interface CarriedChanges {
+  readonly of: string;
+  readonly changes: LiveChanges;
+}
+
+/** What tells states of a proxy apart, as far as they are carried; empty where nothing has changed. */
+export function stateOf(changes: LiveChanges): string {
+  return Object.keys(changes).length === 0 ? '' : hash('sha1', JSON.stringify(changes), 'base64url').slice(0, 16);
+}
+
+/** The conditions of a proxy that its readiness gates ask for; undefined where it has no gates. */
+export function gatesOf({ spec, status }: Pod): Gates | undefined {
+  if (spec.readinessGates === undefined || spec.readinessGates.length === 0) return undefined;
+  return Object.fromEntries(spec.readinessGates.flatMap(({ conditionType: type }) => {
+    const condition = findCondition(status?.conditions, type);
+    if (condition === undefined) return [];
+    const { status: is, reason, message } = condition;
+    return [[type, { status: is, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) }]];
+  }));
+}
+
+/** The changes together with what was carried before and has been taken back since: for that, the values that `proxy` has now. */
+export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
+  const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
+    Object.fromEntries(containersOf(spec).flatMap(({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : [])));
+  const images = { ...now('image', before.images), ...changes.images };
+  const resources = { ...now('resources', before.resources), ...changes.resources };
+  return { ...changes, ...(Object.keys(images).length > 0 && { images }), ...(Object.keys(resources).length > 0 && { resources }) };
+}
+
+/** Digests of what may change of a pod's spec: of each container's image and resources by its name, and of each toleration. */
+interface SpecDigests {
+  readonly containers: Readonly<Record<string, readonly [image: string, resources: string]>>;
+  readonly activeDeadlineSeconds?: number;
+  readonly tolerations: readonly string[];
+}
+
+/** {@link SpecDigests} as text: what the Binding notes, so that later changes are told from what was there. */
+export function specDigests(spec: PodSpec): string {
+  const { activeDeadlineSeconds, tolerations = [] } = spec;
+  const digests: SpecDigests = {
+    containers: Object.fromEntries(containersOf(spec).map(({ name, image, resources }) => [name, [digestOf(image), digestOf(resources)]])),
+    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+    tolerations: tolerations.map((toleration) => digestOf(textOf(toleration))),
+  };
+  return JSON.stringify(digests);
+}
+
+/** 48 bits tell values of one pod apart. */
+function digestOf(value: unknown): string {
+  return hash('sha1', JSON.stringify(value ?? null), 'base64url').slice(0, 8);
+}
+
+function readDigests(text: string | undefined): SpecDigests | undefined {
+  if (text === undefined || !text.startsWith('{')) return undefined; // none, or one digest of all, as older versions wrote it
+  try {
+    const { containers, tolerations, activeDeadlineSeconds } = JSON.parse(text) as Partial<SpecDigests>;
+    if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
+    return { containers, tolerations, ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What has changed in the spec of a bound proxy pod since its bind; undefined for nearly all. */
+export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
+  const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
+  if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;
+  // A toleration that the cluster was chosen with may be meant for virtual nodes: the annotation names its key.
+  const constraints = annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '';
+  const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !constraints.includes(key));
+  const changes = { ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }) };
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+function containerChanges(before: SpecDigests, now: PodSpec): LiveChanges {
+  const { activeDeadlineSeconds } = now;
+  const [images, resources] = [changedOf(before, now, 'image'), changedOf(before, now, 'resources')];
+  const hasNewDeadline = activeDeadlineSeconds !== undefined && activeDeadlineSeconds !== before.activeDeadlineSeconds;
+  return {
+    ...(Object.keys(images).length > 0 && { images }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+    ...(hasNewDeadline && { activeDeadlineSeconds }),
+  };
+}
+
+function changedOf<F extends 'image' | 'resources'>(before: SpecDigests, now: PodSpec, field: F): Record<string, NonNullable<Container[F]>> {
+  return Object.fromEntries(containersOf(now).flatMap(({ name, [field]: value }) => {
+    const known = Object.hasOwn(before.containers, name) ? before.containers[name]?.[field === 'image' ? 0 : 1] : undefined;
+    return known !== undefined && value !== undefined && known !== digestOf(value) ? [[name, value]] : [];
+  }));
+}
+
+function containersOf({ containers, initContainers = [] }: PodSpec): readonly Container[] {
+  return [...containers, ...initContainers];
+}
+
+/** Tolerations that admission gives to proxies, or to every pod (plugin DefaultTolerationSeconds), are no wish of the user's. */
+const NOT_THE_USERS: ReadonlySet<string> = new Set([
+  PROVIDER_KEY, 'node.kubernetes.io/network-unavailable', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable',
+]);
+
+function addedTolerations({ tolerations: before }: SpecDigests, { tolerations = [] }: PodSpec): readonly Toleration[] {
+  return tolerations.filter((toleration) => !before.includes(digestOf(textOf(toleration))) && !NOT_THE_USERS.has(toleration.key ?? ''));
+}
+
+function textOf({ key = '', operator = 'Equal', value = '', effect = '', tolerationSeconds }: Toleration): string {
+  return JSON.stringify([key, operator, value, effect, tolerationSeconds]);
+}
+
+/** Changes as the annotation says them. */
+export function writeCarried(carried: CarriedChanges): string {
+  return JSON.stringify(carried);
+}
+
+/** Reads what {@link writeCarried} wrote; undefined for any other text. */
+export function readCarried(text: string | undefined): CarriedChanges | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const read = JSON.parse(text) as Partial<CarriedChanges> | null;
+    return typeof read?.of === 'string' && typeof read.changes === 'object' && read.changes !== null ? { of: read.of, changes: read.changes } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Brings changes into a delegate as it is now. The annotation that says which ones it has is written last: a plan that was cut short is made
+ * again. Nothing is written into a delegate that has it.
+ */
+export function planLiveChanges(pod: Pod, text: string): Plan {
+  const { namespace, name = '', uid, annotations } = pod.metadata;
+  if (annotations?.[CARRIED_CHANGES_ANNOTATION] === text) return [];
+  const changes = readCarried(text)?.changes ?? {};
+  const patch = (object: object, subresource?: 'resize' | 'status'): Plan[number] => ({
+    kind: 'patch', type: PODS, at: { namespace, name, ...(subresource && { subresource }) }, patchType: 'strategic', patch: object,
+  });
+  const resized = containerPatch(pod, changes.resources, 'resources');
+  const gates = Object.entries(changes.gates ?? {}).filter(([type, wanted]) => findCondition(pod.status?.conditions, type)?.status !== wanted.status);
+  return [
+    ...(Object.keys(resized).length > 0 ? [patch({ metadata: { uid }, spec: resized }, 'resize')] : []),
+    ...(gates.length > 0 ? [patch({ metadata: { uid }, status: { conditions: gates.map(([type, condition]) => ({ type, ...condition })) } }, 'status')] : []),
+    patch({
+      metadata: { uid, annotations: { [CARRIED_CHANGES_ANNOTATION]: text } },
+      spec: { ...containerPatch(pod, changes.images, 'image'), ...otherFields(pod, changes) },
+    }),
+  ];
+}
+
+function otherFields({ spec }: Pod, { activeDeadlineSeconds, tolerations = [] }: LiveChanges): Partial<PodSpec> {
+  const known = new Set((spec.tolerations ?? []).map(textOf));
+  const added = tolerations.filter((toleration) => !known.has(textOf(toleration)));
+  return {
+    ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+    ...(added.length > 0 && { tolerations: [...(spec.tolerations ?? []), ...added] }),
+  };
+}
+
+/** Lists of containers with the one field; strategic merge finds containers by name. */
+function containerPatch({ spec }: Pod, values: Readonly<Record<string, unknown>> = {}, field: 'image' | 'resources'): Partial<Record<'containers' | 'initContainers', readonly object[]>> {
+  const of = (containers: readonly Container[] = []) =>
+    containers.flatMap(({ name }) => (Object.hasOwn(values, name) ? [{ name, [field]: values[name] }] : []));
+  const [containers, initContainers] = [of(spec.containers), of(spec.initContainers)];
+  return { ...(containers.length > 0 && { containers }), ...(initContainers.length > 0 && { initContainers }) };
+}

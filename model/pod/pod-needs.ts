@@ -1,0 +1,80 @@
+// What a pod needs to have beside it in its cluster: the Secrets and ConfigMaps that it names, and the Services that its labels are selected by.
+// Pods of one template need the same, so equal needs are one value in memory, and controllers count templates instead of pods.
+import type { Pod, StringMap } from '../../api/objects/core.ts';
+import { fieldPath, valuesAt, type FieldPath } from '../objects/field-path.ts';
+
+/** The needs of a pod. */
+export interface PodNeeds {
+  /** What it names in its namespace, as `plural/name`, each once. */
+  readonly references: readonly string[];
+  readonly labels: StringMap;
+}
+
+/** Where a pod names objects of its namespace, by the plural of their kind (`core/v1` PodSpec). `containers` stands for containers of every sort. */
+const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
+  configmaps: [
+    'volumes[].configMap.name',
+    'volumes[].projected.sources[].configMap.name',
+    'containers[].envFrom[].configMapRef.name',
+    'containers[].env[].valueFrom.configMapKeyRef.name',
+  ],
+  secrets: [
+    'volumes[].secret.secretName',
+    'volumes[].projected.sources[].secret.name',
+    'containers[].envFrom[].secretRef.name',
+    'containers[].env[].valueFrom.secretKeyRef.name',
+    'imagePullSecrets[].name',
+    'volumes[].csi.nodePublishSecretRef.name',
+    'volumes[].flexVolume.secretRef.name',
+    'volumes[].iscsi.secretRef.name',
+    'volumes[].cephfs.secretRef.name',
+    'volumes[].rbd.secretRef.name',
+    'volumes[].scaleIO.secretRef.name',
+    'volumes[].storageos.secretRef.name',
+    'volumes[].azureFile.secretName',
+  ],
+};
+
+/** Every cluster publishes its own CA under this name in every namespace (kube-controller-manager, root-ca-certificate-publisher). */
+const CLUSTER_OWN: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']);
+
+const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] = Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
+  texts.flatMap(eachSortOfContainer).map((text) => ({ plural, path: fieldPath(text) })),
+);
+
+function eachSortOfContainer(path: string): string[] {
+  if (!path.startsWith('containers')) return [path];
+  return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
+}
+
+/** The objects that a pod names, as `plural/name`, sorted. */
+export function podReferences({ spec }: Pod): readonly string[] {
+  const references = new Set<string>();
+  for (const { plural, path } of PATHS) {
+    for (const name of valuesAt(spec, path)) {
+      if (typeof name === 'string' && name !== '') references.add(`${plural}/${name}`);
+    }
+  }
+  return [...references].filter((reference) => !CLUSTER_OWN.has(reference)).toSorted();
+}
+
+/** Needs that are known; a bound, not a limit: what is forgotten is only no longer shared. */
+const MAX_INTERNED = 4_096;
+const interned = new Map<string, PodNeeds>();
+
+/** The needs of a pod. */
+export function podNeeds(pod: Pod): PodNeeds {
+  const needs: PodNeeds = { references: podReferences(pod), labels: pod.metadata.labels ?? {} };
+  const text = JSON.stringify(needs);
+  const known = interned.get(text);
+  if (known !== undefined) return known;
+  if (interned.size >= MAX_INTERNED) interned.clear();
+  interned.set(text, needs);
+  return needs;
+}
+
+/** Whether the labels satisfy a selector of equalities; the empty selector is satisfied by none, as a Service's (`core/v1` ServiceSpec). */
+export function isSelected(selector: StringMap, labels: StringMap): boolean {
+  const terms = Object.entries(selector);
+  return terms.length > 0 && terms.every(([key, value]) => labels[key] === value);
+}

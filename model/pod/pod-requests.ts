@@ -1,0 +1,77 @@
+// What a pod asks of a node. Rules of `k8s.io/component-helpers/resource`, PodRequests (v1.36), applied to pods that need not
+// have passed an API server: where requests are absent, limits stand in for them as `SetDefaults_Pod` would have it.
+// Container requests are rounded up one by one, so a sum may exceed kube-scheduler's by less than a unit per container.
+
+import type { Container, PodSpec, ResourceRequirements } from '../../api/objects/core.ts';
+import {
+  addAmounts,
+  CPU,
+  HUGE_PAGES_PREFIX,
+  maxAmounts,
+  NO_AMOUNTS,
+  parseResourceList,
+  PODS,
+  type ResourceAmounts,
+} from '../resources/resources.ts';
+
+/**
+ * The requests that a node must have free for this pod, `pods: 1` included.
+ * Texts that are no quantity count nothing: the API server refuses a pod that has one.
+ */
+export function podRequests(spec: PodSpec): ResourceAmounts {
+  const alike = soleResources(spec);
+  if (alike === undefined) return computed(spec);
+  let known = KNOWN.get(alike);
+  if (known === undefined) KNOWN.set(alike, (known = computed(spec)));
+  return known;
+}
+
+/** Requests of pods that are nothing but one container with these resources, which many pods share. */
+const KNOWN = new WeakMap<ResourceRequirements, ResourceAmounts>();
+
+/** The one object that all requests of this pod follow from, if there is one and it can no longer change. */
+function soleResources({ containers, initContainers, overhead, resources }: PodSpec): ResourceRequirements | undefined {
+  if (containers.length !== 1 || initContainers !== undefined || overhead !== undefined || resources !== undefined) return undefined;
+  const sole = containers[0]?.resources;
+  return sole !== undefined && Object.isFrozen(sole) && Object.isFrozen(sole.requests ?? sole) && Object.isFrozen(sole.limits ?? sole) ? sole : undefined;
+}
+
+function computed(spec: PodSpec): ResourceAmounts {
+  const aggregate = aggregateContainerRequests(spec);
+  const overridden = new Map([...aggregate, ...podLevelRequests(spec.resources, aggregate)]);
+  const withOverhead = addAmounts(overridden, parseResourceList(spec.overhead).amounts);
+  return new Map([...withOverhead, [PODS, 1]]);
+}
+
+// The pod must fit at its start, when init containers run one by one beside the sidecars started before them, and later,
+// when the containers run beside all sidecars.
+function aggregateContainerRequests(spec: PodSpec): ResourceAmounts {
+  let sidecars = NO_AMOUNTS;
+  let starting = NO_AMOUNTS;
+  for (const container of spec.initContainers ?? []) {
+    const atThisStep = addAmounts(sidecars, containerRequests(container));
+    starting = maxAmounts(starting, atThisStep);
+    if (container.restartPolicy === 'Always') sidecars = atThisStep;
+  }
+  const running = spec.containers.map(containerRequests).reduce(addAmounts, sidecars);
+  return maxAmounts(running, starting);
+}
+
+function containerRequests(container: Container): ResourceAmounts {
+  const { requests, limits } = container.resources ?? {};
+  return new Map([...parseResourceList(limits).amounts, ...parseResourceList(requests).amounts]);
+}
+
+// `spec.resources` wins over the aggregate for the resources that it may name. Its limits stand in for absent requests
+// only where no container asks for the resource; huge pages cannot be overcommitted, so there the limit always does.
+function podLevelRequests(resources: ResourceRequirements | undefined, aggregate: ResourceAmounts): ResourceAmounts {
+  const requests = parseResourceList(resources?.requests).amounts;
+  const defaults = [...parseResourceList(resources?.limits).amounts].filter(
+    ([resource]) => resource.startsWith(HUGE_PAGES_PREFIX) || !aggregate.has(resource),
+  );
+  return new Map([...defaults, ...requests].filter(([resource]) => isPodLevelResource(resource)));
+}
+
+function isPodLevelResource(resource: string): boolean {
+  return resource === CPU || resource === 'memory' || resource.startsWith(HUGE_PAGES_PREFIX);
+}

@@ -1,0 +1,93 @@
+// The part of a pod's status that a target may tell a source. What a target sends is data: known fields only (design §8).
+import { hash } from 'node:crypto';
+import type { Condition, PodStatus } from '../../api/objects/core.ts';
+import { canonicalJson } from '../objects/canonical-json.ts';
+
+const MIRRORED_FIELDS = [
+  'phase',
+  'conditions',
+  'message',
+  'reason',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'initContainerStatuses',
+  'containerStatuses',
+  'ephemeralContainerStatuses',
+] as const satisfies readonly (keyof PodStatus)[];
+
+/** Longest text in a status, in characters: Kubernetes' own limit of a container's termination message. */
+const MAX_TEXT = 4_096;
+/** Most entries of a list in a status. */
+const MAX_ENTRIES = 256;
+/** Deepest nesting in a status; Kubernetes' own is 6. */
+const MAX_DEPTH = 12;
+/** Most characters of text in a whole status: with all else it stays well below what etcd takes. */
+const MAX_TOTAL = 256 * 1_024;
+
+/**
+ * The fields of a status that feedback copies, in a fixed order. Nominated nodes and QoS belong to each cluster itself. What is longer or
+ * deeper than any status of Kubernetes is cut.
+ */
+export function mirroredStatus(status: PodStatus): PodStatus {
+  const mirrored: Record<string, unknown> = {};
+  const room = { left: MAX_TOTAL };
+  for (const field of MIRRORED_FIELDS) {
+    if (status[field] !== undefined) mirrored[field] = capped(status[field], room, MAX_DEPTH);
+  }
+  return mirrored;
+}
+
+function capped(value: unknown, room: { left: number }, depth: number): unknown {
+  if (typeof value === 'string') {
+    const text = value.slice(0, Math.min(MAX_TEXT, room.left));
+    room.left -= text.length;
+    return text;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0) return undefined;
+  if (Array.isArray(value)) return value.slice(0, room.left > 0 ? MAX_ENTRIES : 0).map((entry) => capped(entry, room, depth - 1));
+  return Object.fromEntries(Object.entries(value).slice(0, MAX_ENTRIES).map(([name, field]) => [name, capped(field, room, depth - 1)]));
+}
+
+const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
+
+/** The status without containers that the pod does not have: those that the target's own admission has put into the delegate. */
+export function statusOfContainers(status: PodStatus, names: readonly string[]): PodStatus {
+  const known = new Set(names);
+  const lists = STATUS_LISTS.flatMap((list) => {
+    const entries = status[list];
+    return entries === undefined ? [] : [[list, entries.filter(({ name }) => known.has(name))]];
+  });
+  return { ...status, ...Object.fromEntries(lists) };
+}
+
+/** Conditions that kubelets and kube-schedulers write; of a proxy pod, the target does. All others may be the source's own. */
+export const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
+  'PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
+]);
+
+/** Conditions of a proxy pod that came from controllers of the source: readiness gates, DisruptionTarget. */
+export function sourceConditions(conditions: readonly Condition[] | undefined): readonly Condition[] {
+  return conditions?.filter(({ type }) => !TARGET_CONDITIONS.has(type)) ?? [];
+}
+
+/** The status with those conditions that it lacks: a list is written as a whole, and must not wipe out what the source has set. */
+export function withSourceConditions(status: PodStatus, kept: readonly Condition[]): PodStatus {
+  const types = new Set(status.conditions?.map(({ type }) => type));
+  const missing = kept.filter(({ type }) => !types.has(type));
+  return missing.length === 0 ? status : { ...status, conditions: [...(status.conditions ?? []), ...missing] };
+}
+
+/** The merge patch after which an object shows this mirrored status and nothing older: fields that it lacks are taken away. */
+export function toStatusPatch(mirrored: PodStatus): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, mirrored[field] ?? null]));
+}
+
+/**
+ * A short text that is equal for equal statuses. The order of fields does not count, nor a field that is null: an API server prints
+ * a pod's fields in the order of its Go struct, with null for times that were never set, and a custom resource's sorted, without.
+ */
+export function digestOf(status: PodStatus): string {
+  return hash('sha1', canonicalJson(status), 'base64');
+}

@@ -1,0 +1,156 @@
+// What admission changed of an elected pod, as the proxy pod carries it. The source pod is the stored proxy with these few fields put back:
+// there is no second copy of the pod, so what the source's quotas, policies and other webhooks have judged is what runs in the target.
+// Nobody has to trust the record. It can say how the delegate is scheduled within the target, and which sidecars it gets, and nothing else.
+import type { ObjectMeta, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
+import {
+  ADMISSION_RECORD_ANNOTATION, CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import { knownShapeErrors } from '../pod/constraint-shapes.ts';
+import { takenKeys } from './foreign-annotations.ts';
+import { userAnnotations } from '../pod/pod-annotations.ts';
+import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';
+import { restoreManifest } from './source-manifest.ts';
+
+/** The fields of a pod's spec that admission replaces, as the user had them; a missing one was not set. */
+export type ReplacedFields = Pick<
+  PodSpec, 'schedulerName' | 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints' | 'terminationGracePeriodSeconds'
+>;
+
+/** The record. Labels and annotations: what the user had at the opt-out keys of sidecar injectors. */
+export interface AdmissionRecord {
+  readonly spec: ReplacedFields;
+  readonly labels?: StringMap | undefined;
+  readonly annotations?: StringMap | undefined;
+}
+
+/** A source pod, or why the proxy does not say what it is. */
+export type RestoredPod =
+  | { readonly kind: 'restored'; readonly pod: Pod }
+  | { readonly kind: 'invalid'; readonly message: string };
+
+type ReadRecord =
+  | { readonly kind: 'record'; readonly record: AdmissionRecord }
+  | { readonly kind: 'invalid'; readonly message: string };
+
+/** Names of the replaced fields, in the order in which records print them. */
+const REPLACED_FIELDS = [
+  'schedulerName', 'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds',
+] as const satisfies readonly (keyof ReplacedFields)[];
+/** Other fields of a spec that say where a pod is, or what runs in it by hand: a delegate has its own. */
+const FIELDS_OF_THE_PROXY = ['nodeName', 'ephemeralContainers'] as const;
+/** Labels that a pod gets from its node when it is bound (KEP-4742). */
+const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+/** Longest record in characters: as much as all annotations of an object may take. */
+const MAX_LENGTH = 256 * 1024;
+const RESERVED_SCHEDULERS: ReadonlySet<unknown> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
+
+/** Whether a pod carries a record. */
+export function hasAdmissionRecord({ annotations = {} }: ObjectMeta): boolean {
+  return Object.hasOwn(annotations, ADMISSION_RECORD_ANNOTATION);
+}
+
+/** The text of the record for a source pod: equal for pods that are equal in what it holds. */
+export function writeAdmissionRecord({ metadata, spec }: Pod): string {
+  const record: AdmissionRecord = {
+    spec: Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]]))),
+    labels: ownAtOptOuts('labels', metadata.labels ?? {}),
+    annotations: ownAtOptOuts('annotations', metadata.annotations ?? {}),
+  };
+  return JSON.stringify(record);
+}
+
+/**
+ * The source pod of a stored proxy: all that the proxy has, but for what the record says and for what Isthmus added. A proxy of an older
+ * version, or of Admiralty, has a copy of the pod instead of a record; of that the fields of a record are taken, and nothing else.
+ */
+export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod {
+  const read = readRecordOf(metadata.annotations ?? {});
+  if (read.kind === 'invalid') return read;
+  const { record } = read;
+  const { labels, annotations, finalizers, ...others } = metadata;
+  const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !isOfTheProxy(field)));
+  const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
+  // Before the bind nothing has come from a node or a delegate, whatever a user writes: no annotation that a policy asked for may be dropped.
+  const [ofNode, ofDelegate] = spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, takenKeys(metadata) ?? []];
+  const own = without(userAnnotations(annotations), ofDelegate);
+  return {
+    kind: 'restored',
+    pod: {
+      ...rest,
+      metadata: {
+        ...others,
+        labels: withOwnAtOptOuts('labels', without(withoutPrefixed(labels), ofNode), record.labels),
+        annotations: withOwnAtOptOuts('annotations', own, record.annotations),
+        ...(ofOthers.length > 0 && { finalizers: ofOthers }),
+      },
+      spec: { ...ofSpec, ...record.spec } as PodSpec,
+    },
+  };
+}
+
+function isOfTheProxy(field: string): boolean {
+  return (REPLACED_FIELDS as readonly string[]).includes(field) || (FIELDS_OF_THE_PROXY as readonly string[]).includes(field);
+}
+
+/** Labels under our prefix are never the user's: admission refuses them. */
+function withoutPrefixed(labels: StringMap = {}): StringMap {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
+}
+
+function without(map: StringMap, keys: readonly string[]): StringMap {
+  return keys.length === 0 ? map : Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)));
+}
+
+function readRecordOf(annotations: StringMap): ReadRecord {
+  const text = annotations[ADMISSION_RECORD_ANNOTATION];
+  if (text !== undefined) return readRecord(text);
+  const manifest = annotations[SOURCE_MANIFEST_ANNOTATION];
+  if (manifest === undefined) return invalid('is missing, so the pod did not pass the webhook');
+  const restored = restoreManifest(manifest);
+  return restored === undefined ? invalid('is missing, and the manifest beside it cannot be read') : readRecord(writeAdmissionRecord(restored));
+}
+
+function readRecord(text: string): ReadRecord {
+  const value = text.length > MAX_LENGTH ? undefined : parse(text);
+  if (!isObject(value) || !isObject(value['spec'])) return invalid('is not what the webhook wrote');
+  const spec = Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (isSet(value['spec'], field) ? [[field, (value['spec'] as Fields)[field]]] : [])));
+  const problem = problemOf(spec);
+  if (problem !== undefined) return invalid(problem);
+  const maps = { labels: textsOf(value['labels']), annotations: textsOf(value['annotations']) };
+  return { kind: 'record', record: { spec, ...maps } };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isSet(spec: unknown, field: string): boolean {
+  return isObject(spec) && Object.hasOwn(spec, field) && spec[field] !== null;
+}
+
+function problemOf(spec: Fields): string | undefined {
+  const { schedulerName, terminationGracePeriodSeconds: seconds } = spec;
+  if (schedulerName !== undefined && typeof schedulerName !== 'string') return 'wants a string in schedulerName';
+  if (RESERVED_SCHEDULERS.has(schedulerName)) return `names scheduler ${String(schedulerName)}, which only Isthmus uses`;
+  if (seconds !== undefined && !Number.isSafeInteger(seconds)) return 'wants a whole number in terminationGracePeriodSeconds';
+  return knownShapeErrors(spec)[0];
+}
+
+function textsOf(value: unknown): StringMap | undefined {
+  if (!isObject(value)) return undefined;
+  return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function invalid(what: string): { readonly kind: 'invalid'; readonly message: string } {
+  return { kind: 'invalid', message: `annotation ${ADMISSION_RECORD_ANNOTATION} ${what}; delete the pod, and create it again from its own manifest` };
+}

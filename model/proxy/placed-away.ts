@@ -1,0 +1,24 @@
+// Targets that a pod was kept from by an outage: what the Binding has recorded of its placement tells (`isthmus.dev/placement`).
+import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ObjectMeta } from '../../api/objects/core.ts';
+import { isRecord } from '../objects/field-path.ts';
+
+/** Why a target does not get a pod that cannot be reached now. */
+export const UNREACHABLE = 'Unreachable';
+
+/** Keys of the targets that were lost when the pod was placed; undefined when none was. */
+export function placedAwayFrom({ annotations }: ObjectMeta): readonly string[] | undefined {
+  const text = annotations?.[PLACEMENT_ANNOTATION];
+  if (text === undefined || !text.includes(`"${UNREACHABLE}"`)) return undefined;
+  const keys = Object.entries(reasonsIn(text)).flatMap(([target, reason]) => (reason === UNREACHABLE ? [target] : []));
+  return keys.length === 0 ? undefined : keys;
+}
+
+function reasonsIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const record: unknown = JSON.parse(text);
+    return isRecord(record) && isRecord(record['not']) ? record['not'] : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,215 @@
+// A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
+import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
+import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
+import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
+import { findCondition } from '../objects/conditions.ts';
+import { controllerOf, isBound, isGated, isProxyPod, isTerminating, objectKey } from '../pod/pod.ts';
+import { fenceSecondsOf } from '../pod/fencing.ts';
+import { foreignAnnotations, takenKeys } from './foreign-annotations.ts';
+import { gatesOf, specChangesOf, specDigests, type Gates, type LiveChanges } from '../pod/live-changes.ts';
+import { placedAwayFrom } from './placed-away.ts';
+import { podGroupOf, type PodGroup } from '../pod/pod-group.ts';
+import { podNeeds, type PodNeeds } from '../pod/pod-needs.ts';
+import { PODS } from '../../api/resource-types.ts';
+import type { Command, Plan, Preconditions } from '../objects/plan.ts';
+import { digestOf, mirroredStatus, sourceConditions } from '../pod/pod-status.ts';
+import { traceOf, type TraceContext } from './trace.ts';
+
+/** What the cluster of a proxy pod is chosen by; the webhook has put it into the proxy's spec. */
+export type ClusterConstraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
+
+/** What is remembered of a proxy pod. */
+export interface ProxyPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** When it was created, in ms since the epoch. */
+  readonly createdAt: number;
+  /** Higher goes first. */
+  readonly priority: number;
+  readonly phase: PodPhase;
+  /** Virtual node that it is bound to. */
+  readonly nodeName?: string;
+  readonly terminating: boolean;
+  /** Terminating with a grace period, so the API server waits for a kubelet that does not exist. */
+  readonly awaitsKubelet: boolean;
+  /** Seconds that whoever deleted it gave its containers to stop; missing where the delegate's own apply. */
+  readonly graceSeconds?: number;
+  /** Has a scheduling gate, so it may not be scheduled yet. */
+  readonly gated: boolean;
+  readonly finalizers: readonly string[];
+  /** Labels without our own: affinity, spread and policies select by them. */
+  readonly labels: StringMap;
+  /** UID of the object that controls the pod, a ReplicaSet say: replicas are counted by it. */
+  readonly controllerUid?: string;
+  /** Its controller makes another pod for one that is deleted, under another name: a ReplicaSet's or a Job's. */
+  readonly isReplaceable?: boolean;
+  /** Group that it is placed with. */
+  readonly group?: PodGroup;
+  /** Its required anti-affinity, which holds against pods that come later too. */
+  readonly antiAffinity?: readonly PodAffinityTerm[];
+  /** What chooses its cluster, only until the pod is bound. */
+  readonly constraints?: ClusterConstraints;
+  /** What must follow it to its target, only once it is bound. */
+  readonly needs?: PodNeeds;
+  /** The stored pod as JSON, as far as its source pod is made of it, only until the pod is bound. */
+  readonly stored?: string;
+  /** Where its trace belongs, only until the pod is bound and where traces are exported. */
+  readonly trace?: TraceContext;
+  /** Its PodScheduled condition, only until the pod is bound. */
+  readonly podScheduled?: Condition;
+  /** Names of all its containers, only once it is bound. */
+  readonly containers?: readonly string[];
+  /** Conditions of the source's own, only once it is bound. */
+  readonly ownConditions?: readonly Condition[];
+  /** Digests of what may change of its spec, only until the pod is bound. */
+  readonly specDigests?: string;
+  /** What the user has changed of its spec since. */
+  readonly changes?: LiveChanges;
+  /** Conditions that its readiness gates ask for; missing where it has no gates. */
+  readonly gates?: Gates;
+  /** Types of the conditions that its readiness gates ask for; missing where it has no gates. */
+  readonly gateTypes?: readonly string[];
+  /** Once it is bound: its target stops its delegate when it has lost the source. Seconds that the containers may take to stop. */
+  readonly fenceSeconds?: number;
+  /** Once it is bound: keys of targets that were lost when it was placed. */
+  readonly awayFrom?: readonly string[];
+  /** Once it is bound: Admiralty made it, and nobody has adopted it yet. It is left alone. */
+  readonly isForeign?: true;
+  /** Of one that was Admiralty's: name of what runs for it, which does not follow from its UID. */
+  readonly adoptedDelegate?: string;
+  /** Annotations that are not ours, only once it is bound. */
+  readonly annotations?: StringMap;
+  /** Which of them came from the delegate. */
+  readonly takenAnnotations?: readonly string[];
+  /** Digest of the status that feedback mirrors, only once it is bound; see {@link digestOf}. */
+  readonly statusDigest?: string;
+}
+
+/** The record of a pod, or undefined when it is no proxy pod. */
+export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
+  if (!isProxyPod(pod)) return undefined;
+  const { metadata, spec, status } = pod;
+  return {
+    ...identityOf(metadata),
+    createdAt: Date.parse(metadata.creationTimestamp ?? ''),
+    priority: spec.priority ?? 0,
+    phase: status?.phase ?? 'Pending',
+    terminating: isTerminating(pod),
+    ...graceFields(metadata),
+    gated: isGated(pod),
+    finalizers: metadata.finalizers ?? [],
+    ...placementFields(pod),
+    ...(isBound(pod) ? boundFields(pod) : waitingFields(pod)),
+  };
+}
+
+function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' }: ObjectMeta): Pick<ProxyPod, 'key' | 'namespace' | 'name' | 'uid' | 'resourceVersion'> {
+  return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
+}
+
+/** Proxies have no grace period of their own, so one that is not 0 was asked for (`kubectl delete --grace-period`). */
+function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<ProxyPod, 'awaitsKubelet' | 'graceSeconds'> {
+  return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
+}
+
+function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] {
+  return readinessGates.map(({ conditionType }) => conditionType);
+}
+
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes' | 'fenceSeconds' | 'awayFrom' | 'isForeign' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
+  const { metadata, spec, status } = pod;
+  const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
+  const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
+  const ownConditions = sourceConditions(status?.conditions);
+  const [fenceSeconds, awayFrom] = [fenceSecondsOf(metadata), placedAwayFrom(metadata)];
+  return {
+    nodeName,
+    needs: podNeeds(pod),
+    statusDigest: digestOf(mirroredStatus(status ?? {})),
+    containers: [...containers, ...initContainers, ...ephemeralContainers].map(({ name }) => name),
+    ...(ownConditions.length > 0 && { ownConditions }),
+    ...(changes !== undefined && { changes }),
+    ...(gates !== undefined && { gates, gateTypes: gateTypesOf(pod) }),
+    ...(fenceSeconds !== undefined && { fenceSeconds }),
+    ...(awayFrom !== undefined && { awayFrom }),
+    ...originOf(metadata),
+    annotations: foreignAnnotations(metadata),
+    ...(takenAnnotations !== undefined && { takenAnnotations }),
+  };
+}
+
+/** Admiralty's proxies have a manifest in place of a record, and not our finalizer. */
+function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isForeign' | 'adoptedDelegate'> {
+  const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
+  if (adoptedDelegate !== undefined) return { adoptedDelegate };
+  const isAdmiraltys = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
+  return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isForeign: true } : {};
+}
+
+/** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */
+const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'Job']);
+
+function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
+  const controller = controllerOf(metadata);
+  const antiAffinity = spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const group = podGroupOf(metadata);
+  return {
+    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).filter(([key]) => !key.startsWith(OWN_PREFIX))),
+    ...(controller !== undefined && { controllerUid: controller.uid }),
+    ...(controller !== undefined && REPLACING.has(controller.kind) && { isReplaceable: true }),
+    ...(antiAffinity !== undefined && { antiAffinity }),
+    ...(group !== undefined && { group }),
+  };
+}
+
+function constraintsOf({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: PodSpec): ClusterConstraints {
+  return {
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations }),
+    ...(affinity && { affinity }),
+    ...(topologySpreadConstraints && { topologySpreadConstraints }),
+  };
+}
+
+function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'specDigests' | 'stored' | 'trace' | 'podScheduled' | 'constraints'> {
+  const { labels, annotations } = metadata;
+  const [podScheduled, trace] = [findCondition(status?.conditions, 'PodScheduled'), traceOf(annotations)];
+  return {
+    specDigests: specDigests(spec),
+    constraints: constraintsOf(spec),
+    stored: JSON.stringify({ metadata: { labels, annotations }, spec }),
+    ...(trace !== undefined && { trace }),
+    ...(podScheduled !== undefined && { podScheduled }),
+  };
+}
+
+/** The source pod of a proxy that waits. */
+export function sourcePodOf({ stored = '{"metadata":{},"spec":{}}' }: ProxyPod): RestoredPod {
+  return restoreSourcePod(JSON.parse(stored) as Pod);
+}
+
+/** Whether the pod still waits for its delegate's confirmed absence before it may go. */
+export function holdsFinalizer(proxy: ProxyPod): boolean {
+  return proxy.finalizers.includes(DELEGATE_FINALIZER);
+}
+
+/** Takes our finalizer away from this very version of the pod. */
+export function planFinalizerRemoval(proxy: ProxyPod): Plan {
+  return [removeFinalizer(proxy, { resourceVersion: proxy.resourceVersion })];
+}
+
+/** Ends the grace period that no kubelet will end here, then takes our finalizer away, where it is there. */
+export function planReleaseAtOnce(proxy: ProxyPod): Plan {
+  const { namespace, name, uid } = proxy;
+  const deletion: Command = { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 };
+  return holdsFinalizer(proxy) ? [deletion, removeFinalizer(proxy, { uid })] : [deletion]; // the delete has changed the resourceVersion
+}
+
+function removeFinalizer({ namespace, name, finalizers }: ProxyPod, preconditions: Partial<Preconditions>): Command {
+  const rest = finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER);
+  return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { ...preconditions, finalizers: rest } } };
+}

@@ -1,0 +1,149 @@
+// Arithmetic on resource lists, the vectors that scheduling compares: requests, free capacity, totals.
+// Resource names come from users, so amounts live in Maps, where `__proto__` is a name like any other.
+// Every function returns a new map and leaves its arguments alone.
+
+import type { ResourceList } from '../../api/objects/core.ts';
+import {
+  formatAmount,
+  formatBytes,
+  formatMilliCpu,
+  parseQuantity,
+  toMilli,
+  toWhole,
+  type Amount,
+  type Bytes,
+  type InvalidQuantity,
+  type MilliCpu,
+  type Quantity,
+} from './quantity.ts';
+
+/** Amounts by resource name: `cpu` in milli-CPU, everything else in whole units (bytes, pods, devices). Safe integers. */
+export type ResourceAmounts = ReadonlyMap<string, number>;
+
+/** The resource that is counted in milli-CPU. */
+export const CPU = 'cpu';
+/** The resource of which every pod needs one. */
+export const PODS = 'pods';
+/** Resource names with this prefix are counted in bytes. */
+export const HUGE_PAGES_PREFIX = 'hugepages-';
+
+/** A vector without any resource. */
+export const NO_AMOUNTS: ResourceAmounts = new Map();
+
+/** An entry of a resource list that is no quantity. */
+export interface InvalidResource {
+  readonly resource: string;
+  readonly text: string;
+  readonly message: string;
+}
+
+/** What {@link parseResourceList} could read, and what it could not. */
+export interface ParsedResourceList {
+  readonly amounts: ResourceAmounts;
+  readonly invalid: readonly InvalidResource[];
+}
+
+/** A resource that does not fit; amounts in the units of {@link ResourceAmounts}. */
+export interface MissingResource {
+  readonly resource: string;
+  readonly requested: number;
+  readonly free: number;
+}
+
+const BYTE_RESOURCES: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage', 'storage']);
+
+/** Whether a resource is counted in bytes, and so printed with binary suffixes. */
+export function isByteResource(resource: string): boolean {
+  return BYTE_RESOURCES.has(resource) || resource.startsWith(HUGE_PAGES_PREFIX);
+}
+
+/** Reads a resource list, rounding up as kube-scheduler does; entries that are no quantity are listed and left out. */
+export function parseResourceList(list: ResourceList | undefined): ParsedResourceList {
+  const amounts = new Map<string, number>();
+  const invalid: InvalidResource[] = [];
+  for (const [resource, value] of Object.entries(list ?? {})) {
+    const amount = readAmount(resource === CPU ? MILLIS : WHOLES, value);
+    if (typeof amount === 'number') amounts.set(resource, amount);
+    else invalid.push({ resource, text: typeof value === 'string' ? value : JSON.stringify(value), message: amount.message });
+  }
+  return { amounts, invalid };
+}
+
+/** Amounts of one unit that were read before, by their text: a cluster's pods are all made of the same few. */
+interface KnownAmounts {
+  readonly toAmount: (quantity: Quantity) => number;
+  readonly byText: Map<string, number>;
+}
+
+const MILLIS: KnownAmounts = { toAmount: toMilli, byText: new Map() };
+const WHOLES: KnownAmounts = { toAmount: toWhole, byText: new Map() };
+/** So many texts are remembered at most, each of a length that is usual. */
+const REMEMBERED = { texts: 10_000, length: 32 };
+
+function readAmount({ toAmount, byText }: KnownAmounts, value: string | number): number | InvalidQuantity {
+  const known = typeof value === 'string' ? byText.get(value) : undefined;
+  if (known !== undefined) return known;
+  const parsed = parseQuantity(value);
+  if (parsed.kind === 'invalid') return parsed;
+  const amount = toAmount(parsed);
+  if (typeof value === 'string' && value.length <= REMEMBERED.length && byText.size < REMEMBERED.texts) byText.set(value, amount);
+  return amount;
+}
+
+/** Sum of both. */
+export function addAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
+  return combine(left, right, (a, b) => a + b);
+}
+
+/** Left minus right; a resource that only the right one has comes out negative. */
+export function subtractAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
+  return combine(left, right, (a, b) => a - b);
+}
+
+/** Left minus right, where no resource comes out below zero. */
+export function subtractAmountsNotBelowZero(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
+  return combine(left, right, (a, b) => Math.max(0, a - b));
+}
+
+/** The greater amount of each resource that either has; a resource that one lacks counts 0 there. */
+export function maxAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
+  return combine(left, right, Math.max);
+}
+
+// Saturates as parsing does, so that sums of absurd amounts stay comparable.
+function combine(left: ResourceAmounts, right: ResourceAmounts, operation: (a: number, b: number) => number): ResourceAmounts {
+  const result = new Map<string, number>();
+  for (const [resource, amount] of left) result.set(resource, saturated(operation(amount, right.get(resource) ?? 0)));
+  for (const [resource, amount] of right) {
+    if (!left.has(resource)) result.set(resource, saturated(operation(0, amount)));
+  }
+  return result;
+}
+
+function saturated(amount: number): number {
+  return Math.min(Math.max(amount, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * The resources of `request` that do not fit in `free`, in the request's order; empty means that all fit.
+ * A resource that `free` lacks counts 0; a request of 0 always fits, even where too much is in use already.
+ */
+export function missingFor(request: ResourceAmounts, free: ResourceAmounts): readonly MissingResource[] {
+  const missing: MissingResource[] = [];
+  for (const [resource, requested] of request) {
+    const available = free.get(resource) ?? 0;
+    if (requested > 0 && requested > available) missing.push({ resource, requested, free: available });
+  }
+  return missing;
+}
+
+/** One amount in Kubernetes' notation: CPU as `500m`, bytes as `1Gi`, anything else as a decimal. */
+export function formatResourceAmount(resource: string, amount: number): string {
+  if (resource === CPU) return formatMilliCpu(amount as MilliCpu);
+  return isByteResource(resource) ? formatBytes(amount as Bytes) : formatAmount(amount as Amount);
+}
+
+/** The resource list in Kubernetes' canonical notation; {@link parseResourceList} reads the same amounts back. */
+export function formatResourceList(amounts: ResourceAmounts): ResourceList {
+  return Object.fromEntries([...amounts].map(([resource, amount]) => [resource, formatResourceAmount(resource, amount)]));
+}

@@ -1,0 +1,89 @@
+// Shell in the source: keeps the tokens by which targets are reached alive. A token is renewed over the very connection that it opens,
+// and the new one goes into the Secret that the target names, from where the open session takes it over.
+import type { Logger } from 'pino';
+import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
+import type { Secret } from '../../api/objects/core.ts';
+import { SECRETS } from '../../api/resource-types.ts';
+import { ApiError, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { planRenewal, type Renewal } from './credential-renewal.ts';
+import { withToken } from './target-access.ts';
+
+/** What the controller works with. */
+export interface CredentialOptions {
+  readonly source: ClusterClient;
+  readonly targets: TargetClusters;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+interface SecretPlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly key: string;
+}
+
+/** Starts the controller; it works until `signal` is aborted. */
+export function startCredentials(options: CredentialOptions, signal: AbortSignal): void {
+  const { targets, logger } = options;
+  const reconcile = (key: string) => renew(options, key, signal);
+  const controller = startController({ name: 'credential', reconcile, concurrency: 4, logger, ready: targets.untilSynced() }, signal);
+  targets.listen({ sessionOpened: ({ key }) => controller.enqueue(key) });
+}
+
+async function renew(options: CredentialOptions, targetKey: string, signal: AbortSignal): Promise<ReconcileResult> {
+  const place = placeOf(options, targetKey);
+  const secret = place && (await readOwn(options.source, place, signal));
+  if (place === undefined || secret === undefined) return DONE;
+  const renewal = planRenewal(secret, place.key, options.now());
+  if (renewal.kind === 'later') return { kind: 'requeue-after', ms: renewal.ms };
+  if (renewal.kind === 'none') {
+    options.logger.debug({ target: targetKey, why: renewal.why }, 'a token is not renewed');
+    return DONE;
+  }
+  await write({ ...options, place, secret, renewal, targetKey }, signal);
+  return { kind: 'requeue-after', ms: 0 }; // when the new one is due
+}
+
+interface DueRenewal extends CredentialOptions {
+  readonly targetKey: string;
+  readonly place: SecretPlace;
+  readonly secret: Secret;
+  readonly renewal: Extract<Renewal, { readonly kind: 'now' }>;
+}
+
+async function write({ source, targets, logger, targetKey, place, secret, renewal }: DueRenewal, signal: AbortSignal): Promise<void> {
+  const session = targets.get(targetKey)?.session;
+  if (session === undefined) throw new Error('its target has no session');
+  const { account, seconds, kubeconfig } = renewal;
+  const { token, expirationTimestamp } = await requestToken(session.client, { ...account, seconds }, signal);
+  const { uid, resourceVersion } = secret.metadata;
+  const data = { [place.key]: Buffer.from(withToken(kubeconfig, token), 'utf8').toString('base64') };
+  const patch = { metadata: { uid, resourceVersion }, data };
+  await source.patch(SECRETS, { namespace: place.namespace, name: place.name }, { patchType: 'merge', patch }, signal);
+  logger.info({ target: targetKey, until: expirationTimestamp }, 'renewed the token of a target');
+}
+
+function placeOf({ targets, installNamespace }: CredentialOptions, targetKey: string): SecretPlace | undefined {
+  const target = targets.get(targetKey);
+  const secret = target && targets.object(target.ref)?.spec.kubeconfigSecret;
+  if (target === undefined || secret === undefined) return undefined;
+  const { ref } = target;
+  const namespace = ref.kind === 'Target' ? ref.namespace : (secret.namespace ?? installNamespace);
+  return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY };
+}
+
+/** Peering gives the right to read and patch its own Secrets; any other is somebody else's to renew. */
+async function readOwn(source: ClusterClient, { namespace, name }: SecretPlace, signal: AbortSignal): Promise<Secret | undefined> {
+  try {
+    return await source.get(SECRETS, { namespace, name }, signal);
+  } catch (error) {
+    if (isNotFound(error) || (error instanceof ApiError && error.status === 403)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+// When the token of a kubeconfig is to be renewed, and what it becomes. Only kubeconfigs that peering wrote are touched.
+import type { Secret } from '../../api/objects/core.ts';
+import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
+import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
+
+/** What is to be done about a token. */
+export type Renewal =
+  /** It is not ours to renew; `why` says what it lacks. */
+  | { readonly kind: 'none'; readonly why: string }
+  /** Look again after `ms`. */
+  | { readonly kind: 'later'; readonly ms: number }
+  /** Ask for one of the same life, in s, but of no more than a day: a target gives a source no longer ones. */
+  | { readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string };
+
+/** A token is renewed when this part of its life is over, as kubelets and Liqo do: two thirds leave room for a long outage of the target. */
+const RENEW_AT = 2 / 3;
+/**
+ * Longest time between two looks, in ms: somebody may have written another token, of a shorter life than the one before. Of the shortest that there
+ * is, 600 s, a third is left when it is due.
+ */
+const LOOK_MS = 120_000;
+
+/** What is to be done about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
+export function planRenewal(secret: Secret, key: string, now: number): Renewal {
+  const account = accountOf(secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] ?? '');
+  if (account === undefined) return { kind: 'none', why: `it has no annotation ${TOKEN_ACCOUNT_ANNOTATION}` };
+  const kubeconfig = Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
+  const life = tokenLife(tokenOf(kubeconfig) ?? '');
+  if (life === undefined) return { kind: 'none', why: `key ${key} holds no kubeconfig with a token that says when it ends` };
+  const dueMs = (life.issuedAt + (life.expiresAt - life.issuedAt) * RENEW_AT) * 1_000 - now;
+  if (dueMs > 0) return { kind: 'later', ms: Math.min(dueMs, LOOK_MS) };
+  return { kind: 'now', account, seconds: Math.min(life.expiresAt - life.issuedAt, DEFAULT_TOKEN_SECONDS), kubeconfig };
+}
+
+function accountOf(text: string): ServiceAccountName | undefined {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  return namespace === '' || name === '' || rest.length > 0 ? undefined : { namespace, name };
+}
+
+/** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Nothing is verified: the API server does that. */
+export function tokenLife(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
+  const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  const [issuedAt, expiresAt] = isRecord(claims) ? [claims['iat'], claims['exp']] : [];
+  if (typeof issuedAt !== 'number' || typeof expiresAt !== 'number' || expiresAt <= issuedAt) return undefined;
+  return { issuedAt, expiresAt };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,209 @@
+// What a source keeps of a target: the (Cluster)Target, the Secret with the kubeconfig, and the right to renew its token.
+import { parse, stringify } from 'yaml';
+import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target } from '../../api/kinds/cluster-target.ts';
+import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
+import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
+import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
+import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
+import { componentHolders, TARGET_USERS } from '../../model/access/component-accounts.ts';
+import { isRecord } from '../../model/objects/field-path.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
+import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import type { SourceIdentity } from '../identity/source-identity.ts';
+
+/** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */
+export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
+
+/** Which clusters are peered, and how. */
+export interface Peering {
+  /** Name of the ClusterTarget or Target in the source: a DNS-1123 label. */
+  readonly name: string;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** The one namespace that is peered, as Source and Target; the whole clusters when missing. */
+  readonly namespace?: string | undefined;
+  /** Of the source; of the target, too, unless it is said otherwise. */
+  readonly installNamespace: string;
+  readonly targetInstallNamespace?: string | undefined;
+  /** ID of the target in the clusterset, when it is reached through the gateway. */
+  readonly gatewayCluster?: string | undefined;
+  /** ID of the target in the clusterset, when its pods are reached over the pod plane; that of `gatewayCluster` when missing. */
+  readonly podPlaneCluster?: string | undefined;
+  /** How pods are delegated, where that is not to be found out. */
+  readonly delegation?: DelegationMode | undefined;
+  /** What the target lets the source do; {@link DEFAULT_GRANTS} when missing. */
+  readonly grants?: SourceGrants | undefined;
+}
+
+/** How the source reaches the target. */
+export interface TargetAccess {
+  /** https URL of the target's API server as the source reaches it. */
+  readonly server: string;
+  /** PEM; the system's roots when missing. */
+  readonly certificateAuthority?: string | undefined;
+  /** Bearer token of the identity. */
+  readonly token: string;
+}
+
+/** What an invited source is granted: its identity in the target, and the first token of it. */
+export interface GrantedAccess {
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expirationTimestamp: string;
+  readonly account: ServiceAccountName;
+  /** The one namespace that it may use; all when missing. */
+  readonly namespace?: string | undefined;
+}
+
+/** Name of the (Cluster)Source: the target's name with the start of the source's identity, so that two sources can use one target. */
+export function sourceName({ name, sourceId }: Pick<Peering, 'name' | 'sourceId'>): string {
+  return `${name}-${sourceId.slice(0, 8)}`;
+}
+
+/** The ServiceAccount in the target that the source acts as. */
+export function sourceAccount(peering: Peering): ServiceAccountName {
+  const { namespace, installNamespace, targetInstallNamespace = installNamespace } = peering;
+  return { namespace: namespace ?? targetInstallNamespace, name: sourceName(peering) };
+}
+
+/** The identity that peering makes in the target. */
+export function peeringIdentity(peering: Peering): SourceIdentity {
+  return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId, grants: peering.grants ?? DEFAULT_GRANTS };
+}
+
+/** The target as the source names it. */
+export function targetOf({ name, namespace }: Pick<Peering, 'name' | 'namespace'>): TargetRef {
+  return namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+}
+
+/** Name of the Secret in the source that holds the kubeconfig. */
+export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
+  return `${name}-kubeconfig`;
+}
+
+/** Name of the Secret in the source that holds a key while joining goes on. */
+export function joiningSecretName({ name }: Pick<Peering, 'name'>): string {
+  return `isthmus-joining-${name}`;
+}
+
+/** Name of the Role and RoleBinding by which the token in a Secret is renewed. */
+export function renewalName(secret: string): string {
+  return joinName([{ constant: 'isthmus-renewal' }, secret], MAX_NAME_LENGTH);
+}
+
+/** Name of the Role and RoleBinding by which the components read the Secret of a Target. */
+export function readingName(secret: string): string {
+  return joinName([{ constant: 'isthmus-kubeconfig' }, secret], MAX_NAME_LENGTH);
+}
+
+/** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
+export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
+  const { name, namespace, installNamespace, gatewayCluster, podPlaneCluster, delegation } = peering;
+  const further = {
+    ...(gatewayCluster !== undefined && { gateway: { cluster: gatewayCluster } }),
+    ...(podPlaneCluster !== undefined && podPlaneCluster !== gatewayCluster && { podPlane: { cluster: podPlaneCluster } }),
+    ...(delegation !== undefined && { delegation }),
+  };
+  const secretName = kubeconfigSecretName(peering);
+  const secret = { namespace: namespace ?? installNamespace, name: secretName };
+  const marked = markOf(peering);
+  const common = [...renewalManifests(secret, installNamespace), kubeconfigSecret(secret, kubeconfig, sourceAccount(peering))].map(marked);
+  if (namespace === undefined) {
+    const target: ClusterTarget = {
+      apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterTarget', metadata: { name, labels: PART_OF },
+      spec: { kubeconfigSecret: { name: secretName, namespace: installNamespace }, ...further },
+    };
+    return [...common, marked(target)];
+  }
+  const target: Target = {
+    apiVersion: ADMIRALTY_API_VERSION, kind: 'Target', metadata: { namespace, name, labels: PART_OF },
+    spec: { kubeconfigSecret: { name: secretName }, ...further },
+  };
+  return [...readingManifests(secret, installNamespace).map(marked), ...common, marked(target)];
+}
+
+/** Says of an object for which target it was made, so that leaving this one removes nothing of another. */
+function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObject {
+  const key = targetKey(targetOf(peering));
+  return (object) => ({ ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } } });
+}
+
+/** Lets the components that use targets read this one Secret; others of its namespace are none of theirs. */
+function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+  const name = readingName(secret);
+  return [
+    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
+  ];
+}
+
+/** Lets the peering component write renewed tokens into this one Secret. */
+function renewalManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+  const name = renewalName(secret);
+  return [
+    role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(['isthmus-peering'], installNamespace)),
+  ];
+}
+
+function kubeconfigSecret(at: ServiceAccountName, kubeconfig: string, account: ServiceAccountName): Secret {
+  const data = { [DEFAULT_KUBECONFIG_KEY]: Buffer.from(kubeconfig, 'utf8').toString('base64') };
+  const annotations = { [TOKEN_ACCOUNT_ANNOTATION]: `${account.namespace}/${account.name}` };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { ...at, labels: PART_OF, annotations }, type: 'Opaque', data };
+}
+
+/** The kubeconfig by which the source reaches the target. */
+export function targetKubeconfig(peering: Peering, access: TargetAccess): string {
+  return tokenKubeconfig({ ...access, cluster: peering.name, user: sourceName(peering), namespace: peering.namespace });
+}
+
+/** What a kubeconfig with a token says. */
+export interface TokenKubeconfig extends TargetAccess {
+  /** Name of the cluster, and of the context. */
+  readonly cluster: string;
+  readonly user: string;
+  readonly namespace?: string | undefined;
+}
+
+/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as Secrets of tenants must be. */
+export function tokenKubeconfig({ server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig): string {
+  const cluster = {
+    server,
+    ...(authority !== undefined && { 'certificate-authority-data': Buffer.from(authority, 'utf8').toString('base64') }),
+  };
+  return printed({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster }],
+    users: [{ name: user, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user, ...(namespace !== undefined && { namespace }) } }],
+    'current-context': name,
+  });
+}
+
+/** The token of a kubeconfig that has one user with one; undefined for any other kubeconfig, which is not ours to renew. */
+export function tokenOf(kubeconfig: string): string | undefined {
+  return onlyUser(parse(kubeconfig))?.token;
+}
+
+/** The kubeconfig with another token in place of its own. */
+export function withToken(kubeconfig: string, token: string): string {
+  const config: unknown = parse(kubeconfig);
+  const user = onlyUser(config);
+  if (user === undefined || !isRecord(config)) return kubeconfig;
+  return printed({ ...config, users: [{ name: user.name, user: { token } }] });
+}
+
+function onlyUser(config: unknown): { readonly name: unknown; readonly token: string } | undefined {
+  const users: unknown = isRecord(config) ? config['users'] : undefined;
+  const [only, another]: readonly unknown[] = Array.isArray(users) ? users : [];
+  if (another !== undefined || !isRecord(only) || !isRecord(only['user'])) return undefined;
+  const { token } = only['user'];
+  return typeof token === 'string' ? { name: only['name'], token } : undefined;
+}
+
+function printed(config: object): string {
+  return stringify(config, { lineWidth: 0 });
+}

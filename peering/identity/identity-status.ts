@@ -1,0 +1,67 @@
+// What people are told of a source's identity: conditions of its (Cluster)Source after KEP-1623.
+import type { AllowedToSource, SourceStatus } from '../../api/kinds/cluster-source.ts';
+import type { Condition } from '../../api/objects/core.ts';
+import { withConditions, type Looked } from '../../model/objects/conditions.ts';
+import { namespacesText } from '../../model/access/source-grants.ts';
+import type { SourceIdentity } from './source-identity.ts';
+
+/** What became of an identity. */
+export type IdentityOutcome =
+  | { readonly kind: 'established' }
+  /** Neither a user nor an account is named. */
+  | { readonly kind: 'nobody' }
+  /** The API server refused a part of it. */
+  | { readonly kind: 'failed'; readonly error: { readonly status: number; readonly reason: string; readonly message: string } };
+
+type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+/** What is known of an identity. */
+export interface KnownIdentity {
+  readonly identity: SourceIdentity;
+  readonly outcome: IdentityOutcome;
+  readonly allows: AllowedToSource;
+}
+
+/** The status as it is now; `before` itself when nothing changed. */
+export function identityStatus(before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked): SourceStatus {
+  const next = withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
+  return outcome.kind !== 'established' || isSame(next.allows, allows) ? next : { ...next, allows };
+}
+
+/** What a source may really do; `allowed` are the namespaces that take its pods, where not all do. */
+export function allowedToSource({ namespace, grants = {} }: SourceIdentity, installNamespace: string, allowed: readonly string[]): AllowedToSource {
+  const { podSecurity = 'privileged', streams = 'OwnDelegates' } = grants;
+  return { namespaces: namespace ?? namespacesText({ grants, installNamespace }, allowed), podSecurity, streams };
+}
+
+function readiness(identity: SourceIdentity, outcome: IdentityOutcome): Told {
+  if (outcome.kind === 'established') return { status: 'True', reason: 'Established', message: `${holdersOf(identity)} may send pods.` };
+  if (outcome.kind === 'nobody') {
+    const field = identity.namespace === undefined ? 'spec.serviceAccount' : 'spec.serviceAccountName';
+    return { status: 'False', reason: 'NoIdentity', message: `Set ${field} or spec.userName: nobody is named yet.` };
+  }
+  const { status, reason, message } = outcome.error;
+  const { account } = identity;
+  if (status === 404 && account !== undefined) {
+    return { status: 'False', reason: 'NamespaceMissing', message: `Create namespace ${account.namespace}, or name an account of another one: ${message}` };
+  }
+  return { status: 'False', reason: reason === '' ? 'ApplyFailed' : reason, message };
+}
+
+function guard({ clusterId }: SourceIdentity): Told {
+  if (clusterId !== undefined) return { status: 'True', reason: 'PolicyInPlace', message: `Only pods of cluster ${clusterId} may be written.` };
+  return {
+    status: 'False',
+    reason: 'ClusterUnknown',
+    message: "Set spec.clusterID to the UID of the source's kube-system namespace: until then nothing keeps this source from pods of other sources.",
+  };
+}
+
+function holdersOf({ account, userName }: SourceIdentity): string {
+  const holders = [account && `ServiceAccount ${account.namespace}/${account.name}`, userName !== undefined && `user ${userName}`];
+  return holders.filter((holder) => typeof holder === 'string').join(' and ');
+}
+
+function isSame(before: AllowedToSource | undefined, { namespaces, podSecurity, streams }: AllowedToSource): boolean {
+  return before?.namespaces === namespaces && before.podSecurity === podSecurity && before.streams === streams;
+}

@@ -1,0 +1,186 @@
+// Shell of a target's sources: gives each (Cluster)Source its account and its rights, keeps them as they should be, and takes back
+// what garbage collection cannot. No finalizer: a source can always be removed, whether or not this controller runs (Admiralty contract §5.3).
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import type { ClusterSource, Source, SourceStatus } from '../../api/kinds/cluster-source.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { CLUSTER_SOURCES, NAMESPACES, SERVICE_ACCOUNTS, SOURCES } from '../../api/resource-types.ts';
+import { ApiError, isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { isLetInto, takesAllNamespaces, type NamespaceLabels } from '../../model/access/source-grants.ts';
+import { allowedToSource, identityStatus, type IdentityOutcome } from './identity-status.ts';
+import { DEPENDENT_TYPES, identityTypeOf, requirePolicies } from './establish-identity.ts';
+import { accountManifest, IDENTITY_LABELS, identityManifests, sourceKey, toSourceIdentity, type SourceIdentity } from './source-identity.ts';
+
+/** Field manager of what the controller applies. */
+const FIELD_MANAGER = 'isthmus-peering';
+
+/** What the controller works with. */
+export interface SourceOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+}
+
+interface SeenSource {
+  readonly identity: SourceIdentity;
+  readonly generation: number;
+  readonly status: SourceStatus;
+}
+
+/** What became of an identity, or that its source is there no more. */
+type Applied = IdentityOutcome | { readonly kind: 'gone' };
+
+interface Dependent {
+  readonly type: ResourceType;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  readonly source: string;
+}
+
+/** Starts the controller; it works until `signal` is aborted. */
+export function startSources(options: SourceOptions, signal: AbortSignal): void {
+  new Sources(options).start(signal);
+}
+
+class Sources {
+  readonly #options: SourceOptions;
+  readonly #sources: readonly Informer<Source | ClusterSource, SeenSource>[];
+  readonly #dependents: readonly Informer<KubernetesObject, Dependent>[];
+  readonly #namespaces: Informer<KubernetesObject, SeenNamespace>;
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+    const { client, logger } = options;
+    this.#sources = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSeenSource }));
+    const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
+    this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: toNamespaceLabels });
+    this.#dependents = DEPENDENT_TYPES.map((type) => new Informer({ client, logger, type, selection: { labelSelector }, project: (object) => toDependent(type, object) }));
+  }
+
+  start(signal: AbortSignal): void {
+    const informers = [...this.#sources, ...this.#dependents, this.#namespaces];
+    const reconcile = (key: string) => this.#reconcile(key, signal);
+    const ready = Promise.all(informers.map(({ synced }) => synced));
+    const controller = startController({ name: 'source', reconcile, concurrency: 4, logger: this.#options.logger, ready }, signal);
+    for (const informer of this.#sources) informer.onChange((key) => controller.enqueue(key));
+    for (const informer of this.#dependents) informer.onChange((_key, before, after) => controller.enqueue((after ?? before)?.source ?? ''));
+    this.#namespaces.onChange((_key, before, after) => {
+      if (isDeepStrictEqual(before?.labels, after?.labels)) return;
+      for (const informer of this.#sources) for (const { identity } of informer.records()) if (isLimited(identity)) controller.enqueue(sourceKey(identity));
+    });
+    for (const informer of informers) void informer.run(signal);
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const seen = this.#sources.map((informer) => informer.get(key)).find((source) => source !== undefined);
+    if (seen === undefined) await this.#removeDependents(key, new Set(), signal);
+    else await this.#establish(key, seen, signal);
+    return DONE;
+  }
+
+  async #establish(key: string, seen: SeenSource, signal: AbortSignal): Promise<void> {
+    const outcome = await this.#apply(key, seen.identity, signal).catch((error: unknown): Applied => {
+      if (error instanceof ApiError) return { kind: 'failed', error };
+      throw error;
+    });
+    if (outcome.kind === 'gone') return; // the watch brings its end, and what is left of it is removed then
+    await this.#showStatus(seen, outcome, signal);
+    if (outcome.kind === 'failed') throw outcome.error;
+  }
+
+  async #apply(key: string, identity: SourceIdentity, signal: AbortSignal): Promise<Applied> {
+    const account = accountManifest(identity);
+    if (account === undefined && identity.userName === undefined) return { kind: 'nobody' };
+    const { client, installNamespace } = this.#options;
+    const wanted = identityManifests(identity, installNamespace, this.#allowed(identity));
+    if (this.#lacksAny(account === undefined ? wanted : [account, ...wanted]) && !(await this.#isStillThere(identity, signal))) return { kind: 'gone' };
+    await requirePolicies(client, signal);
+    if (account !== undefined) await this.#ensureAccount(account, signal);
+    for (const object of wanted) await client.apply(identityTypeOf(object), object, FIELD_MANAGER, signal);
+    await this.#removeDependents(key, new Set([...wanted, ...(account === undefined ? [] : [account])].map(idOf)), signal);
+    return { kind: 'established' };
+  }
+
+  /** Names of the namespaces that take pods of a source, where not all do. */
+  #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
+    const asking = { name, grants, installNamespace: this.#options.installNamespace };
+    if (namespace !== undefined || takesAllNamespaces(grants)) return [];
+    return [...this.#namespaces.records()].filter((one) => !one.isGoing && isLetInto(one, asking)).map((one) => one.name);
+  }
+
+  #lacksAny(objects: readonly KubernetesObject[]): boolean {
+    const present = new Set(this.#all().map(({ type, namespace, name }) => `${type.kind} ${namespace ?? ''}/${name}`));
+    return objects.some((object) => !present.has(idOf(object)));
+  }
+
+  /**
+   * Asked of the API server before anything is made: when a source is removed, the watch of what it owned may bring the end of that before the
+   * watch of sources brings its own, and what were made anew then would be left behind for a moment.
+   */
+  async #isStillThere({ namespace, name, uid }: SourceIdentity, signal: AbortSignal): Promise<boolean> {
+    const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
+    const live = await this.#options.client.get(type, { namespace, name }, signal).catch(unless(isNotFound));
+    return live !== undefined && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
+  }
+
+  /** An account that somebody else made is used, and stays theirs. */
+  async #ensureAccount(account: KubernetesObject, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options;
+    const { namespace, name = '' } = account.metadata;
+    const isOurs = this.#all().some((dependent) => dependent.type === SERVICE_ACCOUNTS && dependent.namespace === namespace && dependent.name === name);
+    if (isOurs) await client.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGER, signal);
+    else await client.create(SERVICE_ACCOUNTS, account, signal).catch(unless(isAlreadyExists));
+  }
+
+  #all(): readonly Dependent[] {
+    return this.#dependents.flatMap((informer) => [...informer.records()]);
+  }
+
+  async #removeDependents(key: string, wanted: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    for (const { type, namespace, name, uid, source } of this.#all()) {
+      if (source !== key || wanted.has(`${type.kind} ${namespace ?? ''}/${name}`)) continue;
+      await this.#options.client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
+    }
+  }
+
+  async #showStatus({ identity, generation, status }: SeenSource, outcome: IdentityOutcome, signal: AbortSignal): Promise<void> {
+    const allows = allowedToSource(identity, this.#options.installNamespace, this.#allowed(identity));
+    const next = identityStatus(status, { identity, outcome, allows }, { generation, now: new Date().toISOString() });
+    if (next === status) return;
+    const { namespace, name, uid } = identity;
+    const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
+    const patch = { metadata: { uid }, status: next };
+    await this.#options.client.patch(type, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(unless(isNotFound));
+  }
+}
+
+function idOf({ kind, metadata }: KubernetesObject): string {
+  return `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+function toSeenSource(source: Source | ClusterSource): SeenSource {
+  return { identity: toSourceIdentity(source), generation: source.metadata.generation ?? 0, status: source.status ?? {} };
+}
+
+interface SeenNamespace extends NamespaceLabels {
+  readonly isGoing: boolean;
+}
+
+function toNamespaceLabels({ metadata }: KubernetesObject): SeenNamespace {
+  return { name: metadata.name ?? '', labels: metadata.labels ?? {}, isGoing: metadata.deletionTimestamp !== undefined };
+}
+
+function isLimited({ namespace, grants = {} }: SourceIdentity): boolean {
+  return namespace === undefined && !takesAllNamespaces(grants);
+}
+
+function toDependent(type: ResourceType, { metadata }: KubernetesObject): Dependent {
+  const { namespace, name = '', uid = '', annotations = {} } = metadata;
+  return { type, namespace, name, uid, source: annotations[SOURCE_ANNOTATION] ?? '' };
+}

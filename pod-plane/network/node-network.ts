@@ -1,0 +1,103 @@
+// Keeps the network of one node as it is to be: looks every few seconds and after each change, repairs what somebody else has changed, and takes
+// everything away at the end. All work is done one after the other.
+import type { Logger } from 'pino';
+import { messageOf } from '../../process/errors.ts';
+import type { LinkNames } from '../plan/gateway-network.ts';
+import { planNetwork, planRemoval, type Network } from '../plan/network-plan.ts';
+import { applyRuleset, loosenReversePath, observeNetwork, readTable, runCommands } from './network-tools.ts';
+import { removal } from '../plan/packet-rules.ts';
+
+/** Links, and packet rules as a transaction of nft. */
+export interface NodePlane {
+  readonly network: Network;
+  readonly ruleset: object;
+}
+
+/** Name of the table of packet rules on every node. */
+export const TABLE = 'isthmus';
+/** The names in a cluster; tests use others, for they have several gateways on a machine. */
+export const LINK_NAMES: LinkNames = { tunnel: 'isthmus-wg', overlay: 'isthmus-vx' };
+
+/** Keeps a node's part of the pod plane. */
+export class NetworkKeeper {
+  readonly #names: readonly string[];
+  readonly #logger: Logger;
+  #wanted: NodePlane | undefined;
+  #appliedRules = '';
+  #listing: string | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #failure: string | undefined;
+
+  constructor(names: LinkNames, logger: Logger) {
+    this.#names = [names.tunnel, names.overlay];
+    this.#logger = logger;
+  }
+
+  /** What last went wrong; undefined when all is as it should be. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Makes the node so from now on; resolves when it is, or when it could not be: see {@link failure}. */
+  keep(wanted: NodePlane): Promise<void> {
+    this.#wanted = wanted;
+    return this.check();
+  }
+
+  /** Repairs what differs. */
+  check(): Promise<void> {
+    return this.#inTurn(() => this.#repair());
+  }
+
+  /** Touches nothing any more, and takes nothing away; resolves when what was under way is done. */
+  forget(): Promise<void> {
+    return this.#inTurn(async () => void (this.#wanted = undefined));
+  }
+
+  /** Takes everything away. */
+  async close(): Promise<void> {
+    await this.#inTurn(async () => {
+      this.#wanted = undefined;
+      await this.#removeAll();
+    });
+  }
+
+  async #repair(): Promise<void> {
+    const wanted = this.#wanted;
+    if (wanted === undefined) return;
+    await Promise.all([this.#repairLinks(wanted.network), this.#repairRules(wanted.ruleset)]); // rules name links, and may be there before them
+  }
+
+  async #repairLinks(network: Network): Promise<void> {
+    const commands = planNetwork(network, await observeNetwork(this.#names));
+    await runCommands(commands);
+    if (commands.some(([, ...args]) => args[0] === 'link')) await Promise.all(network.links.map(({ name }) => loosenReversePath(name)));
+  }
+
+  async #repairRules(ruleset: object): Promise<void> {
+    const rules = JSON.stringify(ruleset);
+    const isSame = rules === this.#appliedRules;
+    if (isSame && this.#listing === (await readTable(TABLE))) return;
+    if (isSame) this.#logger.warn({ table: TABLE }, 'the packet rules were changed by somebody else; restoring them');
+    await applyRuleset(ruleset);
+    this.#appliedRules = rules;
+    this.#listing = await readTable(TABLE);
+  }
+
+  async #removeAll(): Promise<void> {
+    await runCommands(planRemoval(this.#names, await observeNetwork(this.#names)));
+    await applyRuleset({ nftables: removal(TABLE) });
+    this.#appliedRules = '';
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#attempt(work));
+    return this.#turn;
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    const failure = await work().then(() => undefined, messageOf);
+    if (failure !== undefined && failure !== this.#failure) this.#logger.warn({ error: failure }, 'the network of this node is not as it should be');
+    this.#failure = failure;
+  }
+}

@@ -1,0 +1,200 @@
+// The pod plane of one node. All nodes follow the same objects; the one that holds the lease is the cluster's gateway, the others send to it what is for
+// pods of other clusters. Whoever loses the lease takes its tunnel down before another node may make one. Everything is done one after the other.
+import type { Logger } from 'pino';
+import { POD_PLANE_BACKEND, type Endpoint } from '../../api/kinds/gateway.ts';
+import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
+import { ENDPOINTS } from '../../api/resource-types.ts';
+import { onAbort } from '../../kubernetes/flow/abort.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Fence } from '../../kubernetes/flow/fence.ts';
+import { endpointObjectName } from '../../model/network/gateway-names.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
+import { WIREGUARD_OVERHEAD } from '../plan/gateway-network.ts';
+import { keepPlaneKeys } from '../wireguard/plane-key-secret.ts';
+import type { PlaneKeys } from '../plan/plane-keys.ts';
+import type { PlaneMembers } from '../plan/plane-members.ts';
+import { announcedAddresses, workersOf, type PlaneNode } from '../plan/plane-nodes.ts';
+import { LINK_NAMES } from '../network/node-network.ts';
+import { PodPlaneState } from './pod-plane-state.ts';
+import type { RouteAgent } from './route-agent.ts';
+import { startWireguardDriver, type WireguardDriver } from '../wireguard/wireguard-cable.ts';
+
+/** What a node is told. */
+export interface PodPlaneOptions {
+  readonly client: ClusterClient;
+  /** The install namespace. */
+  readonly namespace: string;
+  /** Name of this node. */
+  readonly node: string;
+  /** Path of the program, see sandbox/wireguard. */
+  readonly program: string;
+  readonly listenPort: number;
+  /** Where peers reach the gateway, `host:port`; empty where it can only dial out; missing for the candidates' own addresses. */
+  readonly addresses?: readonly string[] | undefined;
+  /** Largest packet on the way between gateways, in bytes. */
+  readonly underlayMtu: number;
+  /** Holds while this node is the gateway. */
+  readonly fence: Fence;
+  readonly makeAgent: () => RouteAgent;
+  readonly startDriver?: typeof startWireguardDriver;
+  readonly changed: () => void;
+  readonly logger: Logger;
+}
+
+const LOOK_MS = 100;
+const FIELD_MANAGER = 'isthmus-pod-plane';
+
+/** The part of a node in the pod plane. */
+export class PodPlaneController {
+  readonly #options: PodPlaneOptions;
+  readonly #state: PodPlaneState;
+  #driver: WireguardDriver | undefined;
+  #agent: RouteAgent | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #isDue = false;
+  #isEnding = false;
+  #rotationDueMs: number | undefined;
+  #failure: string | undefined = 'nothing is known of this cluster yet';
+
+  constructor(options: PodPlaneOptions) {
+    this.#options = options;
+    this.#state = new PodPlaneState(options);
+    this.#state.onChange(() => this.#wake());
+  }
+
+  /** Whether this node is one of those that the gateway is chosen from. */
+  get isCandidate(): boolean {
+    return this.#state.isCandidate(this.#options.node);
+  }
+
+  /** Whether this node is the gateway. */
+  get isActive(): boolean {
+    return this.#driver !== undefined;
+  }
+
+  get clusterId(): string | undefined {
+    return this.#state.clusterId;
+  }
+
+  /** What is wrong, in words; undefined when nothing is. */
+  get failure(): string | undefined {
+    return this.#failure ?? this.#driver?.failure ?? this.#agent?.failure;
+  }
+
+  /** Whether all has been read once. */
+  get hasSynced(): boolean {
+    return this.#state.hasSynced;
+  }
+
+  connections(): readonly CableConnection[] {
+    return this.#driver?.connections() ?? [];
+  }
+
+  /** Follows and acts until `signal` is aborted, then takes everything of this node away. */
+  async run(signal: AbortSignal): Promise<void> {
+    const timer = setInterval(() => this.#look(), LOOK_MS);
+    onAbort(signal, () => (this.#isEnding = true)); // a lease that comes now makes no tunnel any more
+    void this.#state.synced().then(() => this.#wake()); // what was told before did not count
+    await this.#state.run(signal);
+    clearInterval(timer);
+    await this.#turn;
+    await this.#driver?.close();
+    await this.#agent?.close();
+  }
+
+  /** The fence may end at any time, and a step of a key's change may be due. */
+  followFence(): void {
+    this.#wake();
+  }
+
+  #look(): void {
+    const isRotating = this.#rotationDueMs !== undefined && Date.now() >= this.#rotationDueMs;
+    if (this.#options.fence.holds() !== this.isActive || this.#driver?.isClosed === true || isRotating) this.#wake();
+  }
+
+  #wake(): void {
+    if (this.#isDue || this.#isEnding || !this.hasSynced) return;
+    this.#isDue = true;
+    this.#turn = this.#turn.then(() => this.#attempt());
+  }
+
+  async #attempt(): Promise<void> {
+    this.#isDue = false;
+    if (this.#isEnding) return;
+    const failure = await this.#step().catch(messageOf);
+    if (failure !== undefined && failure !== this.#failure) this.#options.logger.warn({ error: failure }, 'the pod plane of this node is not as it should be');
+    this.#failure = failure;
+    this.#options.changed();
+  }
+
+  /** Brings this node to where it should be; gives what keeps it from it. */
+  async #step(): Promise<string | undefined> {
+    const isGateway = this.#options.fence.holds();
+    if (this.#driver !== undefined && (!isGateway || this.#driver.isClosed)) await this.#stopDriver();
+    const { clusterId } = this.#state;
+    if (clusterId === undefined) return 'this cluster is in no clusterset: run "isthmus gateway join" and a gateway';
+    const members = this.#state.members(clusterId);
+    if (members === undefined) return `the Cluster object of "${clusterId}" has not come from the broker yet`;
+    if (members.prefixes.length === 0) return 'no pod range of this cluster is its own alone: let it leave, and join again with --cluster-cidr';
+    const own = this.#state.node(this.#options.node);
+    if (own === undefined) return `there is no Node "${this.#options.node}" with an InternalIP; name this node with --node-name`;
+    return isGateway ? this.#beGateway(clusterId, own, members) : this.#beWorker(own, members);
+  }
+
+  async #beWorker(own: PlaneNode, { prefixes, remoteRanges }: PlaneMembers): Promise<string | undefined> {
+    const { gateway } = this.#state;
+    if (gateway === undefined || gateway.name === own.name) return undefined; // between two gateways what is there stays
+    this.#agent ??= this.#options.makeAgent();
+    await this.#agent.use({ nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges, podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD });
+    return undefined;
+  }
+
+  async #beGateway(clusterId: string, own: PlaneNode, members: PlaneMembers): Promise<string | undefined> {
+    const { client, namespace, fence } = this.#options;
+    const keys = await keepPlaneKeys(client.fencedBy(fence), namespace, this.#state.keySecret);
+    this.#rotationDueMs = keys.lookAgainMs === undefined ? undefined : Date.now() + keys.lookAgainMs;
+    const nodes = this.#state.nodes();
+    const addresses = this.#options.addresses ?? announcedAddresses(own, nodes, this.#options.listenPort);
+    const workers = workersOf(nodes, own.name);
+    await this.#agent?.release();
+    this.#agent = undefined;
+    this.#driver ??= await this.#start(clusterId, { own, members, keys, workers, isReachable: addresses.length > 0 });
+    const driver = this.#driver;
+    driver.usePrefixes(members.prefixes);
+    driver.useWorkers(workers);
+    driver.useKey(keys.privateKey);
+    const wanted = new Set(members.peers.map((peer) => peer.clusterId));
+    for (const connection of driver.connections()) if (!wanted.has(connection.clusterId)) driver.disconnect(connection.clusterId);
+    for (const peer of members.peers) driver.connect(peer);
+    await this.#announce(clusterId, addresses, keys.publicKeys);
+    return undefined;
+  }
+
+  async #start(clusterId: string, of: { readonly own: PlaneNode; readonly members: PlaneMembers; readonly keys: PlaneKeys; readonly workers: ReturnType<typeof workersOf>; readonly isReachable: boolean }): Promise<WireguardDriver> {
+    const { program, listenPort, underlayMtu, changed, logger, startDriver = startWireguardDriver } = this.#options;
+    const driver = await startDriver({
+      clusterId, program, names: LINK_NAMES, listenPort, privateKey: of.keys.privateKey, prefixes: of.members.prefixes, isReachable: of.isReachable, underlayMtu, nodeAddress: of.own.address, workers: of.workers, changed, logger,
+    });
+    logger.info({ cluster: clusterId, node: of.own.name }, 'this node is the gateway of the pod plane');
+    return driver;
+  }
+
+  async #stopDriver(): Promise<void> {
+    const driver = this.#driver;
+    this.#driver = undefined;
+    await driver?.close();
+    this.#options.logger.info({ node: this.#options.node }, 'this node is no gateway of the pod plane any more');
+  }
+
+  /** The gateway of the API plane tells the broker. */
+  async #announce(clusterID: string, addresses: readonly string[], publicKeys: readonly string[]): Promise<void> {
+    const { client, namespace, fence } = this.#options;
+    const name = endpointObjectName(clusterID, POD_PLANE_BACKEND);
+    const spec = { clusterID, backend: POD_PLANE_BACKEND, addresses, publicKeys };
+    const known = this.#state.endpoint(name);
+    if (JSON.stringify([known?.spec.addresses ?? [], known?.spec.publicKeys]) === JSON.stringify([addresses, publicKeys])) return;
+    const endpoint: Endpoint = { metadata: { namespace, name, labels: { [OWN_ENDPOINT_LABEL]: TRUE } }, spec };
+    await client.fencedBy(fence).apply(ENDPOINTS, endpoint, FIELD_MANAGER);
+  }
+}

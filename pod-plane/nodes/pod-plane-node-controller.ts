@@ -1,0 +1,92 @@
+// One node of the pod plane as a process: its part, the election of the gateway among the nodes that may be it, and its Gateway object.
+import type { Logger } from 'pino';
+import { POD_PLANE_BACKEND } from '../../api/kinds/gateway.ts';
+import { forwardAbort } from '../../kubernetes/flow/abort.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import { LeaderElection } from '../../kubernetes/lease/leader-election.ts';
+import type { LeaseTimings } from '../../kubernetes/lease/lease-record.ts';
+import { isGone } from '../../process/incarnation.ts';
+import { version } from '../../process/version.ts';
+import { keepGatewayObject } from '../../gateway/status/gateway-object-controller.ts';
+import { leaseIdentity, readLeaseIdentity } from '../plan/plane-nodes.ts';
+import { LINK_NAMES } from '../network/node-network.ts';
+import { PodPlaneController, type PodPlaneOptions } from './pod-plane-controller.ts';
+import { POD_PLANE_LEASE } from './pod-plane-state.ts';
+import { RouteAgent } from './route-agent.ts';
+import { observeGateway } from '../../gateway/status/tunnel-metrics.ts';
+
+/** What a node's process is started with. */
+export interface PodPlaneNodeOptions extends Pick<PodPlaneOptions, 'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'> {
+  /** Names this run of the process. */
+  readonly incarnation: string;
+  readonly makeAgent?: () => RouteAgent;
+  readonly timings?: LeaseTimings;
+  readonly logger: Logger;
+}
+
+/** A running node. */
+export interface PodPlaneNode {
+  readonly isActive: boolean;
+  readonly hasSynced: boolean;
+  readonly failure: string | undefined;
+  /** Resolves when everything has ended, and is taken away, after the signal. */
+  readonly ended: Promise<void>;
+}
+
+/** A lease of 5 s, given up after 3.5 s, renewed each second: of the 8 s that a takeover may take, almost three are left for a machine that is busy. */
+export const POD_PLANE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
+const LOOK_MS = 500;
+
+/** Starts it. When `signal` is aborted the tunnel goes first, then the lease is given back. */
+export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
+  const { client, namespace, node, incarnation, timings = POD_PLANE_TIMINGS, logger: root } = options;
+  const logger = root.child({ component: 'pod-plane', node });
+  const identity = leaseIdentity(node, incarnation);
+  const isHolderGone = (holder: string) => isGone(readLeaseIdentity(holder).incarnation);
+  const election = new LeaderElection({ client, namespace, name: POD_PLANE_LEASE, identity, timings, isHolderGone, logger });
+  const { makeAgent = () => new RouteAgent(LINK_NAMES, logger) } = options;
+  const controller = new PodPlaneController({ ...options, makeAgent, fence: election, changed: () => undefined, logger });
+  election.listen({ leading: () => controller.followFence() });
+  observeGateway({ connections: () => controller.connections(), certificateEndMs: () => undefined });
+  const down = new AbortController();
+  const running = controller.run(signal).finally(() => down.abort());
+  return {
+    get isActive() {
+      return controller.isActive;
+    },
+    get hasSynced() {
+      return controller.hasSynced;
+    },
+    get failure() {
+      return controller.failure;
+    },
+    ended: Promise.all([running, campaign(election, controller, down.signal), showCandidate(options, controller, logger, signal)]).then(() => undefined),
+  };
+}
+
+/** Takes part in the election while this node is a candidate. The lease outlives the tunnel, never the other way round. */
+async function campaign(election: LeaderElection, controller: PodPlaneController, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    if (controller.hasSynced && controller.isCandidate) {
+      const turn = new AbortController();
+      const forget = forwardAbort([signal], turn);
+      const ended = election.run(turn.signal);
+      while (!signal.aborted && controller.isCandidate) await delay(LOOK_MS, signal);
+      turn.abort();
+      await ended;
+      forget();
+    }
+    await delay(LOOK_MS, signal);
+  }
+}
+
+/** Candidates show themselves; of the other nodes there may be thousands. */
+async function showCandidate({ client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string }, controller: PodPlaneController, logger: Logger, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))) await delay(LOOK_MS, signal);
+  if (signal.aborted) return;
+  const facts = () => ({
+    isActive: controller.isActive, version: version(), clusterId: controller.clusterId ?? '', backend: POD_PLANE_BACKEND, connections: controller.connections(), nowMs: Date.now(), failure: controller.failure,
+  });
+  await keepGatewayObject({ client, namespace, name: `pod-plane-${node}`, facts, logger }, signal);
+}

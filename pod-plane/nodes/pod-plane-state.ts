@@ -1,0 +1,105 @@
+// Everything that the pod plane of a node follows, as live copies, and what follows from it: who may be the gateway, who is, and what this cluster is.
+import type { Logger } from 'pino';
+import type { Node, Secret } from '../../api/objects/core.ts';
+import type { Endpoint } from '../../api/kinds/gateway.ts';
+import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
+import { CLUSTERS, ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
+import { ownClusterId } from '../../model/network/gateway-names.ts';
+import { PLANE_KEY_SECRET } from '../plan/plane-keys.ts';
+import { planPlaneMembers, type PlaneMembers } from '../plan/plane-members.ts';
+import { gatewayCandidates, readLeaseIdentity, toPlaneNode, type PlaneNode } from '../plan/plane-nodes.ts';
+
+/** Name of the Lease in the install namespace. */
+export const POD_PLANE_LEASE = 'isthmus-pod-plane';
+
+/** Live copies of what a node's part follows from. */
+export class PodPlaneState {
+  readonly #namespace: string;
+  readonly #nodes: Informer<Node, PlaneNode>;
+  readonly #clusters;
+  readonly #endpoints;
+  readonly #gateways;
+  readonly #leases;
+  readonly #secrets;
+  #clusterId: string | undefined;
+
+  constructor({ client, namespace, logger }: { readonly client: ClusterClient; readonly namespace: string; readonly logger: Logger }) {
+    const inform = wholeObjectsOf({ client, logger });
+    this.#namespace = namespace;
+    this.#nodes = new Informer({ client, logger, type: NODES, selection: {}, project: toPlaneNode });
+    this.#clusters = inform(CLUSTERS, { namespace });
+    this.#endpoints = inform(ENDPOINTS, { namespace });
+    this.#gateways = inform(GATEWAYS, { namespace });
+    this.#leases = inform(LEASES, { namespace, name: POD_PLANE_LEASE });
+    this.#secrets = inform(SECRETS, { namespace, name: PLANE_KEY_SECRET });
+  }
+
+  get #all() {
+    return [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#leases, this.#secrets] as const;
+  }
+
+  /** Follows all until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((informer) => informer.run(signal)));
+  }
+
+  /** Whether all has been read once. */
+  get hasSynced(): boolean {
+    return this.#all.every(({ hasSynced }) => hasSynced);
+  }
+
+  /** Resolves when {@link hasSynced} becomes true, or following has ended before. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#all.map((informer) => informer.synced));
+  }
+
+  /** Calls back when a node's part may be another now. */
+  onChange(listener: () => void): void {
+    this.#leases.onChange((_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener()); // renewals change nothing
+    for (const informer of [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#secrets]) informer.onChange(() => listener());
+  }
+
+  /** ID of this cluster, as far as it is known; it stays while nobody says otherwise. */
+  get clusterId(): string | undefined {
+    const announced = [...this.#endpoints.records()].find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE)?.spec.clusterID;
+    this.#clusterId = ownClusterId([...this.#gateways.records()]) ?? this.#clusterId ?? announced;
+    return this.#clusterId;
+  }
+
+  nodes(): readonly PlaneNode[] {
+    return [...this.#nodes.records()];
+  }
+
+  node(name: string): PlaneNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** Whether a node is one of those that the gateway is chosen from. */
+  isCandidate(name: string): boolean {
+    return gatewayCandidates(this.nodes()).some((node) => node.name === name);
+  }
+
+  /** The node that holds the lease. */
+  get gateway(): PlaneNode | undefined {
+    const [lease] = this.#leases.records();
+    return this.#nodes.get(readLeaseIdentity(lease?.spec?.holderIdentity ?? '').node);
+  }
+
+  /** The pod plane as a member sees it; undefined while its Cluster object is not there. */
+  members(clusterId: string): PlaneMembers | undefined {
+    return planPlaneMembers(clusterId, [...this.#clusters.records()], [...this.#endpoints.records()]);
+  }
+
+  endpoint(name: string): Endpoint | undefined {
+    return this.#endpoints.get(`${this.#namespace}/${name}`);
+  }
+
+  /** The Secret with the key of this cluster. */
+  get keySecret(): Secret | undefined {
+    const [secret] = this.#secrets.records();
+    return secret;
+  }
+}

@@ -1,0 +1,26 @@
+// From the objects of a clusterset to what one member's pod plane needs: own ranges, and peers with their keys and ranges.
+import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
+import { endpointObjectName } from '../../model/network/gateway-names.ts';
+import { podPrefixes, type PodPrefix } from '../../model/network/pod-addresses.ts';
+import { planMembership } from '../../gateway/broker/membership.ts';
+import type { PodPeer } from './pod-plane-plan.ts';
+
+/** The pod plane of a clusterset, as one member sees it. */
+export interface PlaneMembers {
+  /** Own pod ranges, as we and as the others see them. */
+  readonly prefixes: readonly PodPrefix[];
+  readonly peers: readonly PodPeer[];
+  /** Pod ranges of the others, as we see them. */
+  readonly remoteRanges: readonly string[];
+}
+
+/** What the objects come to for a member; undefined while its own Cluster object is not there. */
+export function planPlaneMembers(own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[]): PlaneMembers | undefined {
+  const specs = clusters.map(({ spec }) => spec);
+  const self = specs.find(({ clusterID }) => clusterID === own);
+  if (self === undefined) return undefined;
+  const rangesOf = (id: string) => specs.filter(({ clusterID }) => clusterID === id).flatMap((spec) => podPrefixes(spec, specs)).map(({ seen }) => seen);
+  const keysOf = (id: string) => endpoints.find(({ metadata }) => metadata.name === endpointObjectName(id, POD_PLANE_BACKEND))?.spec.publicKeys ?? [];
+  const peers = planMembership(own, clusters, endpoints, POD_PLANE_BACKEND).peers.map((peer) => ({ ...peer, publicKeys: keysOf(peer.clusterId), ranges: rangesOf(peer.clusterId) }));
+  return { prefixes: podPrefixes(self, specs), peers, remoteRanges: peers.flatMap(({ ranges }) => ranges) };
+}

@@ -1,0 +1,101 @@
+// What the pod plane of one gateway consists of, from who it is and who its peers are: peers of WireGuard with their ranges, addresses, routes and
+// packet rules. Pure, so that a plan can be shown, compared and tested without a privilege.
+import { doOverlap, formatV4, parseRange } from '../../model/network/ip-range.ts';
+import type { PodPrefix } from '../../model/network/pod-addresses.ts';
+import type { Peer } from '../../gateway/protocol/cable-driver.ts';
+import { isWireguardKey } from '../../gateway/protocol/wireguard-keys.ts';
+import type { WireguardPeer } from './wireguard-protocol.ts';
+
+/** Another member, as far as its pods matter. */
+export interface PodPeer extends Peer {
+  /** Base64. Several while a member changes its key: the newest first. */
+  readonly publicKeys: readonly string[];
+  /** Its pod ranges as we see them. */
+  readonly ranges: readonly string[];
+}
+
+/** A node of this cluster that is not the gateway. */
+export interface WorkerNode {
+  readonly name: string;
+  /** Address under which the gateway node reaches it. */
+  readonly address: string;
+  /** Its part of the pod range. */
+  readonly podCIDR: string;
+}
+
+/** Who plans. */
+export interface PodPlaneSelf {
+  readonly clusterId: string;
+  /** Own pod ranges, as we and as the others see them. */
+  readonly prefixes: readonly PodPrefix[];
+  /** Whether others can dial in. */
+  readonly isReachable: boolean;
+}
+
+/** A plan, and which peers have no part in it. */
+export interface PodPlanePlan {
+  /** Without endpoints: which of its addresses a peer is tried at is found out while running. */
+  readonly peers: readonly (Omit<WireguardPeer, 'endpoint'> & { readonly clusterId: string })[];
+  /** Ranges that are routed into the tunnel. */
+  readonly routes: readonly string[];
+  /** Pairs of ranges between which this gateway passes traffic on for others. */
+  readonly relayed: readonly string[];
+  /** Peers without a part, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** How often a peer is sent something, so that NAT on the way keeps its entry. */
+export const KEEPALIVE_SECONDS = 10;
+
+/**
+ * The plan. Where neither we nor a peer can be dialled, the first member that can be carries the traffic between us: its peer gets the ranges of both.
+ * Ranges that overlap with those of another are refused, with words: WireGuard would silently give them to the last.
+ */
+export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): PodPlanePlan {
+  const refused = new Map<string, string>();
+  const accepted = peers.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : 1)).filter((peer, index, all) => {
+    const reason = refusal(self, peer, all.slice(0, index).filter(({ clusterId }) => !refused.has(clusterId)));
+    if (reason !== undefined) refused.set(peer.clusterId, reason);
+    return reason === undefined;
+  });
+  const hub = accepted.find(({ addresses }) => addresses.length > 0);
+  const isBehindHub = (peer: PodPeer) => !self.isReachable && peer.addresses.length === 0 && hub !== undefined;
+  const carried = accepted.filter(isBehindHub).flatMap(({ ranges }) => ranges);
+  return {
+    peers: accepted.filter((peer) => !isBehindHub(peer)).flatMap((peer) => toPeers(peer, peer === hub ? carried : [])),
+    routes: accepted.flatMap(({ ranges }) => ranges),
+    relayed: self.isReachable ? relayedRanges(accepted) : [],
+    refused,
+  };
+}
+
+/** A member that changes its key is two peers for a while; the ranges are with the newest, for no range can be with both. */
+function toPeers({ clusterId, publicKeys, ranges }: PodPeer, carried: readonly string[]): PodPlanePlan['peers'] {
+  return publicKeys.map((publicKey, index) => ({ clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...carried] : [], keepaliveSeconds: KEEPALIVE_SECONDS }));
+}
+
+function relayedRanges(accepted: readonly PodPeer[]): readonly string[] {
+  const hidden = accepted.filter(({ addresses }) => addresses.length === 0);
+  return hidden.length > 1 ? hidden.flatMap(({ ranges }) => ranges) : [];
+}
+
+function refusal({ prefixes }: PodPlaneSelf, peer: PodPeer, before: readonly PodPeer[]): string | undefined {
+  if (peer.publicKeys.length === 0 || !peer.publicKeys.every(isWireguardKey)) return 'it has told no key; is its pod plane running?';
+  if (peer.ranges.length === 0) return 'it has announced no range of pods that is its own alone; let it join again with --cluster-cidr';
+  const own = prefixes.flatMap((prefix) => [prefix.own, prefix.seen]);
+  const overlap = peer.ranges.find((range) => own.some((one) => overlaps(one, range)));
+  if (overlap !== undefined) return `its range ${overlap} is ours as well`;
+  const other = before.find(({ ranges }) => ranges.some((range) => peer.ranges.some((one) => overlaps(one, range))));
+  return other === undefined ? undefined : `its range ${peer.ranges.join(', ')} is that of ${other.clusterId} as well`;
+}
+
+function overlaps(one: string, other: string): boolean {
+  const [left, right] = [parseRange(one), parseRange(other)];
+  return left !== undefined && right !== undefined && doOverlap(left, right);
+}
+
+/** Address of a gateway on the tunnel: the first of its first pod range, which no pod gets. Undefined without a range. */
+export function overlayAddress(ranges: readonly string[]): string | undefined {
+  const range = parseRange(ranges[0] ?? '');
+  return range === undefined ? undefined : formatV4(range.first);
+}

@@ -1,0 +1,104 @@
+// The program that is a WireGuard interface (sandbox/wireguard): our child, configured over its standard input. When this process ends, however it
+// does, the program's input ends, and the interface is gone.
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { messageOf } from '../../process/errors.ts';
+import { parseAnswer, toSetOperation, type WireguardConfiguration, type WireguardPeerState } from '../plan/wireguard-protocol.ts';
+
+/** What to start. */
+export interface WireguardProcessOptions {
+  readonly program: string;
+  readonly interfaceName: string;
+  readonly mtu: number;
+  /** Called once when the program has ended without being asked to; with what it said. */
+  readonly ended: (said: string) => void;
+}
+
+const ANSWER_END = /(?:^|\n)errno=-?\d+\n\n$/;
+const ANSWER_MS = 5_000;
+
+/** A WireGuard interface that exists. */
+export class WireguardProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #exited: Promise<void>;
+  #applied: WireguardConfiguration | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #answer = '';
+  #onAnswer: ((text: string) => void) | undefined;
+  #said = '';
+  #closed = false;
+
+  private constructor({ program, interfaceName, mtu, ended }: WireguardProcessOptions) {
+    this.#child = spawn(program, [interfaceName, String(mtu)], { stdio: ['pipe', 'pipe', 'pipe'], env: {} });
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#hear(text));
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#said = (this.#said + text).slice(-2_000)));
+    this.#exited = new Promise((resolve) => {
+      this.#child.once('error', (error) => (this.#said += messageOf(error))).once('close', () => {
+        if (!this.#closed) ended(this.#said.trim());
+        this.#closed = true;
+        this.#onAnswer?.('');
+        resolve();
+      });
+      this.#child.once('error', () => resolve());
+    });
+  }
+
+  /** Starts it and waits until the interface is there. Throws an Error with what it said. */
+  static async start(options: WireguardProcessOptions): Promise<WireguardProcess> {
+    const process = new WireguardProcess(options);
+    await process.peers();
+    return process;
+  }
+
+  /** Turns the interface into this; peers that stay as they are notice nothing. Throws when the program refuses or is gone. */
+  async configure(configuration: WireguardConfiguration): Promise<void> {
+    await this.#inTurn(async () => {
+      const operation = toSetOperation(this.#applied, configuration);
+      if (operation === undefined) return;
+      const { errno } = parseAnswer(await this.#ask(operation));
+      if (errno !== 0) throw new Error(`WireGuard refused its configuration (${errno})`);
+      this.#applied = configuration;
+    });
+  }
+
+  /** What is known of all peers. */
+  async peers(): Promise<readonly WireguardPeerState[]> {
+    return this.#inTurn(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
+  }
+
+  /** Ends it; the interface is gone when this resolves. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#child.stdin.end();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), ANSWER_MS);
+    await this.#exited;
+    clearTimeout(timer);
+  }
+
+  /** The program takes one operation at a time: what is sent before it has answered is lost. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
+  }
+
+  #ask(operation: string): Promise<string> {
+    if (this.#child.exitCode !== null) throw new Error(`WireGuard is not running: ${this.#said.trim()}`);
+    return new Promise((resolve, reject) => {
+      const finish = (outcome: () => void) => {
+        clearTimeout(timer);
+        this.#onAnswer = undefined;
+        outcome();
+      };
+      const timer = setTimeout(() => finish(() => reject(new Error('WireGuard does not answer'))), ANSWER_MS);
+      this.#onAnswer = (text) => finish(() => (text === '' ? reject(new Error(`WireGuard has ended: ${this.#said.trim()}`)) : resolve(text)));
+      this.#answer = '';
+      this.#child.stdin.write(operation);
+    });
+  }
+
+  #hear(text: string): void {
+    this.#answer += text;
+    if (ANSWER_END.test(this.#answer)) this.#onAnswer?.(this.#answer);
+  }
+}

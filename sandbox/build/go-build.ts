@@ -1,0 +1,92 @@
+// Building programs of this checkout's Go modules: the control planes', and that of the tools for charts. Needs a fit Go, and says so where there is none.
+// A compiler runs in a process group of its own, so that an abort leaves nothing running.
+import { execFile, spawn } from 'node:child_process';
+import { access, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Environment } from '../../process/config.ts';
+import { AppError } from '../../process/errors.ts';
+import { goObjection, parseGoVersion } from '../plan/binary-plan.ts';
+import { signalGroup } from '../processes/process-identity.ts';
+
+const run = promisify(execFile);
+
+/** Where to tell what is going on: a text is one line; a line that ends in `… N s` replaces the one before it. */
+export type OnProgress = (text: string) => void;
+
+/** The folder of a Go module of this folder: beside this file in the source tree, two levels up when this is the compiled file. Throws AppError `NotFound`. */
+export async function moduleFolder(name: 'binaries' | 'packaging' | 'wireguard' | 'metrics'): Promise<string> {
+  const candidates = [join(import.meta.dirname, name), join(import.meta.dirname, '..', '..', '..', 'sandbox', name)];
+  for (const candidate of candidates) {
+    const found = await access(join(candidate, 'go.mod')).then(() => true, () => false);
+    if (found) return candidate;
+  }
+  throw new AppError('NotFound', `The sources of the sandbox's programs are missing: ${candidates.join(' or ')}.`);
+}
+
+/** What is to be built, for messages, and what else could be done. */
+export interface GoNeed {
+  readonly source: string;
+  readonly environment: Environment;
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** Asks Go outside of the module, where it does not fetch another version of itself first. */
+async function go(args: readonly string[], { environment, what, remedy }: GoNeed): Promise<string> {
+  const output = await run('go', [...args], { cwd: tmpdir(), env: environment.inherited }).catch((cause: unknown) => {
+    throw new AppError('ToolMissing', `${what} must be built once, and Go does not run here: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`, { cause });
+  });
+  return output.stdout.trim();
+}
+
+/** Throws AppError `ToolMissing` when there is no Go, or one that cannot build this module. */
+export async function requireGo(need: GoNeed): Promise<void> {
+  const text = await go(['version'], need);
+  const wanted = parseGoVersion(await readFile(join(need.source, 'go.mod'), 'utf8'));
+  const installed = parseGoVersion(text);
+  if (wanted === undefined || installed === undefined) return; // a development version of Go names no number
+  const objection = goObjection(installed, wanted, await go(['env', 'GOTOOLCHAIN'], need));
+  if (objection !== undefined) throw new AppError('ToolMissing', `${need.what} must be built once. ${objection} ${need.remedy}`);
+}
+
+/** Calls `onProgress` now and each second with the seconds that have passed, until the returned function is called. */
+export function tellTime(what: string, onProgress: OnProgress): () => void {
+  const begin = performance.now();
+  const tell = (): void => onProgress(`${what} … ${Math.floor((performance.now() - begin) / 1_000)} s`);
+  tell();
+  const timer = setInterval(tell, 1_000);
+  return () => clearInterval(timer);
+}
+
+/** One run of the compiler. */
+export interface Compilation {
+  /** Package within the module, `./kwok`. */
+  readonly package: string;
+  /** The module's folder. */
+  readonly source: string;
+  readonly output: string;
+  /** For the linker. */
+  readonly flags: string;
+  readonly environment: Environment;
+}
+
+/** Runs the compiler in a process group of its own, which an abort ends. Throws AppError `StartFailed` with what it said. */
+export async function compile({ package: name, source, output, flags, environment }: Compilation, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, name];
+  const child = spawn('go', args, { cwd: source, env: environment.inherited, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000);
+    });
+  }
+  const end = (): void => void (child.pid !== undefined && signalGroup(child.pid, 'SIGTERM'));
+  signal.addEventListener('abort', end, { once: true });
+  const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
+  signal.removeEventListener('abort', end);
+  signal.throwIfAborted();
+  if (code !== 0) throw new AppError('StartFailed', `Building ${name} for the sandbox failed:\n${said.trim()}`);
+}

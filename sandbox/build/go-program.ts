@@ -1,0 +1,70 @@
+// One program of one Go module of this checkout, built once into the user's cache folder under a key of its inputs. Two runs at once build once.
+import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Environment } from '../../process/config.ts';
+import { binariesKey, goPlatform } from '../plan/binary-plan.ts';
+import { acquireLock } from '../processes/file-lock.ts';
+import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from './go-build.ts';
+
+const MODULE_FILES = ['go.mod', 'go.sum', 'main.go'];
+const FLAGS = '-s -w';
+
+/** A module with one `main`, and how to talk about it. */
+export interface GoProgram {
+  readonly module: 'packaging' | 'wireguard' | 'metrics';
+  /** `helm and kubectl for tests`. */
+  readonly what: string;
+  /** How long building takes, `about a minute`. */
+  readonly takes: string;
+  /** What to do without Go. */
+  readonly remedy: string;
+}
+
+const isThere = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+
+async function programPath(source: string, name: string, cacheFolder: string): Promise<string> {
+  const texts = await Promise.all(MODULE_FILES.map(async (file) => [file, await readFile(join(source, file), 'utf8')] as const));
+  const key = binariesKey({ ...Object.fromEntries(texts), flags: FLAGS }, goPlatform(process.platform, process.arch));
+  return join(cacheFolder, 'binaries', key, name);
+}
+
+interface Building {
+  readonly source: string;
+  readonly path: string;
+  readonly environment: Environment;
+  readonly onProgress: OnProgress;
+}
+
+async function build({ module, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal): Promise<void> {
+  if (await isThere(path)) return; // the process that was waited for has built it
+  await requireGo({ source, environment, what, remedy });
+  await mkdir(dirname(path), { recursive: true });
+  const draft = await mkdtemp(join(dirname(path), 'building-'));
+  const stop = tellTime(`Building ${what} (once, ${takes})`, onProgress);
+  try {
+    await compile({ package: '.', source, output: join(draft, module), flags: FLAGS, environment }, signal);
+    await rename(join(draft, module), path);
+  } finally {
+    stop();
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Path of the program, after building it when it is not there.
+ * @throws AppError `ToolMissing` when there is no fit Go, `StartFailed` when building fails.
+ */
+export async function ensureGoProgram(program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<string> {
+  const source = await moduleFolder(program.module);
+  const path = await programPath(source, program.module, environment.cacheFolder);
+  if (await isThere(path)) return path;
+  await mkdir(dirname(dirname(path)), { recursive: true });
+  const onWait = (pid: number): void => onProgress(`Another run (process ${pid}) is building ${program.what}; waiting for it.`);
+  const lock = await acquireLock(`${dirname(path)}.lock`, { onWait }, signal);
+  try {
+    await build(program, { source, path, environment, onProgress }, signal);
+  } finally {
+    await lock.release();
+  }
+  return path;
+}

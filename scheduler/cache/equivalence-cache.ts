@@ -1,0 +1,214 @@
+// Decisions for pods that are alike, as the pods of one Deployment are: what was concluded of a target holds for all of them until
+// the target changes, and a change makes a new TargetSnapshot. So a decision looks at the targets that changed since the last one
+// of its class, and plays their ranks anew. The answers are those of {@link schedulePod}, which tests hold it to.
+import type { ChangedPlaces } from './changed-places.ts';
+import { concerns, FILTERS, isLocal, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { RankTree } from './rank-tree.ts';
+import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
+import { prepareScores, type PreparedScore } from '../decision/scores.ts';
+import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { NodeRequirements } from '../snapshot/target-capacity.ts';
+
+/** Classes remembered; the one that was not used for longest is forgotten first. */
+const MOST_CLASSES = 200;
+/** Requirements shared at most before all are forgotten. */
+const MOST_REQUIREMENTS = 1_000;
+/** Rank of a target that the pod cannot go to. */
+const REJECTED = -1;
+/** Rank of a target that is not for pods of the namespace, and is not mentioned. */
+const NOT_CONCERNED = -2;
+/** Added to the score, which is at most 1, of a target with room now: it goes before all that would have it after scale-up. */
+const HAS_ROOM_NOW = 2;
+
+/** Checks to be made for each pod, with their places in the chain. */
+const POD_FILTERS = FILTERS.flatMap((filter, position) => (PER_POD.has(filter.name) ? [{ filter, position }] : []));
+
+interface ClassRejection extends Rejection {
+  /** Place of the filter in the chain. */
+  readonly position: number;
+}
+
+/** Remembers by class of pods. What a decision on one target depends on belongs to the class, all but `refusals`. */
+export class DecisionCache {
+  readonly #classes = new Map<string, PodClass>();
+  readonly #requirements = new Map<string, NodeRequirements>();
+  readonly #ids = new WeakMap<NodeRequirements, number>();
+  #lastId = 0;
+
+  /** The one object that stands for all equal requirements. */
+  share(requirements: NodeRequirements): NodeRequirements {
+    const text = JSON.stringify(requirements, withEntries);
+    const known = this.#requirements.get(text);
+    if (known !== undefined) return known;
+    if (this.#requirements.size >= MOST_REQUIREMENTS) this.#requirements.clear();
+    this.#requirements.set(text, requirements);
+    return requirements;
+  }
+
+  /**
+   * Decides as {@link schedulePod}, and by it where targets are weighed against one another. `targets` must be in the order of keys, and the
+   * same array while only its elements change. `changes` has every such change; without it all targets are looked at.
+   */
+  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
+    return isLocal(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
+  }
+
+  #classOf(pod: PodToSchedule): PodClass {
+    const key = this.#keyOf(pod);
+    const known = this.#classes.get(key) ?? new PodClass();
+    this.#classes.delete(key);
+    this.#classes.set(key, known); // the last in order is the one used last
+    if (this.#classes.size > MOST_CLASSES) {
+      for (const [oldest] of this.#classes) {
+        this.#classes.delete(oldest);
+        break;
+      }
+    }
+    return known;
+  }
+
+  #keyOf({ requirements, namespace, wishes }: PodToSchedule): string {
+    let id = this.#ids.get(requirements);
+    if (id === undefined) this.#ids.set(requirements, (id = this.#lastId += 1));
+    // What else is wished does not count where targets are judged one by one.
+    const { constraints, rules, weights, location } = wishes ?? {};
+    return `${id} ${namespace} ${JSON.stringify([constraints, rules, weights, location])}`;
+  }
+}
+
+/** Maps and sets hold what a key must not lose. */
+function withEntries(_key: string, value: unknown): unknown {
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
+function toRejectedTarget(target: string, { reason, message }: Rejection): RejectedTarget {
+  return { target, reason, message };
+}
+
+/** Where a target is in a list that is in the order of keys, or would be. */
+function placeOf(rejected: readonly RejectedTarget[], target: string): number {
+  let [low, high] = [0, rejected.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rejected[middle]?.target ?? '') < target) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Stands for a target that was not looked at yet. */
+const NOT_SEEN: TargetSnapshot = { ref: { kind: 'ClusterTarget', name: '' }, key: '', nodeName: '' };
+
+/** What is remembered for pods of one class, by place in the list of targets. */
+class PodClass {
+  #targets: readonly TargetSnapshot[] = [];
+  /** All but those that differ between pods of the class, each with its place in the chain. */
+  #filters: readonly (PreparedFilter & { readonly position: number })[] | undefined;
+  #scores: readonly PreparedScore[] | undefined;
+  #seen: TargetSnapshot[] = [];
+  /** How far the changes of `#targets` have been read. */
+  #mark = 0;
+  #ranks = new RankTree(0);
+  #rejections: (ClassRejection | undefined)[] = [];
+  /** For a pod without refusals, in the order of keys; undefined until it is asked for. */
+  #rejected: readonly RejectedTarget[] | undefined;
+
+  decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): SchedulingDecision {
+    this.#refresh(pod, targets, changes);
+    const best = this.#best(pod);
+    const rejected = this.#rejectedFor(pod);
+    const target = best === undefined ? undefined : targets[best];
+    return target === undefined ? { kind: 'none', rejected } : { kind: 'chosen', ...rankTarget(pod, target, this.#scoresFor(pod)), rejected };
+  }
+
+  #refresh(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): void {
+    const isSameList = this.#targets === targets;
+    if (!isSameList) this.#reset(targets);
+    const look = (i: number) => this.#look(pod, i);
+    const areKnown = isSameList && changes !== undefined && changes.since(this.#mark, look);
+    if (!areKnown) for (let i = 0; i < targets.length; i += 1) look(i);
+    this.#mark = changes?.mark ?? 0;
+  }
+
+  #reset(targets: readonly TargetSnapshot[]): void {
+    this.#targets = targets;
+    this.#seen = Array.from(targets, () => NOT_SEEN);
+    this.#ranks = new RankTree(targets.length);
+    this.#rejections = Array.from(targets, () => undefined);
+    this.#rejected = undefined;
+  }
+
+  #look(pod: PodToSchedule, i: number): void {
+    const target = this.#targets[i];
+    if (target === undefined || target === this.#seen[i]) return;
+    this.#seen[i] = target;
+    this.#judge(pod, target, i);
+  }
+
+  #judge(pod: PodToSchedule, target: TargetSnapshot, i: number): void {
+    const concerned = concerns(target, pod.namespace);
+    const rejection = concerned ? this.#classRejection(pod, target) : undefined;
+    this.#noteRejection(i, target.key, rejection);
+    this.#rejections[i] = rejection;
+    this.#ranks.set(i, !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED);
+  }
+
+  /** Keeps the list of rejections, without making it anew, when one comes, goes or becomes another. A list that was given away is not changed. */
+  #noteRejection(i: number, target: string, rejection: ClassRejection | undefined): void {
+    const before = this.#rejections[i];
+    if (this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)) return;
+    const at = placeOf(this.#rejected, target);
+    this.#rejected = this.#rejected.toSpliced(at, before === undefined ? 0 : 1, ...(rejection === undefined ? [] : [toRejectedTarget(target, rejection)]));
+  }
+
+  #rank(pod: PodToSchedule, target: TargetSnapshot): number {
+    const { score, afterScaleUp } = rankTarget(pod, target, this.#scoresFor(pod));
+    return score + (afterScaleUp ? 0 : HAS_ROOM_NOW);
+  }
+
+  #scoresFor(pod: PodToSchedule): readonly PreparedScore[] {
+    this.#scores ??= prepareScores(pod, []);
+    return this.#scores;
+  }
+
+  #best(pod: PodToSchedule): number | undefined {
+    const { best } = this.#ranks;
+    if (this.#ranks.at(best) <= REJECTED) return undefined;
+    if (pod.refusals.size === 0 || this.#podRejection(pod, best) === undefined) return best;
+    const next = this.#ranks.bestOf(this.#targets.length, REJECTED, (i) => this.#podRejection(pod, i) === undefined);
+    return next < 0 ? undefined : next;
+  }
+
+  #podRejection(pod: PodToSchedule, i: number): Rejection | undefined {
+    const target = this.#targets[i];
+    const before = this.#rejections[i]?.position ?? Infinity;
+    if (target === undefined) return undefined;
+    for (const { filter, position } of POD_FILTERS) {
+      const rejection = position < before ? filter.prepare(pod, [])?.(target) : undefined;
+      if (rejection !== undefined) return rejection;
+    }
+    return undefined;
+  }
+
+  #classRejection(pod: PodToSchedule, target: TargetSnapshot): ClassRejection | undefined {
+    this.#filters ??= prepareFilters(pod, []).filter(({ name }) => !PER_POD.has(name)).map((filter) => ({ ...filter, position: FILTERS.findIndex(({ name }) => name === filter.name) }));
+    for (const { check, position } of this.#filters) {
+      const rejection = check(target);
+      if (rejection !== undefined) return { ...rejection, position };
+    }
+    return undefined;
+  }
+
+  #rejectedFor(pod: PodToSchedule): readonly RejectedTarget[] {
+    if (pod.refusals.size > 0) return this.#listRejected((i) => this.#podRejection(pod, i) ?? this.#rejections[i]);
+    this.#rejected ??= this.#listRejected((i) => this.#rejections[i]);
+    return this.#rejected;
+  }
+
+  #listRejected(rejectionAt: (i: number) => Rejection | undefined): RejectedTarget[] {
+    return this.#targets.flatMap(({ key }, i) => {
+      const rejection = this.#ranks.at(i) === NOT_CONCERNED ? undefined : rejectionAt(i);
+      return rejection === undefined ? [] : [toRejectedTarget(key, rejection)];
+    });
+  }
+}

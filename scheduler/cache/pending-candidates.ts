@@ -1,0 +1,46 @@
+// Pods on their way to a target that its summary does not count yet, told from what the target shows: the scheduler's own ledger is its memory,
+// a command sees only the clusters.
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+
+/** A proxy pod that holds a place which is not shown. */
+export interface InFlightPod {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+}
+
+/** What a target holds of its source. */
+export interface HeldThere {
+  readonly chaperons: Iterable<Chaperon>;
+  readonly delegates: Iterable<DelegatePod>;
+  readonly summary: ClusterSummary | undefined;
+}
+
+/** Times of conditions are in whole seconds. */
+const ROUNDING_MS = 1_000;
+
+/** Candidates without a node, and delegates that have got one since the summary was made; in the order of their keys. */
+export function inFlight({ chaperons, delegates, summary }: HeldThere): readonly InFlightPod[] {
+  const found = new Map<string, InFlightPod>();
+  const seen = new Set<string>();
+  for (const delegate of delegates) {
+    seen.add(delegate.parentUid);
+    if (!delegate.terminating && !isTerminal(delegate.status.phase) && !isCounted(delegate, summary)) found.set(delegate.parentUid, { key: delegate.parentKey, uid: delegate.parentUid });
+  }
+  for (const { parentKey: key, parentUid: uid, terminating, ended } of chaperons) {
+    if (!seen.has(uid) && !terminating && ended === undefined) found.set(uid, { key, uid });
+  }
+  return [...found.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+/** A pod changes after it has got its node, too: then the time of that tells. */
+function isCounted({ verdict, resourceVersion, status }: DelegatePod, summary: ClusterSummary | undefined): boolean {
+  const { podsResourceVersion, time } = summary?.observed ?? {};
+  if (verdict.kind !== 'scheduled' || podsResourceVersion === undefined) return false;
+  if (Number(resourceVersion) <= Number(podsResourceVersion)) return true;
+  const scheduledAt = Date.parse(findCondition(status.conditions, 'PodScheduled')?.lastTransitionTime ?? '');
+  return scheduledAt + ROUNDING_MS <= Date.parse(time ?? '');
+}

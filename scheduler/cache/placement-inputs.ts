@@ -1,0 +1,100 @@
+// Follows what placement is decided by beside pods and targets: virtual nodes, placement policies, labels of namespaces.
+import type { Logger } from 'pino';
+import type { KubernetesObject, Namespace, Node, StringMap } from '../../api/objects/core.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE, TARGET_LABELS_ANNOTATION } from '../../api/objects/keys.ts';
+import type { ClusterPlacementPolicy, PlacementPolicy } from '../../api/kinds/placement-policy.ts';
+import { CLUSTER_PLACEMENT_POLICIES, NAMESPACES, NODES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { toKnownPolicy, type KnownPolicy, type PolicyBook } from '../snapshot/placement-rules.ts';
+
+/** A virtual node, as far as it decides. */
+type NodeRecord = Pick<Node, 'metadata' | 'spec'>;
+
+/** Hears what changed. */
+export interface PlacementInputsListener {
+  nodeChanged(nodeName: string): void;
+  /** A policy, or the labels of a namespace. */
+  rulesChanged(): void;
+}
+
+/** A policy and what its status says. */
+export type PolicyRecord = KnownPolicy & { readonly object: PlacementPolicy | ClusterPlacementPolicy };
+
+/** Live copies of what decides. */
+export class PlacementInputs {
+  readonly nodes: Informer<Node, NodeRecord>;
+  readonly policies: readonly Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>[];
+  readonly namespaces: Informer<Namespace, StringMap>;
+  #book: PolicyBook | undefined;
+
+  constructor(client: ClusterClient, logger: Logger) {
+    const shared = { client, logger, selection: {} };
+    this.nodes = new Informer({ ...shared, type: NODES, selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }, project: toNodeRecord });
+    this.namespaces = new Informer({ ...shared, type: NAMESPACES, project: ({ metadata }: Namespace) => metadata.labels ?? {} });
+    this.policies = [PLACEMENT_POLICIES, CLUSTER_PLACEMENT_POLICIES].map((type) => (
+      new Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>({ ...shared, type, project: toPolicyRecord })
+    ));
+  }
+
+  /** Adds a listener; call before {@link run}. */
+  listen(listener: PlacementInputsListener): void {
+    this.nodes.onChange((name, before, after) => {
+      if (JSON.stringify(before) !== JSON.stringify(after)) listener.nodeChanged(name);
+    });
+    const changed = () => {
+      this.#book = undefined;
+      listener.rulesChanged();
+    };
+    this.namespaces.onChange((_name, before, after) => {
+      if (JSON.stringify(before) !== JSON.stringify(after)) changed();
+    });
+    for (const informer of this.policies) {
+      informer.onListed(changed);
+      informer.onChange((_key, before, after) => {
+        if (JSON.stringify(before?.spec) !== JSON.stringify(after?.spec)) changed();
+      });
+    }
+  }
+
+  /** Follows until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers().map((informer) => informer.run(signal)));
+  }
+
+  /** Resolves once each collection is known, or is known not to be readable now. */
+  async untilHeard(): Promise<void> {
+    await Promise.all(this.#informers().map((informer) => Promise.race([informer.synced, untilBroken(informer)])));
+  }
+
+  /** All policies as they are now. */
+  get book(): PolicyBook {
+    this.#book ??= {
+      isComplete: this.policies.every((informer) => informer.hasSynced) && this.namespaces.hasSynced,
+      policies: this.policies.flatMap((informer) => [...informer.records()]),
+      namespaces: new Map([...this.namespaces.keys()].map((name) => [name, this.namespaces.get(name) ?? {}])),
+    };
+    return this.#book;
+  }
+
+  #informers(): readonly Pick<Informer<KubernetesObject, unknown>, 'run' | 'synced' | 'onConnection'>[] {
+    return [this.nodes, this.namespaces, ...this.policies];
+  }
+}
+
+function untilBroken(informer: Pick<Informer<KubernetesObject, unknown>, 'onConnection'>): Promise<void> {
+  return new Promise((resolve) => informer.onConnection(({ kind }) => {
+    if (kind === 'broken') resolve();
+  }));
+}
+
+/** Heartbeats change a node all the time; only what decides is kept. */
+function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec }: Node): NodeRecord {
+  const said = annotations?.[TARGET_LABELS_ANNOTATION];
+  const { unschedulable, taints } = spec ?? {};
+  return { metadata: { name, labels, ...(said !== undefined && { annotations: { [TARGET_LABELS_ANNOTATION]: said } }) }, spec: { ...(unschedulable !== undefined && { unschedulable }), ...(taints && { taints }) } };
+}
+
+function toPolicyRecord(object: PlacementPolicy | ClusterPlacementPolicy): PolicyRecord {
+  return { ...toKnownPolicy(object), object };
+}

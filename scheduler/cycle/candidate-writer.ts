@@ -1,0 +1,125 @@
+// A candidate as it is seen in a target, and the one call by which it comes to be there.
+import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { isAlreadyExists, isNotFound, isRejection, type ApiError } from '../../kubernetes/flow/api-error.ts';
+import { outcomeOf } from '../../kubernetes/http/call-outcome.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { NotLeaderError } from '../../kubernetes/flow/fence.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { CONFIRM_MARGIN_MS } from '../../model/delegate/confirmation.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { DELEGATIONS } from '../../model/delegate/delegation.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { messageOf } from '../../process/errors.ts';
+import type { Candidate } from './placement.ts';
+import type { PodMemory } from './pod-memory.ts';
+import type { Rejection } from '../snapshot/snapshot.ts';
+
+/** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
+export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
+  const { session } = target;
+  if (!session?.hasSynced) return 'unknown';
+  const found = session.find(proxy);
+  const made = found.chaperon ?? found.delegate;
+  return made === undefined || !target.holds(made) ? 'nothing' : found;
+}
+
+/** What is known of a candidate beside what its target shows. */
+export function outlookOf(chaperon: Chaperon | undefined, { target, memory, now }: { readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number }): Pick<Candidate, 'withdrawal' | 'isVoid' | 'isLate'> {
+  const withdrawal = memory.withdrawalOf(target.key, chaperon?.uid);
+  const isVoid = memory.givenUp.has(target.key);
+  return { ...(withdrawal !== undefined && { withdrawal }), ...(isVoid && { isVoid }), ...(isLate(target, chaperon, now) && { isLate: true }) };
+}
+
+/** Whether a candidate that must be confirmed could be so only after its target has stopped it. */
+function isLate({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
+  const before = chaperon?.confirmBefore;
+  return before !== undefined && (session?.client.transport.clock.latest(now) ?? Infinity) > before - CONFIRM_MARGIN_MS;
+}
+
+/** Targets without a session that may hold a candidate: one was sent there, or may have been by an earlier process. */
+export function unheardTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
+  return [...targets.all()].filter(({ key, ref, session }) => {
+    const workedOnce = targets.object(ref)?.status.clusterID !== undefined;
+    return session?.hasSynced !== true && (memory.targets.has(key) || (isInherited && workedOnce));
+  }).map(({ key }) => key);
+}
+
+/** Whether a delegate runs no more and never will again. */
+export function hasEnded(delegate: DelegatePod | undefined): boolean {
+  return isTerminal(delegate?.status.phase);
+}
+
+/** Where a candidate is made, and in which way. */
+export interface CandidateHost {
+  readonly client: ClusterClient;
+  readonly mode: DelegationMode;
+  readonly isAgain?: boolean;
+}
+
+/** What became of a candidate. */
+export type CandidateAnswer =
+  /** The chaperon is there; `resourceVersion` is the target's. */
+  | { readonly kind: 'created'; readonly resourceVersion: number }
+  /** It is surely not there: the target will not have it, or (`unsent`) was not asked. */
+  | { readonly kind: 'refused' | 'unsent'; readonly refusal: Rejection };
+
+/**
+ * Creates a candidate. Asking again is safe: the name is a function of the proxy's UID, so there is never a second one. `isAgain` says that
+ * nobody knows what became of an earlier create: then neither a refusal nor silence says that there is none.
+ * @throws what the call threw when nobody knows whether it was done; the pod must then stay with this target.
+ */
+export async function createCandidate({ client, mode, isAgain = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+  const { type, toObject } = DELEGATIONS[mode];
+  try {
+    const created = await client.create(type, toObject(chaperon), signal);
+    return { kind: 'created', resourceVersion: Number(created.metadata.resourceVersion) };
+  } catch (error) {
+    if (isAlreadyExists(error)) return adopt(client, type, chaperon, signal);
+    const outcome = error instanceof NotLeaderError ? 'unknown' : outcomeOf(error);
+    if (outcome === 'unknown' || (isAgain && outcome === 'not-sent')) throw error;
+    if (outcome === 'not-sent') return { kind: 'unsent', refusal: { reason: 'Unreachable', message: `it cannot be reached: ${messageOf(error)}` } };
+    const refused = { kind: 'refused', refusal: toRefusal(error as ApiError, chaperon.metadata.namespace ?? '') } as const;
+    return isAgain ? adopt(client, type, chaperon, signal).catch(instead(isNotFound, refused)) : refused;
+  }
+}
+
+function instead<T>(expected: (thrown: unknown) => boolean, value: T): (thrown: unknown) => T {
+  return (thrown) => {
+    if (expected(thrown)) return value;
+    throw thrown;
+  };
+}
+
+/** A chaperon of this name that is ours is the one that was asked for: an earlier answer was lost. */
+async function adopt(client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
+  const { namespace, name = '', labels } = chaperon.metadata;
+  const { metadata } = await client.get(type, { namespace, name }, signal);
+  if (metadata.labels?.[PARENT_UID_LABEL] === labels?.[PARENT_UID_LABEL]) return { kind: 'created', resourceVersion: Number(metadata.resourceVersion) };
+  return { kind: 'refused', refusal: { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` } };
+}
+
+/** What the user is told when a target does not accept a candidate. */
+export function toRefusal(error: ApiError, namespace: string): Rejection {
+  if (isNotFound(error) && error.message.includes('namespaces')) {
+    return { reason: 'NamespaceMissing', message: `namespace ${namespace} does not exist there; create it in the target cluster` };
+  }
+  if (isNamespaceNotAllowed(error)) {
+    return { reason: 'NamespaceNotAllowed', message: `namespace ${namespace} does not take pods of this source there, or does not exist; in the target run "isthmus allow namespace ${namespace}"` };
+  }
+  if (isNotFound(error)) return { reason: 'NotInstalled', message: 'it does not serve PodChaperons; run "isthmus install" there' };
+  if (isRejection(error)) return { reason: error.reason === '' ? 'Refused' : error.reason, message: error.message };
+  if (error.status === 401) return { reason: 'Unauthorized', message: 'it does not accept the credentials in the kubeconfig; renew them in the Secret' };
+  if (error.status === 500) return { reason: 'AdmissionFailed', message: error.message };
+  // Throttled or overloaded: such requests were not begun.
+  return { reason: error.status === 409 ? 'Conflict' : 'Overloaded', message: error.message };
+}
+
+/** The source may make PodChaperons in the namespaces that let it in, and is denied the right in others; some namespaces let in no source at all. */
+function isNamespaceNotAllowed({ status, message }: ApiError): boolean {
+  return status === 403 && (message.includes('cannot create resource "podchaperons"') || message.includes('NamespaceNotAllowed:'));
+}

@@ -1,0 +1,234 @@
+// Asks the pure decision for one pod, or for a group of pods at once, with all that is observed now. Nothing is sent from here: a place
+// that was found is held in the ledger, and the controller does the rest.
+import type { Pod } from '../../api/objects/core.ts';
+import { DELEGATE_FINALIZER } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { fencedChaperon } from '../../model/pod/fencing.ts';
+import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { DecisionCache } from '../cache/equivalence-cache.ts';
+import type { DecisionToLog } from '../explain/decision-log.ts';
+import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
+import { toPlacementRecord } from '../explain/explain.ts';
+import { isLocal, requirementsIn } from '../decision/filters.ts';
+import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
+import type { ObservedState } from './cluster-cache.ts';
+import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
+import { toPodToSchedule } from '../decision/placement-constraints.ts';
+import { SCALE_UP_PATIENCE_MS } from './placement.ts';
+import type { GroupStanding } from '../queue/pod-groups.ts';
+import type { PodMemory } from './pod-memory.ts';
+import type { RejectedTarget } from '../decision/schedule-pod.ts';
+import type { TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { NodeRequirements } from '../snapshot/target-capacity.ts';
+
+/** What a chooser works with. */
+export interface ChooserOptions {
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
+}
+
+/** A target for one pod, with what would be sent there. */
+export interface Chosen {
+  readonly kind: 'chosen';
+  readonly target: string;
+  readonly chaperon: PodChaperon;
+  readonly requirements: NodeRequirements;
+  /** Only a node that its autoscaler adds would take the pod. */
+  readonly afterScaleUp: boolean;
+  /** Why it was chosen, for the Binding. */
+  readonly placement: string | undefined;
+}
+
+/** What was decided for a pod. */
+export type Choice =
+  | Chosen
+  /** A place was found together with others of its group, and is held: see `PodMemory.reserved`. */
+  | { readonly kind: 'reserved' }
+  /** Something is missing or under way whose end asks for the pod again. */
+  | { readonly kind: 'later' }
+  /** The proxy does not say what its source pod is. */
+  | { readonly kind: 'invalid'; readonly message: string }
+  /** `isLocal`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
+  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isLocal: boolean; readonly retryMs?: number };
+
+type IncompleteGroup = Extract<GroupStanding, { readonly kind: 'incomplete' }>;
+
+/** A place for a member of a group. */
+interface MemberPlace {
+  readonly member: ProxyPod;
+  readonly answer: Chosen;
+}
+
+/** What a group was tried on when it found too few places. */
+interface TriedGroup {
+  readonly unplaced: number;
+  readonly fit: number;
+  readonly targets: readonly TargetSnapshot[];
+  /** How far capacity had changed. */
+  readonly mark: number;
+  readonly policies: PolicyBook;
+  /** How often pods had changed their places. */
+  readonly placed: number;
+  /** When a refusal or a wait of a member ends, in ms of a monotonic clock. */
+  readonly retryAt: number;
+}
+
+/** Without the finalizer its delegate could outlive it. */
+const NOT_ADMITTED = `finalizer ${DELEGATE_FINALIZER} is missing, so the pod did not pass the webhook; delete the pod, and create it again from its own manifest`;
+/** Groups remembered at most before all are forgotten. */
+const MOST_TRIED = 1_000;
+
+function groupKeyOf({ namespace, group }: ProxyPod): string {
+  return `${namespace}/${group?.name ?? ''}`;
+}
+
+function retryAt(at: number): { readonly retryMs?: number } {
+  return at === Infinity ? {} : { retryMs: Math.max(0, at - performance.now()) };
+}
+
+/** Chooses targets. */
+export class TargetChooser {
+  readonly #options: ChooserOptions;
+  readonly #state: ObservedState;
+  readonly #decisions = new DecisionCache();
+  /** Groups that found too few places, by namespace and name. */
+  readonly #tried = new Map<string, TriedGroup>();
+
+  constructor(options: ChooserOptions, state: ObservedState) {
+    this.#options = options;
+    this.#state = state;
+  }
+
+  /** Where a pod is to go, by itself or with its group. */
+  choose(proxy: ProxyPod, memory: PodMemory): Choice {
+    const standing = this.#state.groups.standing(proxy.uid);
+    switch (standing?.kind) {
+      case 'failed':
+        return { kind: 'later' }; // the last candidate that is taken back asks again
+      case 'too-few':
+        return { kind: 'none', rejected: [tooFewMembers(proxy, standing.exist)], isLocal: true };
+      case 'incomplete':
+        return this.#chooseForGroup(proxy, memory, standing);
+      case 'complete':
+      case undefined:
+        return this.#decide(proxy, memory);
+    }
+  }
+
+  /** What is sent to a target for a pod; undefined where its record cannot be read. */
+  chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
+    const restored = sourcePodOf(proxy);
+    return restored.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
+  }
+
+  /** Finds places for all unplaced members at once, or holds none. While nothing has changed since it held none, it is not tried again for each of them. */
+  #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
+    const { unplaced, needed } = incomplete;
+    const tried = this.#tried.get(groupKeyOf(proxy));
+    if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
+      return { kind: 'none', isLocal: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)], ...retryAt(tried.retryAt) };
+    }
+    const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
+    if (places.length < needed) {
+      for (const { member, answer } of places) this.#state.undoPlace(answer.target, member);
+      this.#state.enqueueAll(this.#state.groups.fail(proxy.uid));
+      this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
+      const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
+      return { kind: 'none', isLocal: false, rejected, ...retryAt(retriedAt) };
+    }
+    for (const { member, answer } of places) this.#reserve(member, answer);
+    return memory.reserved === undefined ? own : { kind: 'reserved' };
+  }
+
+  /** Holds a place for each member that finds one, for as long as this decision takes. `own` is the answer for `proxy`. */
+  #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): { readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number } {
+    const places: MemberPlace[] = [];
+    let own: Choice = { kind: 'later' };
+    let retriedAt = Infinity;
+    for (const { key, uid } of unplaced) {
+      const member = this.#options.proxies.get(key);
+      if (member === undefined || member.uid !== uid) continue;
+      const answer = this.#decide(member, this.#state.memoryOf(uid));
+      if (uid === proxy.uid) own = answer;
+      if (answer.kind === 'none' && answer.retryMs !== undefined) retriedAt = Math.min(retriedAt, performance.now() + answer.retryMs);
+      if (answer.kind !== 'chosen') continue;
+      this.#state.tryPlace(answer.target, member, answer.requirements);
+      places.push({ member, answer });
+    }
+    return { places, own, retriedAt };
+  }
+
+  /** Holds a place for the pod, and remembers why there. */
+  hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
+    const memory = this.#state.memoryOf(proxy.uid);
+    memory.placement = placement;
+    memory.scaleUpUntil = afterScaleUp ? performance.now() + SCALE_UP_PATIENCE_MS : 0;
+    this.#state.assume(target, proxy, requirements);
+  }
+
+  #noteTried(proxy: ProxyPod, found: Pick<TriedGroup, 'unplaced' | 'fit' | 'retryAt'>): void {
+    const { views, world } = this.#state;
+    if (this.#tried.size >= MOST_TRIED) this.#tried.clear();
+    this.#tried.set(groupKeyOf(proxy), { ...found, targets: views.snapshots(), mark: views.changes.mark, policies: world.policies, placed: world.placed.changes });
+  }
+
+  #isUnchanged({ unplaced, targets, mark, policies, placed, retryAt: until }: TriedGroup, unplacedNow: number): boolean {
+    const { views, world } = this.#state;
+    const isSameCapacity = targets === views.snapshots() && mark === views.changes.mark;
+    return isSameCapacity && policies === world.policies && placed === world.placed.changes && unplaced === unplacedNow && performance.now() < until;
+  }
+
+  #reserve(member: ProxyPod, chosen: Chosen): void {
+    const { target, chaperon } = chosen;
+    this.#state.memoryOf(member.uid).reserved = { key: member.key, target, chaperon };
+    this.hold(member, chosen);
+    this.#state.enqueueAll([member.key]);
+  }
+
+  #decide(proxy: ProxyPod, memory: PodMemory): Choice {
+    if (!holdsFinalizer(proxy)) return { kind: 'invalid', message: NOT_ADMITTED };
+    const restored = sourcePodOf(proxy);
+    if (restored.kind === 'invalid') return { kind: 'invalid', message: restored.message };
+    const now = performance.now();
+    const { byTarget: refusals, nextEnd } = memory.refusals(now);
+    const chaperon = this.#toChaperon(proxy, restored.pod);
+    const targets = this.#state.views.snapshots();
+    const question = { proxy, sourcePod: restored.pod, chaperon, now: Date.now() };
+    const pod = toPodToSchedule(question, this.#state.world, targets, { refusals, share: (requirements) => this.#decisions.share(requirements) });
+    const decision = this.#decisions.decide(pod, targets, this.#state.views.changes);
+    this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
+    if (decision.kind === 'none') {
+      const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
+      return { kind: 'none', rejected: decision.rejected, isLocal: isLocal(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
+    }
+    const { key: target } = decision.target;
+    return {
+      kind: 'chosen',
+      target,
+      chaperon: this.#overridden(proxy, chaperon, target),
+      requirements: requirementsIn(pod, decision.target),
+      afterScaleUp: decision.afterScaleUp,
+      placement: toPlacementRecord(decision),
+    };
+  }
+
+  #toChaperon(proxy: ProxyPod, sourcePod: Pod): PodChaperon {
+    const { namespace, name, uid, labels } = proxy;
+    return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
+  }
+
+  /** As policies would have it in this target. */
+  #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
+    const rules = rulesFor(proxy, this.#state.world.policies);
+    // Nobody would make a pod without a controller again, so it waits for its target.
+    const fenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
+    if (rules.overrides === undefined) return fenced(chaperon);
+    const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);
+    const patched = overriddenChaperon(chaperon, rules, snapshot?.traits);
+    return fenced(patched.kind === 'chaperon' ? patched.chaperon : chaperon);
+  }
+}

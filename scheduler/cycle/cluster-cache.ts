@@ -1,0 +1,300 @@
+// What the scheduler knows, kept current by watches: the capacity of targets, and what is remembered of each pod that has no node yet.
+// Nothing is decided here; each change asks for the pods that it concerns.
+import type { Pod } from '../../api/objects/core.ts';
+import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { findCandidate, hasEnded, outlookOf, unheardTargets } from './candidate-writer.ts';
+import type { CandidateDeadlines } from './candidate-deadlines.ts';
+import { placeOf } from './confirmation-controller.ts';
+import type { PlacementInputs } from '../cache/placement-inputs.ts';
+import type { PlacementWorld } from '../decision/placement-constraints.ts';
+import { LostTargets } from '../failback/lost-targets.ts';
+import { NO_DELAY, type Delay } from '../queue/overdue-pod.ts';
+import { PlacedPods } from '../snapshot/placed-pods.ts';
+import type { Candidate } from './placement.ts';
+import { PodGroups, type MemberState } from '../queue/pod-groups.ts';
+import { PodMemory } from './pod-memory.ts';
+import type { Rejection } from '../snapshot/snapshot.ts';
+import type { NodeRequirements } from '../snapshot/target-capacity.ts';
+import { toTargetTraits } from '../snapshot/target-traits.ts';
+import { TargetViews } from '../cache/target-views.ts';
+import { WaitingPods } from '../queue/waiting-pods.ts';
+
+/** What is watched. */
+export interface ObservedClusters {
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  /** Virtual nodes and policies. */
+  readonly inputs: PlacementInputs;
+  /** Weights of scores and location, as the installation says. */
+  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
+}
+
+/** The scheduler's knowledge. */
+export class ObservedState {
+  readonly views = new TargetViews();
+  /** Pods that no target could take. */
+  readonly waiting = new WaitingPods();
+  /** Pods that are placed together. */
+  readonly groups = new PodGroups();
+  /** Keys of those whose place depends on where other pods are. */
+  readonly #waitingOnPods = new Set<string>();
+  readonly #placed = new PlacedPods();
+  readonly #clusters: ObservedClusters;
+  readonly #memories = new Map<string, PodMemory>();
+  readonly #lastVerdictAt = new Map<string, number>();
+  readonly #lost = new LostTargets();
+  readonly #startedAt = Date.now();
+  /** UIDs of pods without a node that were there before this process began: by what was listed, for clocks of machines differ. */
+  readonly #inherited = new Set<string>();
+  #begun = false;
+  /** Until when candidates may be held up by a target that is lost. */
+  deadlines: CandidateDeadlines | undefined;
+  #enqueue: (key: string) => void = () => undefined;
+
+  constructor(clusters: ObservedClusters) {
+    this.#clusters = clusters;
+  }
+
+  /** Starts to listen; `enqueue` asks for a pod to be looked at. Call before the informers run. */
+  observe(enqueue: (key: string) => void): void {
+    const { proxies, targets, inputs } = this.#clusters;
+    this.#enqueue = enqueue;
+    inputs.listen({
+      nodeChanged: (nodeName) => {
+        const target = targets.byNode(nodeName);
+        if (target !== undefined) this.#viewTarget(target);
+        this.wakeWaiting();
+      },
+      rulesChanged: () => this.wakeWaiting(),
+    });
+    proxies.onChange((key, before, after) => {
+      if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
+      if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
+      if (after !== undefined) this.#countPlace(after);
+      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
+      else this.#enqueue(key);
+    });
+    targets.listen({
+      sessionOpened: (target, session) => this.#observeSession(target, session),
+      changed: (target) => this.#targetChanged(target),
+      removed: (target) => {
+        this.views.remove(target.key);
+        this.#lost.remove(target.key);
+        this.#forgetReserved(target.key);
+        this.wakeWaiting();
+      },
+    });
+  }
+
+  /** Places that are held for groups in a target that is gone: their pods are asked for again. */
+  #forgetReserved(targetKey: string): void {
+    for (const memory of this.#memories.values()) {
+      const { reserved } = memory;
+      if (reserved?.target !== targetKey) continue;
+      memory.reserved = undefined;
+      this.left(memory, targetKey);
+      this.#enqueue(reserved.key);
+    }
+  }
+
+  #observeSession(target: TargetCluster, session: TargetSession): void {
+    session.onSummary((summary) => {
+      this.views.publish(target.key, summary);
+      this.wakeWaiting();
+    });
+    session.chaperons.onChange((_key, before, after) => this.#observeCandidate(target, before, after));
+    session.delegates.onChange((_key, before, after) => this.#observeDelegate(target, before, after));
+  }
+
+  #observeDelegate(target: TargetCluster, before: DelegatePod | undefined, after: DelegatePod | undefined): void {
+    if (after?.verdict.kind === before?.verdict.kind && after?.terminating === before?.terminating && !hasEnded(after)) return;
+    if (after !== undefined) this.#observeVerdict(target, after);
+    if (before !== undefined && (after === undefined || hasEnded(after))) this.views.release(target.key, before.parentUid);
+    this.#observeCandidate(target, before, after);
+  }
+
+  #observeVerdict(target: TargetCluster, delegate: DelegatePod): void {
+    if (delegate.verdict.kind === 'pending' || delegate.verdict.kind === 'gated') return;
+    this.#lastVerdictAt.set(target.key, performance.now());
+    if (delegate.verdict.kind === 'scheduled') this.views.scheduled(target.key, delegate.parentUid, delegate.resourceVersion);
+  }
+
+  #observeCandidate(target: TargetCluster, before: Chaperon | DelegatePod | undefined, after: Chaperon | DelegatePod | undefined): void {
+    const record = after ?? before;
+    if (record === undefined || this.#clusters.proxies.get(record.parentKey)?.nodeName !== undefined) return;
+    if (after !== undefined) this.memoryOf(record.parentUid).targets.add(target.key);
+    const proxy = this.#clusters.proxies.get(record.parentKey);
+    if (proxy?.uid === record.parentUid) this.#countPlace(proxy);
+    this.#enqueue(record.parentKey);
+  }
+
+  #targetChanged(target: TargetCluster): void {
+    this.#viewTarget(target);
+    const isReady = target.availability.kind === 'ready';
+    this.#lost.note(target.key, isReady, performance.now());
+    if (!isReady) return;
+    this.wakeWaiting();
+    for (const key of this.#clusters.proxies.keys()) {
+      if (this.#clusters.proxies.get(key)?.nodeName === undefined) this.#enqueue(key);
+    }
+  }
+
+  #viewTarget({ ref, key, nodeName, availability, session }: TargetCluster): void {
+    const object = this.#clusters.targets.object(ref);
+    const traits = toTargetTraits({ kind: ref.kind, nodeName, node: this.#clusters.inputs.nodes.get(nodeName), labels: object?.labels ?? {}, spec: object?.spec ?? {}, rttMs: session?.client.transport.rttMs });
+    const removed = object?.terminating === true ? ({ reason: 'Removing', message: 'it is being removed' } satisfies Rejection) : undefined;
+    this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
+  }
+
+  /** Notes where a pod is counted: on its node, or where it has a candidate. Whoever waits for other pods is asked for. */
+  #countPlace(proxy: ProxyPod): void {
+    const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
+    const nodeName = proxy.nodeName ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
+    if (nodeName === undefined || isTerminal(proxy.phase)) this.#placed.remove(proxy.uid);
+    else this.#placed.place(proxy, nodeName);
+    for (const key of this.#waitingOnPods) this.#enqueue(key);
+    this.#waitingOnPods.clear();
+    this.#noteMember(proxy);
+  }
+
+  #noteMember({ group, ...proxy }: ProxyPod): void {
+    if (group === undefined) return;
+    const isOut = proxy.nodeName === undefined && (proxy.terminating || isTerminal(proxy.phase));
+    const state = this.#memberState(proxy);
+    this.enqueueAll(isOut ? this.groups.remove(proxy.uid) : this.groups.put({ ...proxy, group }, state));
+  }
+
+  #memberState(proxy: Pick<ProxyPod, 'key' | 'uid' | 'nodeName'>): MemberState {
+    if (proxy.nodeName !== undefined) return 'bound';
+    const asked = [...(this.#memories.get(proxy.uid)?.targets ?? [])];
+    const isPlaced = asked.some((key) => {
+      const target = this.#clusters.targets.get(key);
+      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
+      return typeof found === 'object' && found.delegate?.verdict.kind === 'scheduled';
+    });
+    if (isPlaced) return 'placed';
+    return asked.length > 0 ? 'asked' : 'unplaced';
+  }
+
+  /** Asks for pods to be looked at. */
+  enqueueAll(keys: Iterable<string>): void {
+    for (const key of keys) this.#enqueue(key);
+  }
+
+  /** What placement is decided by beside the pod and the targets. */
+  get world(): PlacementWorld {
+    const { inputs, placement } = this.#clusters;
+    return { policies: inputs.book, placed: this.#placed, ...placement };
+  }
+
+  /** A candidate of the pod is on its way to a target: its capacity is held, and it counts as placed there. */
+  assume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
+    this.views.assume(targetKey, proxy.uid, requirements);
+    this.memoryOf(proxy.uid).targets.add(targetKey);
+    this.#countPlace(proxy);
+  }
+
+  /** Holds a place for as long as a decision about several pods takes; nobody is told. {@link assume} makes it last. */
+  tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
+    this.views.assume(targetKey, proxy.uid, requirements);
+    const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
+    if (nodeName !== undefined) this.#placed.place(proxy, nodeName);
+  }
+
+  /** Takes back what {@link tryPlace} did. */
+  undoPlace(targetKey: string, proxy: ProxyPod): void {
+    this.views.release(targetKey, proxy.uid);
+    this.#placed.remove(proxy.uid);
+  }
+
+  /** No target takes the pod now: it is asked for again when something changes, also the places of others if those count. */
+  wait(proxy: ProxyPod, onPods: boolean): void {
+    this.waiting.add(proxy);
+    if (onPods) this.#waitingOnPods.add(proxy.key);
+  }
+
+  /** Asks for all pods that wait for room, in the order of their turns. */
+  wakeWaiting(): void {
+    for (const key of this.waiting.takeAll()) this.#enqueue(key);
+  }
+
+  /** Where the pod has a chaperon or delegate now. `now` is in ms of a monotonic clock. */
+  gatherCandidates(proxy: ProxyPod, memory: PodMemory, now: number): Candidate[] {
+    const candidates: Candidate[] = [];
+    for (const key of memory.targets) {
+      const target = this.#clusters.targets.get(key);
+      const found = target === undefined ? 'nothing' : findCandidate(target, proxy);
+      if (found === 'nothing') this.#gone(proxy, memory, key);
+      if (target === undefined || found === 'nothing' || found === 'unknown') continue;
+      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
+      const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
+      const outlook = outlookOf(found.chaperon, { target, memory, now });
+      candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...outlook });
+    }
+    return candidates;
+  }
+
+  #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
+    if (memory.pendingCreate?.target !== target) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    this.left(memory, target);
+  }
+
+  /** The target holds nothing of the pod, unless a create is still under way. */
+  left(memory: PodMemory, target: string): void {
+    if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
+    memory.left(target);
+    if (memory.targets.size === 0) {
+      this.#placed.remove(memory.uid);
+      this.enqueueAll(this.groups.displace(memory.uid));
+    }
+    if (this.views.release(target, memory.uid)) this.wakeWaiting();
+  }
+
+  /**
+   * Targets that may hold a candidate of the pod and cannot be asked now: one was sent there and its session is being made anew, or the
+   * pod is older than this process and the target, which worked once, has not been heard since.
+   */
+  unheard({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
+    return unheardTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
+  }
+
+  /** What holds a pod without a node up, as far as that is a target. `now` is in ms of a monotonic clock. */
+  delayOf(proxy: ProxyPod, now: number): Delay {
+    const memory = this.memoryOf(proxy.uid);
+    const [target] = [...memory.targets, ...this.unheard(proxy, memory)];
+    if (target === undefined) return NO_DELAY;
+    const lostForMs = this.#lost.lostForMs(target, now);
+    const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
+    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && { endsInMs: goneAt - now }) };
+  }
+
+  /** From now on pods that come are new: no other process can have sent a candidate of theirs. */
+  begin(): void {
+    this.#begun = true;
+  }
+
+  /** What is remembered of the pod of this UID. */
+  memoryOf(uid: string): PodMemory {
+    let memory = this.#memories.get(uid);
+    if (memory === undefined) this.#memories.set(uid, (memory = new PodMemory(uid)));
+    return memory;
+  }
+
+  #forget(proxy: ProxyPod): void {
+    this.#placed.remove(proxy.uid);
+    for (const key of this.#waitingOnPods) this.#enqueue(key);
+    this.enqueueAll(this.groups.remove(proxy.uid));
+    this.views.releaseEverywhere(proxy.uid);
+    for (const target of this.#memories.get(proxy.uid)?.targets ?? []) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
+    this.#memories.delete(proxy.uid);
+    this.#inherited.delete(proxy.uid);
+    this.waiting.delete(proxy.key);
+  }
+}

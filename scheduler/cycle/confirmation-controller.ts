@@ -1,0 +1,177 @@
+// Shell that tells targets which candidates are bound (ADR 0048): one write a second at most for all those of a namespace, behind the binds.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { CONFIRM_BEFORE_ANNOTATION, PARENT_CLUSTER_LABEL, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import { POD_CHAPERONS, SOURCE_LEASES } from '../../api/resource-types.ts';
+import type { SourceLease } from '../../api/kinds/source-lease.ts';
+import { ignoreStale, isNotFound, isRejection, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { candidateLeaseName, CONFIRM_WITHIN_MS } from '../../model/delegate/confirmation.ts';
+import { delegateName } from '../../model/targets/names.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ownIncarnation } from '../../process/incarnation.ts';
+import { CandidateDeadlines } from './candidate-deadlines.ts';
+
+/** What the controller works with. */
+export interface ConfirmationOptions {
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+  /** Work waits for this. */
+  readonly ready: Promise<unknown>;
+}
+
+const FIELD_MANAGER = 'isthmus-candidates';
+/** Binds are gathered for so long before they are told, in ms. */
+const GATHER_MS = 1_000;
+/** How soon it is looked again whether a candidate that was given up has gone, in ms. */
+const AGAIN_MS = 1_000;
+/** A call is given up after so long, in ms: it must not wait behind a burst. */
+const CALL_MS = 5_000;
+
+/** Key of a namespace in a target. */
+export function placeOf(target: string, { namespace }: Pick<ProxyPod, 'namespace'>): string {
+  return `${target} ${namespace}`;
+}
+
+/** Confirms candidates. */
+export class Confirmations {
+  readonly deadlines = new CandidateDeadlines();
+  readonly #options: ConfirmationOptions;
+  /** When what is gathered is told, by place, in ms of a monotonic clock. */
+  readonly #tellAt = new Map<string, number>();
+  /** Places where nobody knows whether the last write was done. */
+  readonly #unanswered = new Set<string>();
+  /** Places whose targets do not take leases. */
+  readonly #refused = new Set<string>();
+  #enqueue: (place: string) => void = () => undefined;
+
+  constructor(options: ConfirmationOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the controller. Call before the informer of proxies runs. */
+  start(signal: AbortSignal): void {
+    const { proxies, targets, logger, ready } = this.#options;
+    const controller = startController({ name: 'confirmation', reconcile: (place) => this.#reconcile(place, signal), concurrency: 64, logger, ready }, signal);
+    this.#enqueue = (place) => controller.enqueue(place);
+    proxies.onChange((_key, before, after) => {
+      if (after?.nodeName !== undefined && before?.nodeName === undefined) this.#noteBound(targets.byNode(after.nodeName), after);
+    });
+    const places = new Map<string, Set<string>>();
+    targets.listen({
+      sessionOpened: (target, { chaperons }) => chaperons.onChange((_key, before, after) => {
+        if (before !== undefined || after?.confirmBefore === undefined) return;
+        places.set(target.key, (places.get(target.key) ?? new Set()).add(placeOf(target.key, after)));
+        const proxy = proxies.get(after.parentKey);
+        if (proxy?.uid === after.parentUid && proxy.nodeName === target.nodeName) this.#noteBound(target, proxy);
+      }),
+      changed: (target) => target.availability.kind === 'ready' && places.get(target.key)?.forEach(this.#enqueue),
+      removed: ({ key }) => places.get(key)?.forEach((place) => this.deadlines.drop(place)),
+    });
+  }
+
+  /** Until when a candidate that is about to be sent must be confirmed; undefined where its target would not stop it, or may take long over it. */
+  deadlineFor({ key, session }: TargetCluster, proxy: ProxyPod, mayTakeLong: boolean): number | undefined {
+    const stops = session?.mode === 'PodChaperon' && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
+    const place = placeOf(key, proxy);
+    if (!stops || mayTakeLong || proxy.group !== undefined || this.#refused.has(place)) return undefined;
+    if (!this.deadlines.isKnown(place)) this.#enqueue(place);
+    return this.deadlines.begin(place, proxy, session.client.transport.clock, performance.now());
+  }
+
+  #noteBound(target: TargetCluster | undefined, proxy: ProxyPod): void {
+    const before = target?.session?.find(proxy).chaperon?.confirmBefore;
+    if (target === undefined || before === undefined) return;
+    this.deadlines.bound(placeOf(target.key, proxy), proxy.uid, before);
+    this.#enqueue(placeOf(target.key, proxy));
+  }
+
+  async #reconcile(place: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const [targetKey = '', namespace = ''] = place.split(' ');
+    const target = this.#options.targets.get(targetKey);
+    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE; // its return brings the place back here
+    const where = { client: target.session.client.urgent(CALL_MS), namespace };
+    if (!this.deadlines.isKnown(place) || this.#unanswered.has(place)) await this.#read(place, where, signal);
+    if (!(await this.#isClear(place, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
+    return this.#tellInTime(place, where, signal);
+  }
+
+  /** Whether nothing is left of what was given up. */
+  async #isClear(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
+    for (const [uid, key] of this.deadlines.givenUp(place)) {
+      if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.settle(place, uid);
+    }
+    return this.deadlines.givenUp(place).length === 0;
+  }
+
+  async #tellInTime(place: string, where: Where, signal: AbortSignal): Promise<ReconcileResult> {
+    if (this.deadlines.due(place) === undefined) return DONE;
+    const now = performance.now();
+    const tellAt = this.#tellAt.get(place) ?? now + GATHER_MS;
+    this.#tellAt.set(place, tellAt);
+    if (tellAt > now) return { kind: 'requeue-after', ms: tellAt - now };
+    this.#tellAt.delete(place);
+    await this.#tell(place, where, signal);
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  async #read(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+    const lease = await client.get(SOURCE_LEASES, { namespace, name: candidateLeaseName(this.#options.sourceId) }, signal).catch(unless(isNotFound));
+    this.deadlines.tell(place, lease === undefined ? 0 : Date.parse(lease.spec.renewTime));
+    this.#unanswered.delete(place);
+  }
+
+  /**
+   * What is sent from now on is later than what is told, whether that is done or not. When no answer comes, what was told is read before anything
+   * else is: an older write must not come after a newer one.
+   */
+  async #tell(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+    const before = this.deadlines.due(place);
+    if (before === undefined) return;
+    this.deadlines.tell(place, before);
+    this.#unanswered.add(place);
+    const { sourceId } = this.#options;
+    const metadata = { namespace, name: candidateLeaseName(sourceId), labels: { [PARENT_CLUSTER_LABEL]: sourceId } };
+    const lease: SourceLease = { metadata, spec: { holder: ownIncarnation(), durationSeconds: CONFIRM_WITHIN_MS / 1_000, renewTime: new Date(before).toISOString() } };
+    try {
+      await client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
+      this.#unanswered.delete(place);
+    } catch (error) {
+      if (!isRejection(error)) throw error;
+      this.#options.logger.warn({ place }, 'the target does not take confirmations together; candidates are confirmed one by one');
+      this.#refused.add(place);
+      await this.#tellEach(place, { client, namespace }, signal);
+    }
+  }
+
+  /** Takes the deadline off what is bound. No later candidate of the place gets one. */
+  async #tellEach(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+    const { targets, proxies } = this.#options;
+    const target = targets.get(place.split(' ')[0] ?? '');
+    for (const { name, uid, confirmBefore, parentKey, parentUid, ...chaperon } of target?.session?.chaperons.records() ?? []) {
+      const proxy = proxies.get(parentKey);
+      if (confirmBefore === undefined || chaperon.namespace !== namespace || proxy?.uid !== parentUid || proxy.nodeName !== target?.nodeName) continue;
+      const patch = { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } };
+      await client.patch(POD_CHAPERONS, { namespace, name }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    }
+  }
+}
+
+interface Where {
+  readonly client: ClusterClient;
+  readonly namespace: string;
+}
+
+/** Whether a target holds nothing of a pod, by a live read. What arrives later is too late for it. */
+async function isGone(client: ClusterClient, { namespace, key, uid }: { readonly namespace: string; readonly key: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
+  const name = delegateName(key.slice(key.indexOf('/') + 1), uid);
+  return (await client.get(POD_CHAPERONS, { namespace, name }, signal).catch(unless(isNotFound))) === undefined;
+}

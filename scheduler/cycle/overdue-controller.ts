@@ -1,0 +1,64 @@
+// Shell that looks at each pod without a node after a while, beside the scheduling loop: what holds the loop up does not hold this up.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import type { ObservedState } from './cluster-cache.ts';
+import { NO_DELAY, planOverdue, WORD_AFTER_MS } from '../queue/overdue-pod.ts';
+import { awaitingTarget } from '../reporting/placement-event.ts';
+
+/** What the controller works with. */
+export interface OverdueOptions {
+  readonly source: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly state: ObservedState;
+  /** Where users read that a pod waits for a target that is lost. */
+  readonly events: EventSink;
+  readonly logger: Logger;
+  /** Work waits for this. */
+  readonly ready: Promise<unknown>;
+}
+
+/** Such a write does not wait behind those that hold the pod up, or it would come too late, and is given up after so long, in ms. */
+const WRITE_MS = 10_000;
+/** Pods that are told at once. */
+export const WORDS_AT_ONCE = 48;
+
+/** Starts the controller. Call before the informer of proxies runs. */
+export function startOverdue({ source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal): void {
+  /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
+  const seenAt = new Map<string, number>();
+  const urgent = source.urgent(WRITE_MS);
+  const words = new PacedEvents(events, signal);
+  const reconcile = async (key: string): Promise<ReconcileResult> => {
+    const proxy = proxies.get(key);
+    const since = proxy && seenAt.get(proxy.uid);
+    if (proxy === undefined || since === undefined) return DONE;
+    const now = performance.now();
+    const delay = now - since < WORD_AFTER_MS ? NO_DELAY : state.delayOf(proxy, now);
+    const step = planOverdue(proxy, now - since, delay, new Date().toISOString());
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'later':
+        return { kind: 'requeue-after', ms: step.ms };
+      case 'write':
+        await executePlan(urgent, step.plan, signal).catch(ignoreStale);
+        if (step.word?.reason === 'AwaitingTarget') words.record(awaitingTarget(proxy, step.word.message));
+        return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
+    }
+  };
+  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: WORDS_AT_ONCE, logger, ready }, signal);
+  proxies.onChange((key, before, after) => {
+    if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) seenAt.delete(before.uid);
+    if (after === undefined || after.nodeName !== undefined || seenAt.has(after.uid)) return;
+    seenAt.set(after.uid, performance.now());
+    controller.enqueue(key);
+  });
+}

@@ -1,0 +1,191 @@
+// One step of placing a pod: one candidate at a time, and the target decides (design D6).
+// The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
+import { CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
+import type { Condition } from '../../api/objects/core.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import type { Chaperon, DelegatePod, Verdict } from '../../model/delegate/remembered-delegate.ts';
+import { planWithdrawal } from '../../model/delegate/delegation.ts';
+import { NOTHING, type Plan } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { GroupStanding } from '../queue/pod-groups.ts';
+import { explainRejections, type RejectedTarget } from '../decision/schedule-pod.ts';
+import type { Rejection } from '../snapshot/snapshot.ts';
+
+/** What became of the delete of a candidate: nobody knows, or it was done. Its collections may not show that yet, and its pods are heard apart from it. */
+export type Withdrawal = 'sent' | 'done';
+
+/** A chaperon or delegate of the pod in some target. */
+export interface Candidate {
+  readonly target: string;
+  readonly nodeName: string;
+  /** Whether the target can be talked to now. */
+  readonly reachable: boolean;
+  readonly chaperon: Chaperon | undefined;
+  readonly delegate: DelegatePod | undefined;
+  /** A delete of this very chaperon that this process has sent; missing when there is none. */
+  readonly withdrawal?: Withdrawal;
+  /** It was given up: its target has stopped it, or is about to. */
+  readonly isVoid?: boolean;
+  /** Were it bound now, its target might stop it before it heard of that. */
+  readonly isLate?: boolean;
+  /** When waiting for its verdict began, or its target last gave one to any pod, in ms. */
+  readonly waitingSince: number;
+}
+
+/** All that is known of one pod. */
+export interface PlacementState {
+  readonly proxy: ProxyPod;
+  readonly candidates: readonly Candidate[];
+  /** A create was sent and its outcome is not visible yet. */
+  readonly pendingCreate: boolean;
+  /** Until when its target's autoscaler may make room for it, in ms, where the target was chosen for that. */
+  readonly scaleUpUntil?: number;
+  /** What the group that the pod is placed with means for it; missing when it is in none. */
+  readonly group?: GroupStanding['kind'];
+  /** Targets that may hold a candidate from before this process began, and have not been heard since. */
+  readonly unheard: readonly string[];
+}
+
+/** The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `withdraw` for the target. */
+export type PlacementStep =
+  | { readonly kind: 'settled' }
+  | { readonly kind: 'wait'; readonly ms?: number }
+  | { readonly kind: 'choose-target' }
+  | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
+  /** Write in the target: it is not to stop the candidate by itself. */
+  | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
+  | { readonly kind: 'withdraw'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
+  | { readonly kind: 'release'; readonly plan: Plan };
+
+/** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
+export const PATIENCE_MS = 10_000;
+
+/** How long a target whose autoscaler is declared may take to add a node, in ms. */
+export const SCALE_UP_PATIENCE_MS = 300_000;
+
+/** Decides the next step for a pod. `now` is in ms, of the same clock as `waitingSince`. */
+export function planPlacement(state: PlacementState, now: number): PlacementStep {
+  const { proxy } = state;
+  if (proxy.nodeName !== undefined) return { kind: 'settled' };
+  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // ended is final, also without a node
+  if (proxy.gated) return { kind: 'settled' };
+  const [candidate, ...others] = state.candidates.toSorted(byVerdict);
+  const stray = others.find(mayBeWithdrawn);
+  if (stray !== undefined) return withdraw(stray, undefined);
+  if (candidate !== undefined) return planCandidate(state, candidate, now);
+  if (state.pendingCreate || state.unheard.length > 0) return { kind: 'wait' };
+  return { kind: 'choose-target' };
+}
+
+function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
+  const { chaperon } = candidate;
+  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
+  // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
+  if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
+  if (candidate.isVoid === true) return withdraw(candidate, VOID);
+  if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
+  if (candidate.withdrawal === 'sent') return withdraw(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
+  if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
+  if (state.group === 'failed') return withdraw(candidate, undefined);
+  return planByVerdict(state, candidate, now);
+}
+
+const VOID: Rejection = { reason: 'NoVerdict', message: 'it was lost when it had been asked, and stops what it was asked for' };
+
+/** The target is slow: it is not to stop the candidate any more. */
+function planWaiver({ namespace, name, uid }: Chaperon): Plan {
+  return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } } }];
+}
+
+function isGoing({ chaperon, delegate, withdrawal }: Candidate): boolean {
+  return chaperon?.terminating === true || delegate?.terminating === true || withdrawal === 'done';
+}
+
+function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
+  const { target, delegate } = candidate;
+  const verdict = verdictOf(candidate);
+  const hasSaidNo = verdict.kind === 'refused' || verdict.kind === 'gated';
+  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // "Unschedulable" is what wakes an autoscaler
+  switch (verdict.kind) {
+    case 'scheduled':
+      return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
+    case 'refused':
+      return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
+    case 'gated':
+      return awaitVerdict(candidate, now, { reason: verdict.reason, message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}` });
+    case 'pending':
+      return awaitVerdict(candidate, now, { reason: 'NoVerdict', message: `its scheduler did not place the pod within ${PATIENCE_MS / 1000} s; check that it runs` });
+  }
+}
+
+/** The bind is the commit point, for a group of all its members. */
+function mayCommit(group: PlacementState['group']): boolean {
+  return group === undefined || group === 'complete';
+}
+
+function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {
+  const ms = candidate.waitingSince + PATIENCE_MS - now;
+  return ms > 0 ? { kind: 'wait', ms } : withdraw(candidate, otherwise);
+}
+
+function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {
+  const next = candidates.find(mayBeWithdrawn);
+  if (next !== undefined) return withdraw(next, undefined);
+  if (candidates.length > 0 || pendingCreate || unheard.length > 0) return { kind: 'wait' };
+  if (!holdsFinalizer(proxy)) return { kind: 'settled' };
+  return { kind: 'release', plan: planFinalizerRemoval(proxy) };
+}
+
+function mayBeWithdrawn({ chaperon, reachable, withdrawal }: Candidate): boolean {
+  return chaperon?.terminating === false && reachable && withdrawal !== 'done';
+}
+
+function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
+  if (chaperon === undefined) return { kind: 'wait' };
+  return { kind: 'withdraw', target, uid: chaperon.uid, refusal, plan: planWithdrawal(chaperon) };
+}
+
+function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {
+  const { name: delegateName = '', fenceSeconds } = candidate.chaperon ?? {};
+  const fence = fenceSeconds === undefined ? {} : { [FENCE_ANNOTATION]: String(fenceSeconds) };
+  return [
+    {
+      kind: 'bind',
+      binding: {
+        metadata: { namespace, name, uid, annotations: { [TARGET_ANNOTATION]: candidate.target, [DELEGATE_NAME_ANNOTATION]: delegateName, [SPEC_AT_BIND_ANNOTATION]: specDigests, ...fence } },
+        target: { apiVersion: 'v1', kind: 'Node', name: candidate.nodeName },
+      },
+    },
+  ];
+}
+
+/** Tells the user, by the PodScheduled condition, why no target takes the pod; nothing when it says so already. */
+export function planUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], now: string): Plan {
+  const message = explainRejections(rejected);
+  const before = proxy.podScheduled;
+  if (before?.status === 'False' && before.reason === 'Unschedulable' && before.message === message) return NOTHING;
+  const lastTransitionTime = before?.status === 'False' ? (before.lastTransitionTime ?? now) : now;
+  const condition: Condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime };
+  const { namespace, name, uid } = proxy;
+  return [
+    {
+      kind: 'patch',
+      type: PODS,
+      at: { namespace, name, subresource: 'status' },
+      patchType: 'strategic',
+      patch: { metadata: { uid }, status: { conditions: [condition] } },
+    },
+  ];
+}
+
+/** The word of the target: of the delegate pod itself when it is there, else what the chaperon says of it. */
+function verdictOf({ chaperon, delegate }: Candidate): Verdict {
+  return delegate?.verdict ?? chaperon?.verdict ?? { kind: 'pending' };
+}
+
+/** A candidate that has its node goes first, so that it is the others that are withdrawn; one that is withdrawn already goes last. */
+function byVerdict(one: Candidate, other: Candidate): number {
+  const rank = (candidate: Candidate) => (candidate.withdrawal !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
+}

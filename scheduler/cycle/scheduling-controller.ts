@@ -1,0 +1,290 @@
+// Shell of scheduling: gathers what is known of a proxy pod and of the targets, lets pure functions decide, and does the one step they name.
+// Nothing here polls: proxies, chaperons, delegates, summaries and targets are watched, and each change asks for the pods it concerns.
+import type { Logger } from 'pino';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { toBeConfirmed } from '../../model/delegate/confirmation.ts';
+import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { isConflict, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { observeDecision, observeRefusal } from '../reporting/placement-metrics.ts';
+import { createCandidate } from './candidate-writer.ts';
+import { Confirmations, placeOf } from './confirmation-controller.ts';
+import type { DecisionToLog } from '../explain/decision-log.ts';
+import { withPlacementRecord } from '../explain/explain.ts';
+import { ObservedState } from './cluster-cache.ts';
+import { failedScheduling, scheduled } from '../reporting/placement-event.ts';
+import { tellBound, tellCandidate } from './placement-telemetry.ts';
+import type { PlacementInputs } from '../cache/placement-inputs.ts';
+import type { PlacementWorld } from '../decision/placement-constraints.ts';
+import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
+import type { PodMemory } from './pod-memory.ts';
+import type { RejectedTarget } from '../decision/schedule-pod.ts';
+import type { Rejection } from '../snapshot/snapshot.ts';
+import { TargetChooser } from './choose-target.ts';
+
+/** What the scheduler works with. */
+export interface SchedulingOptions {
+  readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  /** Virtual nodes and policies. Run by the caller, who may share them, once this has started. */
+  readonly inputs: PlacementInputs;
+  /** Where users read what became of their pods. */
+  readonly events: EventSink;
+  readonly logger: Logger;
+  /** Weights of scores and where the source is, as the installation says. */
+  readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
+  /** Where decisions are written down with what they were made on. */
+  readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
+  /** Resolves when all proxies, targets and inputs are known; nothing is decided before. */
+  readonly ready: Promise<unknown>;
+}
+
+/** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
+const CONCURRENCY = 1_000;
+/** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
+const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
+/** How long a candidate may wait for a connection before another target is asked, in ms. */
+const UNSENT_MS = 1_200;
+/** A target that has not answered a create for so long is asked whether it answers at all, in ms. */
+const UNANSWERED_MS = 1_000;
+const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
+
+/** Starts the loop, and gives what it has seen, for those that look after it. */
+export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ObservedState {
+  const { logger, ready } = options;
+  const scheduling = new Scheduling(options, new PacedEvents(options.events, signal));
+  scheduling.confirmations.start(signal);
+  const reconcile = (key: string) => scheduling.reconcile(key, signal);
+  scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
+  void ready.then(() => scheduling.state.begin());
+  return scheduling.state;
+}
+
+/** A candidate on its way. */
+interface Sending {
+  readonly target: TargetCluster | undefined;
+  readonly chaperon: PodChaperon;
+}
+
+class Scheduling {
+  readonly #options: SchedulingOptions;
+  readonly state: ObservedState;
+  readonly confirmations: Confirmations;
+  readonly #chooser: TargetChooser;
+  readonly #successes: EventSink;
+
+  constructor(options: SchedulingOptions, successes: EventSink) {
+    this.#successes = successes;
+    this.#options = options;
+    this.confirmations = new Confirmations(options);
+    this.state = new ObservedState(options);
+    this.state.deadlines = this.confirmations.deadlines;
+    this.#chooser = new TargetChooser(options, this.state);
+  }
+
+  observe(controller: Controller): void {
+    this.state.observe((key) => controller.enqueue(key));
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const proxy = this.#options.proxies.get(key);
+    if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
+    const memory = this.state.memoryOf(proxy.uid);
+    if (memory.bindSent) return DONE; // it is bound, and the watch is behind: whatever its candidate does is the feedback controller's now
+    this.#giveUpLost(proxy, memory);
+    return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
+  }
+
+  async #step(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
+    const now = performance.now();
+    const candidates = this.state.gatherCandidates(proxy, memory, now);
+    await this.#settlePendingCreate(proxy, memory, signal);
+    const step = planPlacement(this.#gather(proxy, memory, candidates), now);
+    switch (step.kind) {
+      case 'settled':
+        return DONE;
+      case 'wait':
+        return step.ms === undefined ? DONE : { kind: 'requeue-after', ms: step.ms };
+      case 'choose-target':
+        return this.#chooseTarget(proxy, memory, signal);
+      case 'bind':
+        return this.#bind(proxy, memory, step, signal);
+      case 'withdraw':
+        if (step.refusal !== undefined) {
+          memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
+          observeRefusal(step.target);
+          tellCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
+        }
+        await this.#withdraw(memory, step, signal);
+        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is going: its target need not stop it
+        return DONE;
+      case 'waive':
+        return this.#waive(proxy, step, signal);
+      case 'release':
+        await executePlan(this.#options.source, step.plan, signal).catch(ignore(isNotFound));
+        return DONE;
+    }
+  }
+
+  /** A target that cannot be reached has stopped what nobody has confirmed by now: the pod may be asked for elsewhere. */
+  #giveUpLost(proxy: ProxyPod, memory: PodMemory): void {
+    const { deadlines } = this.confirmations;
+    for (const key of memory.targets) {
+      const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
+      if (goneAt === undefined || goneAt > performance.now() || this.#options.targets.get(key)?.availability.kind === 'ready') continue;
+      this.#options.logger.info({ target: key, pod: proxy.key }, 'a lost target has stopped what it was asked for; the pod goes elsewhere');
+      deadlines.giveUp(placeOf(key, proxy), proxy.uid);
+      memory.givenUp.add(key);
+      if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
+      this.state.left(memory, key);
+    }
+  }
+
+  #lookAgain(proxy: ProxyPod, memory: PodMemory, result: ReconcileResult): ReconcileResult {
+    const now = performance.now();
+    const looks = [...memory.targets].map((key) => this.confirmations.deadlines.nextLook(placeOf(key, proxy), proxy.uid, now) ?? Infinity);
+    const ms = Math.max(0, Math.min(...looks) - now) + 1;
+    return ms === Infinity || (result.kind === 'requeue-after' && result.ms <= ms) ? result : { kind: 'requeue-after', ms };
+  }
+
+  #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
+    const group = this.state.groups.standing(proxy.uid)?.kind;
+    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.state.unheard(proxy, memory) };
+    return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
+  }
+
+  /** Finds out what became of a create that is not visible: asks again if no answer came, sees it gone if the collection is past it. */
+  async #settlePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
+    const pending = memory.pendingCreate;
+    if (pending === undefined) return;
+    const target = this.#options.targets.get(pending.target);
+    const seen = target?.session?.candidatesVersion;
+    const isGone = target === undefined || (pending.kind === 'created' && Number(seen ?? 0) >= pending.resourceVersion);
+    if (isGone) {
+      memory.pendingCreate = undefined;
+      this.state.left(memory, pending.target);
+    } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
+      const chaperon = this.#chooser.chaperonFor(proxy, target.key);
+      if (chaperon !== undefined) await this.#sendCandidate(proxy, { target, chaperon }, signal);
+    }
+  }
+
+  async #chooseTarget(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<ReconcileResult> {
+    const { reserved } = memory;
+    memory.reserved = undefined;
+    if (reserved !== undefined) return this.#sendCandidate(proxy, { ...reserved, target: this.#options.targets.get(reserved.target) }, signal);
+    const began = performance.now();
+    const answer = this.#chooser.choose(proxy, memory);
+    observeDecision(answer.kind, performance.now() - began);
+    switch (answer.kind) {
+      case 'chosen':
+        this.#chooser.hold(proxy, answer);
+        return this.#sendCandidate(proxy, { ...answer, target: this.#options.targets.get(answer.target) }, signal);
+      case 'reserved':
+        return this.#chooseTarget(proxy, memory, signal);
+      case 'later':
+        return DONE;
+      case 'invalid':
+        await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal);
+        return DONE;
+      case 'none':
+        this.state.wait(proxy, !answer.isLocal);
+        await this.#tellUnschedulable(proxy, answer.rejected, signal);
+        return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
+    }
+  }
+
+  /** Sends the create. When nobody knows what became of it it throws, and the pod stays with this target until somebody does. */
+  async #sendCandidate(proxy: ProxyPod, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
+    const memory = this.state.memoryOf(proxy.uid);
+    const { session } = target ?? {};
+    if (target === undefined || session?.mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
+    const isAgain = memory.pendingCreate !== undefined;
+    if (!isAgain && !(await session.answering.answersNow())) return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
+    memory.targets.add(target.key);
+    if (!isAgain) memory.candidateSince = Date.now();
+    memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
+    const host = { client: session.client.unlessSent({ signal: session.answering.silence, ms: UNSENT_MS }), mode: session.mode, isAgain };
+    const lookAgain = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
+    const before = this.confirmations.deadlineFor(target, proxy, memory.scaleUpUntil > 0);
+    const candidate = madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);
+    const answer = await createCandidate(host, candidate, signal).finally(() => clearTimeout(lookAgain));
+    if (answer.kind !== 'created') return this.#turnDown(proxy, target, { refusal: answer.refusal, ms: answer.kind === 'unsent' ? REFUSAL_MS.unsent : REFUSAL_MS.rejected });
+    memory.pendingCreate = { ...answer, target: target.key };
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  /** The target surely has no candidate of the pod: the next one is asked. */
+  #turnDown(proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number }): ReconcileResult {
+    const memory = this.state.memoryOf(proxy.uid);
+    memory.pendingCreate = undefined;
+    this.confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
+    memory.refuse(key, refusal, performance.now() + ms);
+    observeRefusal(key);
+    this.state.left(memory, key);
+    return { kind: 'requeue-after', ms: 0 };
+  }
+
+  async #bind(proxy: ProxyPod, memory: PodMemory, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
+    memory.bindSent = true;
+    try {
+      await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
+      tellBound(proxy, memory, target);
+      this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
+    } catch (error) {
+      memory.bindSent = false;
+      // The pod has gone, or has its node already: the watch tells which.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+    return DONE;
+  }
+
+  /** When no answer comes it throws, and is asked for again: until then nobody knows whether the candidate goes. */
+  async #withdraw(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
+    const client = this.#options.targets.get(target)?.session?.client;
+    if (client === undefined) return;
+    memory.withdraw(target, uid, 'sent');
+    try {
+      await executePlan(client, plan, signal);
+      memory.withdraw(target, uid, 'done');
+    } catch (error) {
+      if (isRejection(error) || isConflict(error)) memory.withdraw(target, uid, undefined);
+      throw error;
+    }
+  }
+
+  /** From then on nobody can know when the target has stopped it; the watch brings the pod back here. */
+  async #waive(proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
+    const client = this.#options.targets.get(target)?.session?.client;
+    if (client === undefined) return DONE;
+    await executePlan(client, plan, signal).catch(ignore(isNotFound));
+    this.confirmations.deadlines.settle(placeOf(target, proxy), proxy.uid);
+    return DONE;
+  }
+
+  async #tellUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], signal: AbortSignal): Promise<void> {
+    const plan = planUnschedulable(proxy, rejected, new Date().toISOString());
+    if (plan.length > 0) this.#options.events.record(failedScheduling(proxy, rejected));
+    await executePlan(this.#options.source, plan, signal).catch(ignore(isNotFound));
+  }
+}
+
+function ignore(expected: (error: unknown) => boolean): (error: unknown) => void {
+  return (error) => {
+    if (!expected(error)) throw error;
+  };
+}

@@ -1,0 +1,166 @@
+// Which targets may get a pod: an ordered chain of checks, the first rejection counts and is told to the user.
+// What a check needs of the whole world (counts by domain, the waiting tier) is worked out once for a pod, not once for a target.
+import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
+import { firstUntoleratedTaint, toleratesTaint } from '../../model/pod/tolerations.ts';
+import { ruleAgainst } from '../snapshot/placement-rules.ts';
+import { podAffinityFilter } from './pod-affinity.ts';
+import { shareFilter } from './replica-shares.ts';
+import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import { fitsOnNode, type NodeRequirements } from '../snapshot/target-capacity.ts';
+import { tierFilter } from './tiers.ts';
+import { topologySpreadFilter } from './topology-spread.ts';
+
+/** Gives the reason against a target, or undefined when it has none. */
+export type Check = (target: TargetSnapshot) => Rejection | undefined;
+
+/** One check by its name. `prepare` gives undefined when the check has nothing to say to this pod. */
+export interface Filter {
+  readonly name: string;
+  readonly prepare: (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Check | undefined;
+}
+
+/** A check that is ready for one pod. */
+export interface PreparedFilter {
+  readonly name: string;
+  readonly check: Check;
+}
+
+/** All checks in order: what an administrator decides, what the user wishes, what the target has. A target of another namespace is not even mentioned: see {@link concerns}. */
+export const FILTERS: readonly Filter[] = [
+  { name: 'Policy', prepare: policy }, // placement policies allow it
+  { name: 'Available', prepare: () => ({ unavailable }) => unavailable }, // it can be reached and accepts us
+  { name: 'VirtualNode', prepare: virtualNode }, // its virtual node is there, and not cordoned
+  { name: 'Taints', prepare: taints }, // the pod tolerates what users put on the virtual node
+  { name: 'NodeAffinity', prepare: nodeAffinity }, // nodeSelector and required affinity of the proxy pod
+  { name: 'PodAffinity', prepare: (pod, targets) => podAffinityFilter(pod, labelsByNode(targets)) }, // near and far from other pods
+  { name: 'TopologySpread', prepare: topologySpreadFilter }, // not more here than elsewhere
+  { name: 'Override', prepare: override }, // the policy's patch applies to the delegate
+  { name: 'Summary', prepare: () => hasSummary }, // it has told its capacity
+  { name: 'NotRefused', prepare: notRefused }, // its own scheduler, quota or admission has not just said no
+  { name: 'Room', prepare: room }, // one of its nodes can take the pod now, or after scale-up
+  { name: 'Share', prepare: shareFilter }, // its share of the replicas is not used up
+  { name: 'Tier', prepare: tierFilter }, // its tier has its turn
+];
+
+/** The checks that have something to say to a pod, in order. `targets` are those that concern it. */
+export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedFilter[] {
+  const prepared: PreparedFilter[] = [];
+  for (const { name, prepare } of FILTERS) {
+    const check = prepare(pod, targets);
+    if (check !== undefined) prepared.push({ name, check });
+  }
+  return prepared;
+}
+
+/** Checks whose answer differs between pods that are otherwise alike; the answers of all others are remembered until the target changes. */
+export const PER_POD: ReadonlySet<string> = new Set(['NotRefused']);
+
+/**
+ * Whether what is decided for a pod depends on each target by itself: no counts over other targets, no waiting. Then conclusions can be
+ * remembered by target.
+ */
+export function isLocal({ wishes }: PodToSchedule): boolean {
+  if (wishes === undefined) return true;
+  const { constraints, rules, weights, placed, overridden } = wishes;
+  const { podAffinity, podAntiAffinity, nodeAffinity } = constraints.affinity ?? {};
+  const weighed = [
+    podAffinity, podAntiAffinity, nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution, constraints.topologySpreadConstraints?.[0],
+    rules.tiers, rules.replicas, overridden,
+  ];
+  if (weights.cost > 0 || weighed.some((part) => part !== undefined)) return false;
+  return placed.every(({ antiAffinity }) => antiAffinity === undefined);
+}
+
+/** Whether a target is one for pods of this namespace at all: a Target only serves its own namespace. */
+export function concerns(target: TargetSnapshot, namespace: string): boolean {
+  return target.ref.kind === 'ClusterTarget' || target.ref.namespace === namespace;
+}
+
+/** Labels of virtual nodes by name. */
+export function labelsByNode(targets: readonly TargetSnapshot[]): ReadonlyMap<string, Readonly<Record<string, string>>> {
+  return new Map(targets.map(({ nodeName, traits }) => [nodeName, traits?.labels ?? {}]));
+}
+
+/** What the pod's delegate asks of a node of this target. */
+export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): NodeRequirements {
+  return pod.wishes?.overridden?.get(target.key) ?? pod.requirements;
+}
+
+function policy({ wishes }: PodToSchedule): Check | undefined {
+  const rules = wishes?.rules;
+  if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) return undefined;
+  return ({ traits }) => ruleAgainst(rules, traits);
+}
+
+const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** kube-scheduler plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
+function virtualNode({ wishes }: PodToSchedule): Check | undefined {
+  if (wishes === undefined) return undefined;
+  const ignoresCordon = wishes.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
+  return ({ traits, nodeName }) => {
+    if (traits === undefined) return undefined;
+    if (!traits.hasNode) return { reason: 'NoVirtualNode', message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs` };
+    if (!traits.cordoned || ignoresCordon) return undefined;
+    return { reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" lets pods in again` };
+  };
+}
+
+function taints({ wishes }: PodToSchedule): Check | undefined {
+  const tolerations = wishes?.constraints.tolerations;
+  if (wishes === undefined) return undefined;
+  return ({ traits, nodeName }) => {
+    const taint = firstUntoleratedTaint(traits?.taints, tolerations);
+    if (taint === undefined) return undefined;
+    const text = `${taint.key}${taint.value ? `=${taint.value}` : ''}:${taint.effect}`;
+    return { reason: 'UntoleratedTaint', message: `its virtual node ${nodeName} has taint ${text}; tolerate it in the pod's constraints for choosing a cluster, or take it off` };
+  };
+}
+
+function nodeAffinity({ wishes }: PodToSchedule): Check | undefined {
+  const { nodeSelector, affinity } = wishes?.constraints ?? {};
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (nodeSelector === undefined && required === undefined) return undefined;
+  const wanted = Object.entries(nodeSelector ?? {});
+  return ({ traits, nodeName }) => {
+    if (traits === undefined || matchesNodeSelector({ ...(nodeSelector && { nodeSelector }), ...(affinity && { affinity }) }, traits.labels, nodeName)) return undefined;
+    const missed = wanted.find(([key, value]) => traits.labels[key] !== value);
+    if (missed === undefined) return { reason: 'NodeAffinity', message: "no term of the pod's required node affinity matches its labels; relax the affinity, or label the ClusterTarget or Target" };
+    const [key, value] = missed;
+    const has = Object.hasOwn(traits.labels, key) ? `${key}=${traits.labels[key] ?? ''}` : `no label ${key}`;
+    return { reason: 'NodeSelector', message: `the pod selects ${key}=${value} and it has ${has}; change the selector, or label the ClusterTarget or Target` };
+  };
+}
+
+function override({ wishes }: PodToSchedule): Check | undefined {
+  const unpatchable = wishes?.unpatchable;
+  if (unpatchable === undefined || unpatchable.size === 0) return undefined;
+  return ({ key }) => {
+    const message = unpatchable.get(key);
+    return message === undefined ? undefined : { reason: 'OverrideFailed', message };
+  };
+}
+
+function hasSummary(target: TargetSnapshot): Rejection | undefined {
+  if (target.capacity !== undefined) return undefined;
+  return { reason: 'NoSummary', message: 'it has not published a ClusterSummary; check that the delegate controller runs there' };
+}
+
+function notRefused({ refusals }: PodToSchedule): Check | undefined {
+  return refusals.size === 0 ? undefined : (target) => refusals.get(target.key);
+}
+
+function room(pod: PodToSchedule): Check {
+  return (target) => {
+    if (target.capacity === undefined) return undefined;
+    const fit = fitsOnNode(target.capacity, requirementsIn(pod, target));
+    if (fit.kind === 'fits' || fitsAfterScaleUp(pod, target)) return undefined;
+    const { headroom } = target.traits ?? {};
+    return { reason: fit.reason, message: headroom === undefined ? fit.message : `${fit.message}, nor would a node that its autoscaler may add` };
+  };
+}
+
+/** Whether a node that the target's autoscaler may add would take the pod. */
+export function fitsAfterScaleUp(pod: PodToSchedule, target: TargetSnapshot): boolean {
+  return target.traits?.headroom?.hasRoomFor(requirementsIn(pod, target)) ?? false;
+}

@@ -1,0 +1,135 @@
+// Affinity and anti-affinity between pods, over virtual nodes instead of nodes (kube-scheduler plugin InterPodAffinity, required terms
+// of the pod, required anti-affinity of the pods that are placed already, preferred terms of the pod). A domain is the set of virtual
+// nodes with one value of a label, so "near" means in one cluster, or in clusters of one region.
+import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
+import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
+import type { PodClass } from '../snapshot/placed-pods.ts';
+import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+
+/** The pod that a term belongs to. */
+interface TermOwner {
+  readonly namespace: string;
+  readonly labels: StringMap;
+}
+
+/** A term, and how many pods that it means are in each domain. */
+interface CountedTerm {
+  readonly term: PodAffinityTerm;
+  readonly byDomain: ReadonlyMap<string, number>;
+}
+
+/** Labels by virtual node. */
+export type NodeLabels = ReadonlyMap<string, StringMap>;
+
+/** Whether a term of `owner` means a pod with these labels in this namespace. */
+function means(term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementWishes['namespaces']): boolean {
+  const selector = withLabelKeys(withLabelKeys(term.labelSelector, term.matchLabelKeys, owner.labels), term.mismatchLabelKeys, owner.labels, 'NotIn');
+  return isInNamespaces(term, owner, pod.namespace, namespaces) && matchesLabelSelector(selector, pod.labels);
+}
+
+function isInNamespaces({ namespaces = [], namespaceSelector }: PodAffinityTerm, owner: TermOwner, namespace: string, known: PlacementWishes['namespaces']): boolean {
+  if (namespaces.length === 0 && namespaceSelector === undefined) return namespace === owner.namespace;
+  return namespaces.includes(namespace) || matchesLabelSelector(namespaceSelector, known.get(namespace) ?? {});
+}
+
+function countTerm(term: PodAffinityTerm, owner: TermOwner, wishes: PlacementWishes, nodes: NodeLabels): CountedTerm {
+  const byDomain = new Map<string, number>();
+  for (const placed of wishes.placed) {
+    if (means(term, owner, placed, wishes.namespaces)) addDomains(byDomain, placed, term.topologyKey, nodes);
+  }
+  return { term, byDomain };
+}
+
+function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topologyKey: string, nodes: NodeLabels): void {
+  for (const [nodeName, count] of byNode) {
+    const domain = nodes.get(nodeName)?.[topologyKey];
+    if (domain !== undefined) byDomain.set(domain, (byDomain.get(domain) ?? 0) + count);
+  }
+}
+
+/** Gives the filter for a pod, or undefined when neither it nor a placed pod has a term that concerns it. */
+export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+  const { wishes } = pod;
+  if (wishes === undefined) return undefined;
+  const owner = { namespace: pod.namespace, labels: wishes.labels };
+  const { podAffinity, podAntiAffinity } = wishes.constraints.affinity ?? {};
+  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, wishes, nodes));
+  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, wishes, nodes));
+  const kept = keptDomains(owner, wishes, nodes);
+  if (near.length + far.length + kept.size === 0) return undefined;
+  // The first of a group that wants to be together may begin it: no pod is there yet, and the pod is one of those that it looks for.
+  const isFirst = near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, wishes.namespaces));
+  return ({ nodeName }) => {
+    const labels = nodes.get(nodeName) ?? {};
+    return nearRejection(near, labels, isFirst) ?? farRejection(far, labels) ?? keptRejection(kept, labels);
+  };
+}
+
+function nearRejection(near: readonly CountedTerm[], labels: StringMap, isFirst: boolean): Rejection | undefined {
+  for (const { term, byDomain } of near) {
+    const domain = labels[term.topologyKey];
+    if (domain === undefined) return missingKey(term.topologyKey, 'pod affinity');
+    if (isFirst || (byDomain.get(domain) ?? 0) > 0) continue;
+    return { reason: 'PodAffinity', message: `no pod with ${describeTerm(term)} is in ${term.topologyKey}=${domain}; relax the pod's podAffinity, or place such a pod there first` };
+  }
+  return undefined;
+}
+
+function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection | undefined {
+  for (const { term, byDomain } of far) {
+    const domain = labels[term.topologyKey];
+    const count = domain === undefined ? 0 : (byDomain.get(domain) ?? 0);
+    if (count > 0) return { reason: 'PodAntiAffinity', message: `${count} ${count === 1 ? 'pod' : 'pods'} with ${describeTerm(term)} ${count === 1 ? 'is' : 'are'} in ${term.topologyKey}=${domain}; relax the pod's podAntiAffinity, or add a target elsewhere` };
+  }
+  return undefined;
+}
+
+/** `key=value` of the domains that placed pods keep this pod out of, by their required anti-affinity. */
+function keptDomains(owner: TermOwner, wishes: PlacementWishes, nodes: NodeLabels): ReadonlySet<string> {
+  const kept = new Set<string>();
+  for (const placed of wishes.placed) {
+    for (const term of placed.antiAffinity ?? []) {
+      if (!means(term, placed, owner, wishes.namespaces)) continue;
+      for (const nodeName of placed.byNode.keys()) {
+        const domain = nodes.get(nodeName)?.[term.topologyKey];
+        if (domain !== undefined) kept.add(`${term.topologyKey}=${domain}`);
+      }
+    }
+  }
+  return kept;
+}
+
+function keptRejection(kept: ReadonlySet<string>, labels: StringMap): Rejection | undefined {
+  for (const domain of kept) {
+    const split = domain.indexOf('=');
+    if (labels[domain.slice(0, split)] !== domain.slice(split + 1)) continue;
+    return { reason: 'ExistingPodAntiAffinity', message: `a pod in ${domain} does not want pods with these labels near it; change the podAntiAffinity of that pod, or the labels of this one` };
+  }
+  return undefined;
+}
+
+/** Why a target without the label of a topology cannot get the pod. */
+export function missingKey(topologyKey: string, what: string): Rejection {
+  return { reason: 'MissingTopologyKey', message: `it has no label ${topologyKey}, which the pod's ${what} asks for; label its ClusterTarget or Target` };
+}
+
+function describeTerm({ labelSelector }: PodAffinityTerm): string {
+  return labelSelector === undefined ? 'no labels at all' : formatSelector(labelSelector);
+}
+
+/** Sum of the weights of the preferred terms that hold on a target, less those of anti-affinity; undefined when the pod has none. */
+export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => number) | undefined {
+  const { wishes } = pod;
+  const { podAffinity, podAntiAffinity } = wishes?.constraints.affinity ?? {};
+  const terms = [
+    ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm })),
+  ];
+  if (wishes === undefined || terms.length === 0) return undefined;
+  const owner = { namespace: pod.namespace, labels: wishes.labels };
+  const counted = terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, wishes, nodes) }));
+  return ({ nodeName }) => {
+    const labels = nodes.get(nodeName) ?? {};
+    return counted.reduce((sum, { weight, term, byDomain }) => sum + weight * (byDomain.get(labels[term.topologyKey] ?? '') ?? 0), 0);
+  };
+}

@@ -1,0 +1,57 @@
+// Replicas of a workload in proportion (3 here, 5 there): each next replica goes to the share that is furthest behind its weight
+// (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Counted by the object that controls the pods.
+import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import { labelsFor } from '../snapshot/target-traits.ts';
+
+/** What a share has against what it should have; the least goes first. */
+interface ShareState {
+  readonly count: number;
+  readonly weight: number;
+}
+
+/** How far a target is ahead of its share with one more replica; undefined when it is in none. Smaller goes first. */
+export type ShareRank = (target: TargetSnapshot) => number | undefined;
+
+/** Gives the rank of targets by their shares, or undefined for a pod without shares. */
+export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ShareRank | undefined {
+  const { wishes } = pod;
+  const replicas = wishes?.rules.replicas;
+  if (wishes === undefined || replicas === undefined) return undefined;
+  const { shares } = replicas.value;
+  const shareOf = (target: TargetSnapshot) => shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
+  const byNode = countByNode(pod.namespace, wishes);
+  const states: ShareState[] = shares.map(({ weight }, index) => ({
+    weight,
+    count: targets.reduce((sum, target) => sum + (shareOf(target) === index ? (byNode.get(target.nodeName) ?? 0) : 0), 0),
+  }));
+  return (target) => {
+    const state = states[shareOf(target)];
+    return state === undefined ? undefined : (state.count + 1) / state.weight;
+  };
+}
+
+/** Replicas of the pod's workload by virtual node; a pod that nothing controls is counted with its like. */
+function countByNode(namespace: string, { placed, labels, controllerUid }: PlacementWishes): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const other of placed) {
+    if (other.namespace !== namespace || other.terminating || other.controllerUid !== controllerUid) continue;
+    if (controllerUid === undefined && !matchesLabelSelector({ matchLabels: labels }, other.labels)) continue;
+    for (const [nodeName, count] of other.byNode) counts.set(nodeName, (counts.get(nodeName) ?? 0) + count);
+  }
+  return counts;
+}
+
+/** Gives the filter for a pod whose shares must hold. */
+export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+  const replicas = pod.wishes?.rules.replicas;
+  if (replicas?.value.whenUnsatisfiable !== 'DoNotSchedule') return undefined;
+  const rank = shareRank(pod, targets);
+  if (rank === undefined) return undefined;
+  const least = Math.min(...targets.map((target) => rank(target) ?? Infinity));
+  return (target) => {
+    const mine = rank(target);
+    if (mine === undefined) return { reason: 'NotInShares', message: `no share of ${replicas.by} selects it; add it to a share, or label the ClusterTarget or Target` };
+    return mine <= least ? undefined : { reason: 'ShareUsedUp', message: `it has its share of ${replicas.by} already, and the next replica belongs elsewhere; set whenUnsatisfiable: ScheduleAnyway to let it run here` };
+  };
+}

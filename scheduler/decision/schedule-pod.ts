@@ -1,0 +1,106 @@
+// Step 3 of a pod's way: which target. Filter, rank, choose; nothing else happens here.
+import { concerns, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
+import { shareRank, type ShareRank } from './replica-shares.ts';
+import { prepareScores, weightedMean, type PreparedScore } from './scores.ts';
+import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import { tierOf, untilNextTier } from './tiers.ts';
+
+/** A target that the pod cannot go to, and why. */
+export interface RejectedTarget extends Rejection {
+  readonly target: string;
+}
+
+/** A target that the pod could go to, with what it is ranked by. */
+export interface RankedTarget {
+  readonly target: TargetSnapshot;
+  /** Tier of the policy, from 0; a lower one wins over everything. */
+  readonly tier: number;
+  /** Only a node that its autoscaler adds would take the pod; targets with room now win over it. */
+  readonly afterScaleUp: boolean;
+  /** How far its share of the replicas is ahead; less wins over scores. */
+  readonly ahead: number;
+  /** Weighted mean of the scores, in [0,1]. */
+  readonly score: number;
+}
+
+/** The outcome of a decision. */
+export type SchedulingDecision =
+  | ({ readonly kind: 'chosen'; readonly rejected: readonly RejectedTarget[] } & RankedTarget)
+  /** `retryInSeconds`: when a further tier of the policy has its turn. */
+  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly retryInSeconds?: number };
+
+/** Chooses the best target. Independent of the order of `targets`: equal ones are told apart by the key that sorts first. */
+export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): SchedulingDecision {
+  const concerned = [...targets].filter((target) => concerns(target, pod.namespace));
+  const filters = prepareFilters(pod, concerned);
+  const rejected: RejectedTarget[] = [];
+  const feasible: TargetSnapshot[] = [];
+  for (const target of concerned) {
+    const rejection = firstRejection(filters, target);
+    if (rejection === undefined) feasible.push(target);
+    else rejected.push({ target: target.key, ...rejection });
+  }
+  rejected.sort((a, b) => (a.target < b.target ? -1 : 1));
+  const best = bestOf(rankTargets(pod, feasible, concerned));
+  if (best !== undefined) return { kind: 'chosen', ...best, rejected };
+  const retryInSeconds = untilNextTier(pod);
+  return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
+}
+
+/** Ranks the targets that may get a pod; `concerned` are all that it counts replicas over. */
+export function rankTargets(pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[]): readonly RankedTarget[] {
+  const scores = prepareScores(pod, feasible);
+  const share = shareRank(pod, concerned);
+  return feasible.map((target) => rankTarget(pod, target, scores, share));
+}
+
+/** Ranks one target by scores that are ready. */
+export function rankTarget(pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank): RankedTarget {
+  return {
+    target,
+    tier: tierOf(pod.wishes?.rules, target) ?? 0,
+    afterScaleUp: target.traits?.headroom !== undefined && !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
+    ahead: share === undefined ? 0 : (share(target) ?? Infinity),
+    score: weightedMean(scores, target),
+  };
+}
+
+function fitsNow(pod: PodToSchedule, target: TargetSnapshot): boolean {
+  return target.capacity?.hasRoomFor(requirementsIn(pod, target)) ?? false;
+}
+
+function bestOf(ranked: readonly RankedTarget[]): RankedTarget | undefined {
+  let best: RankedTarget | undefined;
+  for (const one of ranked) {
+    if (best === undefined || compareRanked(one, best) < 0) best = one;
+  }
+  return best;
+}
+
+/** Negative when the first goes first: by tier, then room now, then share, then score, then key. */
+export function compareRanked(one: RankedTarget, other: RankedTarget): number {
+  if (one.tier !== other.tier) return one.tier - other.tier;
+  if (one.afterScaleUp !== other.afterScaleUp) return one.afterScaleUp ? 1 : -1;
+  if (one.ahead !== other.ahead) return one.ahead - other.ahead;
+  if (one.score !== other.score) return other.score - one.score;
+  return one.target.key < other.target.key ? -1 : 1;
+}
+
+/** So many targets are named to the user; a condition must stay readable, and small. */
+const NAMED_TARGETS = 20;
+
+/** One sentence for the user: every target, or the first twenty, with what is in the way. */
+export function explainRejections(rejected: readonly RejectedTarget[]): string {
+  if (rejected.length === 0) return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for example with "isthmus peer"';
+  const each = rejected.slice(0, NAMED_TARGETS).map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);
+  const more = rejected.length > NAMED_TARGETS ? ` And ${rejected.length - NAMED_TARGETS} more.` : '';
+  return `0/${rejected.length} targets can run this pod. ${each.join('. ')}.${more}`;
+}
+
+function firstRejection(filters: readonly PreparedFilter[], target: TargetSnapshot): Rejection | undefined {
+  for (const { check } of filters) {
+    const rejection = check(target);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}

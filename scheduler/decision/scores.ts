@@ -1,0 +1,187 @@
+// How good a target is for a pod: scores in [0,1], and their mean by weight.
+// What a score needs of the whole world (the cheapest price, counts by domain) is worked out once for a pod.
+import type { ScoreName } from '../../api/kinds/placement-policy.ts';
+import { CPU, PODS, type ResourceAmounts } from '../../model/resources/resources.ts';
+import { matchesNodeSelectorTerm } from '../../model/pod/node-selector.ts';
+import { labelsByNode, requirementsIn } from './filters.ts';
+import { podPreference } from './pod-affinity.ts';
+import { DEFAULT_WEIGHTS } from '../snapshot/score-weights.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { TargetCapacity } from '../snapshot/target-capacity.ts';
+import { spreadCount } from './topology-spread.ts';
+
+/** A score in [0,1] of one target. */
+export type Score = (target: TargetSnapshot) => number;
+
+/** A score that is ready for one pod. */
+export interface PreparedScore {
+  readonly name: ScoreName;
+  readonly weight: number;
+  readonly of: Score;
+}
+
+type Prepare = (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Score | undefined;
+
+/** How each score is made ready; undefined when it has nothing to say to a pod. `targets` are those that may get the pod. */
+const SCORES: Readonly<Record<ScoreName, Prepare>> = {
+  leastAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)),
+  mostAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
+  balanced: (pod) => (target) => (target.capacity === undefined ? 0 : balanced(target.capacity, requirementsIn(pod, target).requests)),
+  gpuForGpuPods: (pod) => (target) => gpuForGpuPods(pod, target),
+  preferredAffinity,
+  spread: (pod, targets) => ascending(spreadCount(pod, targets), targets),
+  rtt: () => ({ traits }) => (traits?.rttMs === undefined ? 0 : HALF_AT_RTT_MS / (HALF_AT_RTT_MS + Math.max(0, traits.rttMs))),
+  cost,
+  locality: (pod) => (target) => locality(pod, target),
+};
+
+/** The round trip that scores one half, in ms: what lies between a neighbouring region and another continent. */
+const HALF_AT_RTT_MS = 50;
+
+/** The scores that count for a pod. */
+export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedScore[] {
+  const weights = pod.wishes?.weights ?? DEFAULT_WEIGHTS;
+  const prepared: PreparedScore[] = [];
+  for (const [name, prepare] of Object.entries(SCORES) as [ScoreName, Prepare][]) {
+    const weight = weights[name];
+    const score = weight > 0 ? prepare(pod, targets) : undefined;
+    if (score !== undefined) prepared.push({ name, weight, of: score });
+  }
+  return prepared;
+}
+
+/** Mean of the scores by weight, in [0,1]; 0 where none counts. */
+export function weightedMean(scores: readonly PreparedScore[], target: TargetSnapshot): number {
+  let [sum, weights] = [0, 0];
+  for (const { weight, of } of scores) {
+    sum += weight * of(target);
+    weights += weight;
+  }
+  return weights === 0 ? 0 : Math.round((sum / weights) * GRAINS) / GRAINS;
+}
+
+/** Means are rounded to this part of 1: what is equal but for the order of additions is equal. A power of 2, so that rounding is exact. */
+const GRAINS = 2 ** 40;
+
+const ALWAYS_SCORED = [CPU, 'memory'];
+
+/**
+ * Share of the target that would still be free with the pod on it: the mean over CPU, memory and every other
+ * resource that the pod asks for (kube-scheduler `NodeResourcesFit`, LeastAllocated, over the whole target).
+ */
+export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmounts): number {
+  let [sum, count] = [0, 0];
+  const add = (resource: string) => {
+    sum += freeShare(capacity, requests, resource);
+    count += 1;
+  };
+  for (const resource of ALWAYS_SCORED) add(resource);
+  for (const resource of requests.keys()) if (resource !== PODS && !ALWAYS_SCORED.includes(resource)) add(resource);
+  return sum / count;
+}
+
+/** With so many nodes that can take the pod one more or less makes no difference. */
+const ENOUGH_NODES = 4;
+
+/**
+ * From ½ where no node could take the pod to 1 where four or more can. Between decision and verdict a target's own pods take holes
+ * unseen; where there is a second and a third hole the pod still finds one (P5, docs/results/benchmarks.md).
+ */
+function spareFactor(pod: PodToSchedule, target: TargetSnapshot): number {
+  const nodes = target.capacity?.nodesFor(requirementsIn(pod, target), ENOUGH_NODES) ?? ENOUGH_NODES;
+  return (1 + nodes / ENOUGH_NODES) / 2;
+}
+
+/** Free share of each resource that is scored, in [0,1], with the pod on the target. */
+function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readonly number[] {
+  const resources = new Set([...ALWAYS_SCORED, ...requests.keys()]);
+  resources.delete(PODS);
+  return [...resources].map((resource) => freeShare(capacity, requests, resource));
+}
+
+function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
+  const total = capacity.allocatable.get(resource) ?? 0;
+  const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
+  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that claims more free than it has is not better for it
+}
+
+/** How evenly the resources would be used: 1 when all are used alike (kube-scheduler `NodeResourcesBalancedAllocation`, dominant against least). */
+export function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
+  const shares = freeShares(capacity, requests);
+  return 1 - (Math.max(...shares) - Math.min(...shares));
+}
+
+const IS_GPU = /(?:^|[/.-])gpu(?:$|[.-])|\/mig-/;
+
+/** 1 where pod and target agree on GPUs, 0 for a pod without on a target with: those are to stay free for pods that need them. */
+function gpuForGpuPods(pod: PodToSchedule, target: TargetSnapshot): number {
+  const wantsGpu = hasGpu(requirementsIn(pod, target).requests);
+  return !wantsGpu && target.capacity !== undefined && hasGpu(target.capacity.allocatable) ? 0 : 1;
+}
+
+function hasGpu(amounts: ResourceAmounts): boolean {
+  for (const [resource, amount] of amounts) {
+    if (amount > 0 && IS_GPU.test(resource)) return true;
+  }
+  return false;
+}
+
+/** Preferred node affinity and pod (anti-)affinity, from 0 for the target where the least holds to 1 for the most. */
+function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score | undefined {
+  const terms = pod.wishes?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const near = podPreference(pod, labelsByNode(targets));
+  if (terms.length === 0 && near === undefined) return undefined;
+  const preference = (target: TargetSnapshot) => {
+    const labels = target.traits?.labels ?? {};
+    const byNode = terms.reduce((sum, { weight, preference: term }) => sum + (matchesNodeSelectorTerm(term, labels, target.nodeName) ? weight : 0), 0);
+    return byNode + (near?.(target) ?? 0);
+  };
+  return ascending((target) => -preference(target), targets);
+}
+
+/** 1 for the targets with the least, 0 for those with the most; a target with Infinity scores 0. */
+function ascending(valueOf: Score | undefined, targets: readonly TargetSnapshot[]): Score | undefined {
+  if (valueOf === undefined) return undefined;
+  let [least, most] = [Infinity, -Infinity];
+  for (const target of targets) {
+    const value = valueOf(target);
+    if (value === Infinity) continue;
+    least = Math.min(least, value);
+    most = Math.max(most, value);
+  }
+  return (target) => {
+    const value = valueOf(target);
+    if (value === Infinity) return 0;
+    return most > least ? Math.min(1, Math.max(0, (most - value) / (most - least))) : 1;
+  };
+}
+
+/** The cheapest price of the pod over the price here; a target without prices scores 0, one that costs nothing 1. */
+function cost(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score {
+  let cheapest = Infinity;
+  for (const target of targets) cheapest = Math.min(cheapest, priceOf(pod, target) ?? Infinity);
+  return (target) => {
+    const price = priceOf(pod, target);
+    if (price === undefined) return 0;
+    return price <= cheapest ? 1 : cheapest / price;
+  };
+}
+
+/** What the pod costs in an hour on a target; undefined where no resource of it has a price. */
+export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | undefined {
+  const prices = target.traits?.prices;
+  if (prices === undefined) return undefined;
+  const { requests } = requirementsIn(pod, target);
+  let sum = 0;
+  for (const [resource, price] of prices) sum += price * (requests.get(resource) ?? 0);
+  return sum;
+}
+
+/** How near a target is to the source: 1 for itself, ¾ in its zone, ½ in its region, else 0. */
+function locality({ wishes }: PodToSchedule, { traits }: TargetSnapshot): number {
+  if (traits?.isSelf === true) return 1;
+  const { region, zone } = wishes?.location ?? {};
+  const isIn = (key: string, value: string | undefined) => value !== undefined && traits?.labels[key] === value;
+  if (isIn('topology.kubernetes.io/zone', zone)) return 0.75;
+  return isIn('topology.kubernetes.io/region', region) ? 0.5 : 0;
+}

@@ -1,0 +1,43 @@
+// Tiers of a policy: targets that are used in order. A lower tier wins over every score; a higher one waits for its time.
+import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import type { PlacementRules } from '../snapshot/placement-rules.ts';
+import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import { labelsFor } from '../snapshot/target-traits.ts';
+
+/** The tier of a target, from 0; undefined when the policy's tiers leave it out. A target that several tiers select is in the first. */
+export function tierOf(rules: PlacementRules | undefined, target: TargetSnapshot): number | undefined {
+  if (rules?.tiers === undefined) return 0;
+  const index = rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
+  return index < 0 ? undefined : index;
+}
+
+/** How many seconds a pod must have waited before each tier, by index. */
+export function tierOpenings(rules: PlacementRules | undefined): readonly number[] {
+  let opensAt = 0;
+  return (rules?.tiers?.value ?? []).map(({ waitSeconds = 0 }) => {
+    const opening = opensAt;
+    opensAt += waitSeconds;
+    return opening;
+  });
+}
+
+/** In how many seconds the next tier gets its turn; undefined when all have it. */
+export function untilNextTier({ wishes }: PodToSchedule): number | undefined {
+  if (wishes === undefined) return undefined;
+  const opening = tierOpenings(wishes.rules).find((opensAt) => opensAt > wishes.waitedSeconds);
+  return opening === undefined ? undefined : opening - wishes.waitedSeconds;
+}
+
+/** Gives the filter for a pod whose policy has tiers. */
+export function tierFilter({ wishes }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+  const tiers = wishes?.rules.tiers;
+  if (wishes === undefined || tiers === undefined) return undefined;
+  const openings = tierOpenings(wishes.rules);
+  return (target) => {
+    const tier = tierOf(wishes.rules, target);
+    if (tier === undefined) return { reason: 'NotInTiers', message: `no tier of ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target` };
+    const opensAt = openings[tier] ?? 0;
+    if (wishes.waitedSeconds >= opensAt) return undefined;
+    return { reason: 'TierWaits', message: `it is in tier ${tier + 1} of ${tiers.by}, which gets the pod ${opensAt} s after its creation; lower waitSeconds to have it sooner` };
+  };
+}

@@ -1,0 +1,96 @@
+// Topology spread over virtual nodes (kube-scheduler plugin PodTopologySpread): pods are counted across clusters, by proxy pods.
+import type { StringMap, TopologySpreadConstraint } from '../../api/objects/core.ts';
+import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
+import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
+import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
+import { missingKey } from './pod-affinity.ts';
+import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+
+/** One constraint with what is counted for it. */
+interface Counted {
+  readonly constraint: TopologySpreadConstraint;
+  readonly byDomain: ReadonlyMap<string, number>;
+  /** The least count that others are held against. */
+  readonly least: number;
+  /** 1 when the pod is one of those it spreads over, else 0. */
+  readonly self: number;
+}
+
+/** Gives the filter for the constraints that must hold, or undefined when the pod has none. */
+export function topologySpreadFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+  const counted = countConstraints(pod, targets, 'DoNotSchedule');
+  if (counted.length === 0) return undefined;
+  return ({ traits }) => {
+    for (const { constraint, byDomain, least, self } of counted) {
+      const { topologyKey, maxSkew } = constraint;
+      const domain = traits?.labels[topologyKey];
+      if (domain === undefined) return missingKey(topologyKey, 'topologySpreadConstraints');
+      const skew = (byDomain.get(domain) ?? 0) + self - least;
+      if (skew > maxSkew) {
+        return { reason: 'TopologySpread', message: `with the pod, ${topologyKey}=${domain} would have ${skew} more than the least of its kind, and maxSkew is ${maxSkew}; raise maxSkew, or make room where there are fewer` };
+      }
+    }
+    return undefined;
+  };
+}
+
+/** How many pods would be there with this one, summed over the constraints that need not hold; undefined when the pod has none. */
+export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => number) | undefined {
+  const counted = countConstraints(pod, targets, 'ScheduleAnyway');
+  if (counted.length === 0) return undefined;
+  return ({ traits }) => {
+    let sum = 0;
+    for (const { constraint, byDomain } of counted) {
+      const domain = traits?.labels[constraint.topologyKey];
+      if (domain === undefined) return Infinity; // kube-scheduler ignores such nodes: they come last
+      sum += byDomain.get(domain) ?? 0;
+    }
+    return sum;
+  };
+}
+
+function countConstraints(pod: PodToSchedule, targets: readonly TargetSnapshot[], when: string): readonly Counted[] {
+  const { wishes } = pod;
+  const constraints = (wishes?.constraints.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
+  if (wishes === undefined || constraints.length === 0) return [];
+  const keys = constraints.map(({ topologyKey }) => topologyKey);
+  const complete = targets.filter(({ traits }) => traits !== undefined && keys.every((key) => Object.hasOwn(traits.labels, key)));
+  return constraints.map((constraint) => count(constraint, { namespace: pod.namespace, wishes, targets: complete }));
+}
+
+interface SpreadScope {
+  readonly namespace: string;
+  readonly wishes: PlacementWishes;
+  readonly targets: readonly TargetSnapshot[];
+}
+
+function count(constraint: TopologySpreadConstraint, { namespace, wishes, targets }: SpreadScope): Counted {
+  const domains = domainsByNode(constraint, wishes, targets);
+  const byDomain = new Map([...domains.values()].map((domain) => [domain, 0]));
+  const selector = withLabelKeys(constraint.labelSelector, constraint.matchLabelKeys, wishes.labels);
+  for (const placed of wishes.placed) {
+    if (placed.namespace !== namespace || placed.terminating || !matchesLabelSelector(selector, placed.labels)) continue;
+    for (const [nodeName, pods] of placed.byNode) {
+      const domain = domains.get(nodeName);
+      if (domain !== undefined) byDomain.set(domain, (byDomain.get(domain) ?? 0) + pods);
+    }
+  }
+  const hasEnough = byDomain.size > 0 && byDomain.size >= (constraint.minDomains ?? 1);
+  return { constraint, byDomain, least: hasEnough ? Math.min(...byDomain.values()) : 0, self: matchesLabelSelector(selector, wishes.labels) ? 1 : 0 };
+}
+
+function domainsByNode(constraint: TopologySpreadConstraint, wishes: PlacementWishes, targets: readonly TargetSnapshot[]): ReadonlyMap<string, string> {
+  const domains = new Map<string, string>();
+  for (const target of targets) {
+    const domain = target.traits?.labels[constraint.topologyKey];
+    if (domain !== undefined && isCounted(constraint, wishes, target)) domains.set(target.nodeName, domain);
+  }
+  return domains;
+}
+
+/** Whether the pods of a target count: where the pod could not go by its node affinity or, if asked for, by taints, they do not. */
+function isCounted({ nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint, { constraints }: PlacementWishes, { traits, nodeName }: TargetSnapshot): boolean {
+  const labels: StringMap = traits?.labels ?? {};
+  if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelector(constraints, labels, nodeName)) return false;
+  return nodeTaintsPolicy === 'Ignore' || firstUntoleratedTaint(traits?.taints, constraints.tolerations) === undefined;
+}

@@ -1,0 +1,134 @@
+// The log of decisions: each with all that it was made on, so that it can be made again. Targets are written when they have changed since
+// they were written last, so that a log holds what is new, and a new file begins with all of them.
+import { schedulePod, type SchedulingDecision } from '../decision/schedule-pod.ts';
+import { parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget } from './recorded-world.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+
+/** A line of the log. */
+export type DecisionLine =
+  | { readonly kind: 'target'; readonly target: RecordedTarget }
+  | { readonly kind: 'removed'; readonly key: string }
+  | { readonly kind: 'decision'; readonly time: string; readonly name: string; readonly pod: PodToSchedule; readonly outcome: RecordedOutcome };
+
+/** What was decided: the target's key, or that there was none, with the reason of each target that was rejected. */
+export interface RecordedOutcome {
+  readonly chosen?: string;
+  readonly score?: number;
+  readonly rejected: readonly (readonly [target: string, reason: string])[];
+}
+
+/** The outcome of a decision as it is recorded. */
+export function toOutcome(decision: SchedulingDecision): RecordedOutcome {
+  const rejected = decision.rejected.map(({ target, reason }) => [target, reason] as const);
+  return decision.kind === 'chosen' ? { chosen: decision.target.key, score: decision.score, rejected } : { rejected };
+}
+
+/** One decision. */
+export interface DecisionToLog {
+  /** RFC 3339. */
+  readonly time: string;
+  /** `namespace/name` of the pod. */
+  readonly name: string;
+  readonly pod: PodToSchedule;
+  readonly targets: readonly TargetSnapshot[];
+  /** Made of `pod` and `targets` as they are. */
+  readonly decision: SchedulingDecision;
+}
+
+/** Turns decisions into lines of a log. */
+export class DecisionLog {
+  readonly #written = new Map<string, TargetSnapshot>();
+
+  /** The lines to add for a decision; call before anything that it was made on changes. `anew`: a file begins. */
+  linesOf({ time, name, pod, targets, decision }: DecisionToLog, anew: boolean): readonly string[] {
+    if (anew) this.#written.clear();
+    const lines: DecisionLine[] = [];
+    const present = new Set(targets.map(({ key }) => key));
+    for (const key of this.#written.keys()) {
+      if (present.has(key)) continue;
+      this.#written.delete(key);
+      lines.push({ kind: 'removed', key });
+    }
+    for (const target of targets) {
+      if (this.#written.get(target.key) === target) continue;
+      this.#written.set(target.key, target);
+      lines.push({ kind: 'target', target: recordTarget(target) });
+    }
+    lines.push({ kind: 'decision', time, name, pod, outcome: toOutcome(decision) });
+    return lines.map(toRecordText);
+  }
+}
+
+/** A decision that comes out otherwise now. */
+export interface Difference {
+  readonly time: string;
+  readonly name: string;
+  readonly before: RecordedOutcome;
+  readonly now: RecordedOutcome;
+}
+
+/** What a replay found. */
+export interface Replay {
+  readonly decisions: number;
+  readonly differences: readonly Difference[];
+  /** Lines that are none, by number from 1: the last of a file that was cut off, say. */
+  readonly unreadable: readonly number[];
+}
+
+/** Makes the decisions of a log again, line by line. */
+export class Replayer {
+  readonly #targets = new Map<string, TargetSnapshot>();
+  readonly #differences: Difference[] = [];
+  readonly #unreadable: number[] = [];
+  #decisions = 0;
+  #lines = 0;
+
+  /** The next line. */
+  read(text: string): void {
+    this.#lines += 1;
+    if (text.trim() === '') return;
+    const line = readLine(text);
+    switch (line?.kind) {
+      case 'target':
+        this.#targets.set(line.target.key, restoreTarget(line.target));
+        return;
+      case 'removed':
+        this.#targets.delete(line.key);
+        return;
+      case 'decision':
+        this.#decide(line);
+        return;
+      case undefined:
+        this.#unreadable.push(this.#lines);
+    }
+  }
+
+  /** What was found so far. */
+  get result(): Replay {
+    return { decisions: this.#decisions, differences: this.#differences, unreadable: this.#unreadable };
+  }
+
+  #decide({ time, name, pod, outcome: before }: Extract<DecisionLine, { readonly kind: 'decision' }>): void {
+    this.#decisions += 1;
+    const now = toOutcome(schedulePod(pod, this.#targets.values()));
+    if (JSON.stringify(now) !== JSON.stringify(before)) this.#differences.push({ time, name, before, now });
+  }
+}
+
+/** Makes all decisions of a log again. */
+export function replay(lines: Iterable<string>): Replay {
+  const replayer = new Replayer();
+  for (const line of lines) replayer.read(line);
+  return replayer.result;
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<DecisionLine['kind']>(['target', 'removed', 'decision']);
+
+function readLine(text: string): DecisionLine | undefined {
+  try {
+    const line = parseRecordText(text);
+    return typeof line === 'object' && line !== null && KINDS.has((line as Record<string, unknown>)['kind']) ? (line as DecisionLine) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+// Shell of failback: knows since when targets are ready, and evicts what is to come back to them.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { PODS } from '../../api/resource-types.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ApiError, isConflict, isNotFound } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { placedAway } from '../../targets/proxy-pods.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { isAway, PAUSE_MS, planFailback } from './failback.ts';
+import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
+
+/** What the controller works with. */
+export interface FailbackOptions {
+  readonly source: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  /** The policies as they are now. */
+  readonly policies: () => PolicyBook;
+  readonly logger: Logger;
+  /** Work waits for this. */
+  readonly ready: Promise<unknown>;
+}
+
+/** Policies may change meanwhile: how often it is looked again while pods are away, in ms. */
+const LOOK_MS = 60_000;
+
+/** Starts the controller. Call before the informer of proxies runs. */
+export function startFailback(options: FailbackOptions, signal: AbortSignal): void {
+  const { proxies, targets, logger, ready } = options;
+  const failback = new Failback(options);
+  const controller = startController({ name: 'failback', reconcile: (key) => failback.reconcile(key, signal), concurrency: 4, logger, ready }, signal);
+  proxies.onChange((_key, before, after) => {
+    if (before?.awayFrom === undefined) for (const target of after?.awayFrom ?? []) controller.enqueue(target);
+  });
+  targets.listen({
+    changed: (target) => {
+      if (failback.note(target.key, target.availability.kind === 'ready')) controller.enqueue(target.key);
+    },
+    removed: ({ key }) => void failback.note(key, false),
+  });
+}
+
+class Failback {
+  readonly #options: FailbackOptions;
+  /** By key of the target, in ms of a monotonic clock. */
+  readonly #readySince = new Map<string, number>();
+  readonly #evictedAt = new Map<string, number>();
+
+  constructor(options: FailbackOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over whether a target is ready. Gives whether it has just become so. */
+  note(target: string, isReady: boolean): boolean {
+    if (!isReady) this.#readySince.delete(target);
+    if (!isReady || this.#readySince.has(target)) return false;
+    this.#readySince.set(target, performance.now());
+    return true;
+  }
+
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const target = this.#options.targets.get(key);
+    if (target === undefined) return DONE;
+    const allAway = placedAway(this.#options.proxies).filter((proxy) => isAway(proxy, target));
+    const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
+    const step = planFailback({ readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now());
+    if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
+    if (step.kind === 'settled') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: LOOK_MS };
+    this.#evictedAt.set(key, performance.now());
+    this.#options.logger.info({ target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again');
+    await this.#evict(step.proxy, signal);
+    return { kind: 'requeue-after', ms: PAUSE_MS };
+  }
+
+  /** A budget says no for now: it is asked again at the next turn. */
+  async #evict({ namespace, name, uid }: ProxyPod, signal: AbortSignal): Promise<void> {
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+    try {
+      await this.#options.source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+    } catch (error) {
+      const isLater = error instanceof ApiError && error.status === 429;
+      if (!isLater && !isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
+}

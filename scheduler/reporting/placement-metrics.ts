@@ -1,0 +1,73 @@
+// What placement tells, in Prometheus' terms: decisions, how long pods take to their place, and what is known of each target.
+// The label `target` is `Kind/name`: there are as many values as (Cluster)Targets, and those of one that is gone go with it.
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { METRICS } from '../../process/metrics.ts';
+
+const decisions = new Histogram({
+  name: 'isthmus_scheduling_decision_duration_seconds', help: 'How long it took to choose a target, by what came of it.', labelNames: ['outcome'],
+  buckets: [0.000_02, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.02, 0.1], registers: [METRICS],
+});
+const bound = new Histogram({
+  name: 'isthmus_scheduling_pod_bound_duration_seconds', help: 'Time from the creation of an elected pod until it was bound to its virtual node.', labelNames: [],
+  buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
+});
+const candidates = new Histogram({
+  name: 'isthmus_scheduling_candidate_duration_seconds', help: 'How long candidates waited in their target, by what became of them.', labelNames: ['outcome'],
+  buckets: [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60], registers: [METRICS],
+});
+const shown = new Histogram({
+  name: 'isthmus_delegation_pod_shown_duration_seconds', help: 'Time from the creation of an elected pod until it was shown as no longer Pending.', labelNames: [],
+  buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800], registers: [METRICS],
+});
+const refusals = new Counter({ name: 'isthmus_scheduling_candidates_refused_total', help: 'Candidates that a target did not take.', labelNames: ['target'], registers: [METRICS] });
+
+const TARGET = ['target'] as const;
+const ready = new Gauge({ name: 'isthmus_target_ready', help: 'Whether pods can be sent to the target.', labelNames: TARGET, registers: [METRICS] });
+const roundTrip = new Gauge({ name: 'isthmus_target_round_trip_seconds', help: "Seconds of a round trip to the target's API server.", labelNames: TARGET, registers: [METRICS] });
+const free = new Gauge({ name: 'isthmus_target_free', help: 'What is free in the target: cores, bytes, devices, pods.', labelNames: ['target', 'resource'], registers: [METRICS] });
+
+/** Outcome of a decision, and how long it took in ms. */
+export function observeDecision(outcome: string, ms: number): void {
+  decisions.observe({ outcome }, ms / 1_000);
+}
+
+/** A pod got its place so many ms after its creation, whose time has whole seconds only. */
+export function observeBound(ms: number): void {
+  bound.observe(Math.max(0, ms) / 1_000);
+}
+
+/** A candidate was bound, or refused by its target, so many ms after it was decided on. */
+export function observeCandidate(outcome: 'bound' | 'refused', ms: number): void {
+  candidates.observe({ outcome }, Math.max(0, ms) / 1_000);
+}
+
+/** The delegate of a pod got Running, or ended, and its proxy says so, so many ms after its creation, whose time has whole seconds only. */
+export function observeShown(ms: number): void {
+  shown.observe(Math.max(0, ms) / 1_000);
+}
+
+/** A target did not take a candidate. */
+export function observeRefusal(target: string): void {
+  refusals.inc({ target });
+}
+
+/** What is known of a target; figures that are missing are not shown. */
+export interface TargetFigures {
+  readonly isReady: boolean;
+  readonly rttMs?: number | undefined;
+  /** Amounts in base units by resource. */
+  readonly free: Readonly<Record<string, number>>;
+}
+
+/** Shows what is known of a target. */
+export function showTarget(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
+  ready.set({ target }, isReady ? 1 : 0);
+  if (rttMs !== undefined) roundTrip.set({ target }, rttMs / 1_000);
+  for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
+}
+
+/** Shows nothing of a target any more. */
+export function forgetTarget(target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods']): void {
+  for (const gauge of [ready, roundTrip]) gauge.remove({ target });
+  for (const resource of resources) free.remove({ target, resource });
+}

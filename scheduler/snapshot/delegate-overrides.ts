@@ -1,0 +1,39 @@
+// How a policy changes the delegate in some targets: JSON patches on what is sent there. What makes it a delegate stays as it was.
+import jsonPatch from 'fast-json-patch';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import type { StringMap } from '../../api/objects/core.ts';
+import { OWN_PREFIX } from '../../api/objects/keys.ts';
+import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import type { PlacementRules } from './placement-rules.ts';
+import { labelsFor, type TargetLabels } from './target-traits.ts';
+
+/** The chaperon for one target, or why the policy's patch does not apply to it. */
+export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon } | { readonly kind: 'failed'; readonly message: string };
+
+/** The chaperon after all overrides for a target with these labels; the very same one where there is none. */
+export function overriddenChaperon(chaperon: PodChaperon, { overrides }: PlacementRules, target: TargetLabels | undefined): OverriddenChaperon {
+  const patch = (overrides?.value ?? []).flatMap((override) => (matchesLabelSelector(override.targets, labelsFor(override, target)) ? override.patch : []));
+  if (patch.length === 0) return { kind: 'chaperon', chaperon };
+  const { labels = {}, annotations = {} } = chaperon.metadata;
+  try {
+    // A copy: the library changes its document in place. Maps that a patch adds to are there even when empty.
+    const document = structuredClone({ metadata: { labels, annotations }, spec: chaperon.spec });
+    const { newDocument } = jsonPatch.applyPatch(document, structuredClone(patch) as Parameters<typeof jsonPatch.applyPatch>[1], true);
+    return { kind: 'chaperon', chaperon: withOwnKeys(chaperon, newDocument) };
+  } catch (error) {
+    const problem = error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be applied';
+    return { kind: 'failed', message: `the patch of ${overrides?.by ?? 'a policy'} does not apply to this pod: ${problem}` };
+  }
+}
+
+type Patched = Pick<PodChaperon, 'spec'> & { readonly metadata: { readonly labels: StringMap; readonly annotations: StringMap } };
+
+/** Keys of ours say whose delegate it is; a patch that touches them is undone there. */
+function withOwnKeys(chaperon: PodChaperon, { metadata, spec }: Patched): PodChaperon {
+  const kept = (patched: StringMap, original: StringMap = {}): StringMap => ({
+    ...Object.fromEntries(Object.entries(patched).filter(([key]) => !key.startsWith(OWN_PREFIX) || Object.hasOwn(original, key))),
+    ...Object.fromEntries(Object.entries(original).filter(([key]) => key.startsWith(OWN_PREFIX))),
+  });
+  const { labels, annotations } = chaperon.metadata;
+  return { ...chaperon, metadata: { ...chaperon.metadata, labels: kept(metadata.labels, labels), annotations: kept(metadata.annotations, annotations) }, spec };
+}

@@ -1,0 +1,113 @@
+// Which nodes of a target a pod may use at all, by selector, affinity and taints, as far as a summary tells nodes apart:
+// group by group, and by name where the pod names nodes, for holes carry digests of their nodes' names.
+// What a summary leaves open is answered with yes: the target's own scheduler has the last word.
+import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
+import type { StringMap, Taint } from '../../api/objects/core.ts';
+import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
+import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod/node-selector.ts';
+import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
+import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
+import type { OpenRows, TableRow } from './node-capacity-table.ts';
+import type { NodeRequirements } from './target-capacity.ts';
+
+/** Nodes alike in labels and taints. */
+export interface GroupOfNodes {
+  /** All that are known. */
+  readonly labels: StringMap;
+  /** Keys of labels that its nodes have with values that are not known. */
+  readonly unknownValues: ReadonlySet<string>;
+  /** Each node has the hostname label, with its name. */
+  readonly hasHostnames: boolean;
+  readonly taints: readonly Taint[];
+  readonly shape: ResourceAmounts;
+  /** As it was published, without holes; labels that all nodes share are among its own. */
+  readonly published: Omit<NodeGroup, 'holes'>;
+  /** Equal for groups that admit the same pods. */
+  readonly key: string;
+}
+
+/** A hole with the digests of its nodes' names, where they were published. */
+export interface CapacityRow extends TableRow {
+  readonly digests: readonly string[] | undefined;
+}
+
+/** Reads the groups of a summary. Holes of no nodes are left out. */
+export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] } {
+  const rows: CapacityRow[] = [];
+  const groups = nodeGroups.map((group, index) => {
+    const read = readGroup(group, commonLabels);
+    for (const { count, free, nodes } of group.holes) {
+      if (count <= 0) continue;
+      const amounts = parseResourceList(free).amounts;
+      rows.push({ group: index, count, free: new Map([...read.shape, ...amounts]), digests: nodes === undefined ? undefined : splitDigests(nodes) });
+    }
+    return read;
+  });
+  return { groups, rows };
+}
+
+function readGroup({ holes: _holes, ...group }: NodeGroup, commonLabels: StringMap): GroupOfNodes {
+  const labels = { ...commonLabels, ...group.labels };
+  const perNode = group.perNodeLabels ?? [];
+  return {
+    labels,
+    unknownValues: new Set(perNode.filter((key) => key !== HOSTNAME_LABEL)),
+    hasHostnames: perNode.includes(HOSTNAME_LABEL),
+    taints: group.taints ?? [],
+    shape: parseResourceList(group.shape).amounts,
+    published: { ...group, ...(Object.keys(labels).length > 0 && { labels }) },
+    key: JSON.stringify([labels, perNode, group.taints]),
+  };
+}
+
+/** The rows that a pod may use. */
+export function openRows(pod: NodeRequirements, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]): OpenRows {
+  const names = namedNodes(pod);
+  const remembered = verdictsOf(pod);
+  const verdicts = groups.map((group) => {
+    let verdict = remembered.get(group.key);
+    if (verdict === undefined) remembered.set(group.key, (verdict = toVerdict(pod, group, names)));
+    return verdict;
+  });
+  const isByName = verdicts.some(({ kind }) => kind === 'by-name');
+  const open = isByName ? Uint8Array.from(rows, (row) => (verdictOpens(verdicts[row.group], row) ? 1 : 0)) : new Uint8Array();
+  return { groups: Uint8Array.from(verdicts, ({ kind }) => (kind === 'none' ? 0 : kind === 'all' ? 1 : 2)), rows: open };
+}
+
+type Verdict =
+  | { readonly kind: 'none' | 'all' }
+  /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not speak of. */
+  | { readonly kind: 'by-name'; readonly named: ReadonlyMap<string, boolean>; readonly others: boolean };
+
+/** So many groups are remembered for the pods of one class; then it begins anew. */
+const MOST_GROUPS = 2_000;
+/** By requirements: what was concluded of groups, in whatever target. Most summaries change holes, and their groups stay. */
+const concluded = new WeakMap<NodeRequirements, Map<string, Verdict>>();
+
+function verdictsOf(pod: NodeRequirements): Map<string, Verdict> {
+  const verdicts = concluded.get(pod);
+  if (verdicts !== undefined && verdicts.size < MOST_GROUPS) return verdicts;
+  const fresh = new Map<string, Verdict>();
+  concluded.set(pod, fresh);
+  return fresh;
+}
+
+/** No node is called this. */
+const ANOTHER_NAME = '\0';
+
+function toVerdict(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): Verdict {
+  if (firstUntoleratedTaint(group.taints, pod.tolerations) !== undefined) return { kind: 'none' };
+  const others = allows(pod, group, ANOTHER_NAME);
+  const named = new Map([...names].map((name) => [nodeDigest(name), allows(pod, group, name)]));
+  if ([...named.values()].every((verdict) => verdict === others)) return { kind: others ? 'all' : 'none' };
+  return { kind: 'by-name', named, others };
+}
+
+function allows(pod: NodeRequirements, { labels, hasHostnames, unknownValues }: GroupOfNodes, name: string): boolean {
+  return matchesNodeSelector(pod, hasHostnames ? { ...labels, [HOSTNAME_LABEL]: name } : labels, name, unknownValues);
+}
+
+function verdictOpens(verdict: Verdict | undefined, { digests }: CapacityRow): boolean {
+  if (verdict?.kind !== 'by-name') return verdict?.kind === 'all';
+  return digests === undefined || digests.some((digest) => verdict.named.get(digest) ?? verdict.others);
+}

@@ -1,0 +1,106 @@
+// Where the source's pods are, or are about to be: proxy pods bound to virtual nodes and candidates on their way.
+// Affinity, topology spread and replica shares count by it. Pods alike in labels and controller are counted together, so that a count
+// costs as many steps as there are kinds of pods, not pods.
+import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
+
+/** A pod as it is counted. */
+export interface PlacedPod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly labels: StringMap;
+  readonly controllerUid?: string;
+  readonly antiAffinity?: readonly PodAffinityTerm[];
+  readonly terminating: boolean;
+}
+
+/** Pods that are counted alike. */
+export interface PodClass {
+  readonly namespace: string;
+  readonly labels: StringMap;
+  readonly controllerUid?: string;
+  readonly antiAffinity?: readonly PodAffinityTerm[];
+  readonly terminating: boolean;
+  /** How many of them are on each virtual node; never 0. */
+  readonly byNode: ReadonlyMap<string, number>;
+}
+
+interface CountedClass extends PodClass {
+  readonly byNode: Map<string, number>;
+}
+
+/** Counts of pods by kind and virtual node. */
+export class PlacedPods {
+  readonly #classes = new Map<string, CountedClass>();
+  /** Kinds of pods that have anti-affinity. */
+  #antiAffine = 0;
+  #changes = 0;
+  readonly #places = new Map<string, { readonly classKey: string; readonly nodeName: string }>();
+
+  /** Notes where a pod is; one that was elsewhere, or was labelled otherwise, is moved. */
+  place(pod: PlacedPod, nodeName: string): void {
+    const classKey = classKeyOf(pod);
+    const before = this.#places.get(pod.uid);
+    if (before?.classKey === classKey && before.nodeName === nodeName) return;
+    this.remove(pod.uid);
+    const counted = this.#classOf(classKey, pod);
+    counted.byNode.set(nodeName, (counted.byNode.get(nodeName) ?? 0) + 1);
+    this.#places.set(pod.uid, { classKey, nodeName });
+    this.#changes += 1;
+  }
+
+  /** Forgets a pod that is nowhere any more. */
+  remove(uid: string): void {
+    const place = this.#places.get(uid);
+    const counted = this.#classes.get(place?.classKey ?? '');
+    if (place === undefined || counted === undefined) return;
+    this.#places.delete(uid);
+    this.#changes += 1;
+    const left = (counted.byNode.get(place.nodeName) ?? 1) - 1;
+    if (left > 0) counted.byNode.set(place.nodeName, left);
+    else counted.byNode.delete(place.nodeName);
+    if (counted.byNode.size > 0) return;
+    this.#classes.delete(place.classKey);
+    if (counted.antiAffinity !== undefined) this.#antiAffine -= 1;
+  }
+
+  /** How often a pod has come to a place or left one. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Whether some pod keeps others away: then every pod must be held against all of them. */
+  get hasAntiAffinity(): boolean {
+    return this.#antiAffine > 0;
+  }
+
+  /** All kinds of pods that are somewhere. */
+  classes(): Iterable<PodClass> {
+    return this.#classes.values();
+  }
+
+  /** Virtual node that the pod is, or is about to be, on. */
+  nodeOf(uid: string): string | undefined {
+    return this.#places.get(uid)?.nodeName;
+  }
+
+  /** Pods that are counted. */
+  get size(): number {
+    return this.#places.size;
+  }
+
+  #classOf(key: string, { namespace, labels, controllerUid, antiAffinity, terminating }: PlacedPod): CountedClass {
+    let counted = this.#classes.get(key);
+    if (counted === undefined) {
+      const optional = { ...(controllerUid !== undefined && { controllerUid }), ...(antiAffinity !== undefined && { antiAffinity }) };
+      counted = { namespace, labels, terminating, ...optional, byNode: new Map() };
+      this.#classes.set(key, counted);
+      if (antiAffinity !== undefined) this.#antiAffine += 1;
+    }
+    return counted;
+  }
+}
+
+function classKeyOf({ namespace, labels, controllerUid = '', antiAffinity = [], terminating }: PlacedPod): string {
+  const sorted = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([namespace, controllerUid, terminating, sorted, antiAffinity]);
+}

@@ -1,0 +1,168 @@
+// What the policies make of one pod. Fails closed: while policies are not known, or one that concerns the pod cannot be read, or two
+// contradict one another, the pod is placed nowhere. What is required or forbidden adds up over all policies; of the rest a policy of
+// the namespace wins over one of the cluster, field by field; but overrides of the cluster are applied after those of the namespace.
+import type {
+  ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
+} from '../../api/kinds/placement-policy.ts';
+import type { LabelSelector, StringMap } from '../../api/objects/core.ts';
+import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
+import { policyProblem } from './policy-problem.ts';
+import type { ScoreWeights } from './score-weights.ts';
+import type { Rejection } from './snapshot.ts';
+import { labelsFor, type TargetLabels } from './target-traits.ts';
+
+/** A policy as it is remembered. */
+export interface KnownPolicy {
+  /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`, for people. */
+  readonly title: string;
+  /** Missing for a policy of the cluster. */
+  readonly namespace?: string;
+  readonly spec: PlacementPolicySpec;
+  /** Why it cannot be used. */
+  readonly problem?: string;
+}
+
+/** All policies, or that they are not known. */
+export interface PolicyBook {
+  /** False until all policies have been listed once. */
+  readonly isComplete: boolean;
+  readonly policies: readonly KnownPolicy[];
+  /** Labels of the namespaces that are known. */
+  readonly namespaces: ReadonlyMap<string, StringMap>;
+}
+
+/** Something that a policy says, with the policy that says it. */
+export interface Said<T> {
+  readonly by: string;
+  readonly value: T;
+  /** It is a policy of the cluster. */
+  readonly isClusters?: boolean;
+}
+
+/** An override, and whether a policy of the cluster says it. */
+export type SaidOverride = PolicyOverride & Pick<Said<unknown>, 'isClusters'>;
+
+/** What holds for one pod. */
+export interface PlacementRules {
+  /** Why the pod may be placed nowhere at all. */
+  readonly blocked?: Rejection;
+  readonly require: readonly Said<LabelSelector>[];
+  readonly forbid: readonly Said<LabelSelector>[];
+  readonly tiers?: Said<readonly PolicyTier[]>;
+  readonly replicas?: Said<PolicyReplicas>;
+  readonly spread?: Said<readonly PolicySpread[]>;
+  readonly weights?: Said<Partial<ScoreWeights>>;
+  readonly overrides?: Said<readonly SaidOverride[]>;
+  readonly failover?: Said<'Never' | 'Fenced'>;
+  readonly failback?: Said<Failback>;
+  /** The pods that `spread` spreads. */
+  readonly spreadSelector?: LabelSelector;
+}
+
+/** The rules where there is no policy. */
+export const NO_RULES: PlacementRules = { require: [], forbid: [] };
+
+/** Fields of which one policy's word holds. */
+const PREFERENCES = ['tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback'] as const;
+
+/** Remembers a policy object, whatever its shape. */
+export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy): KnownPolicy {
+  const { namespace, name = '' } = policy.metadata;
+  const title = namespace === undefined ? `ClusterPlacementPolicy ${name}` : `PlacementPolicy ${namespace}/${name}`;
+  const problem = policyProblem(policy.spec, namespace === undefined ? 'cluster' : 'namespace');
+  return { title, spec: policy.spec, ...(namespace !== undefined && { namespace }), ...(problem !== undefined && { problem }) };
+}
+
+/** A pod, or an object that follows one, by what policies select it by. */
+export interface SelectedObject {
+  readonly namespace: string;
+  readonly labels: StringMap;
+}
+
+/** The rules for a pod of these labels. */
+export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules {
+  if (!book.isComplete) return { ...NO_RULES, blocked: { reason: 'PoliciesUnknown', message: 'placement policies have not been read yet; if that lasts, run "isthmus install" again, and check that the scheduler may list them' } };
+  if (book.policies.length === 0) return NO_RULES;
+  const selecting = book.policies.filter((policy) => selects(policy, pod, book.namespaces)).toSorted((a, b) => (a.title < b.title ? -1 : 1));
+  const [broken] = selecting.filter(({ problem }) => problem !== undefined);
+  if (broken !== undefined) return { ...NO_RULES, blocked: { reason: 'PolicyInvalid', message: `${broken.title} ${broken.problem ?? ''}; correct or delete it` } };
+  const saidBy = (field: 'require' | 'forbid') => selecting.flatMap(({ title, namespace, spec }) => (spec[field] === undefined ? [] : [{ by: title, value: spec[field], isClusters: namespace === undefined }]));
+  return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
+}
+
+/** Whether a policy is about a pod. One that cannot be read is about every pod that it could be about. */
+function selects({ namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces']): boolean {
+  if (namespace !== undefined && namespace !== pod.namespace) return false;
+  if (problem !== undefined) return true;
+  const inNamespace = spec.namespaceSelector === undefined || matchesLabelSelector(spec.namespaceSelector, namespaces.get(pod.namespace) ?? {});
+  return inNamespace && (spec.podSelector === undefined || matchesLabelSelector(spec.podSelector, pod.labels));
+}
+
+function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules> {
+  const own = selecting.filter(({ namespace }) => namespace !== undefined);
+  const rules: Record<string, unknown> = {};
+  for (const field of PREFERENCES) {
+    const [first, second] = speakingOf(selecting, field);
+    if (first === undefined) continue;
+    if (second !== undefined) {
+      return { blocked: { reason: 'PolicyConflict', message: `${first.title} and ${second.title} both set ${field} for this pod; let only one of them select it` } };
+    }
+    rules[field] = field === 'overrides' ? allOverrides(selecting) : { by: first.title, value: first.spec[field], isClusters: first.namespace === undefined };
+    if (field === 'spread') rules['spreadSelector'] = first.spec.podSelector ?? {};
+  }
+  return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
+}
+
+/** The policies whose word on a field holds, those of the namespace before those of the cluster; two of them contradict one another. */
+function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCES)[number]): readonly KnownPolicy[] {
+  const speaking = selecting.filter(({ spec }) => spec[field] !== undefined);
+  const own = speaking.filter(({ namespace }) => namespace !== undefined);
+  const general = speaking.filter(({ namespace }) => namespace === undefined);
+  if (own.length === 0 || (field === 'overrides' && general.length > 1)) return general;
+  return own;
+}
+
+/** What an administrator changes of delegates, nobody in a namespace takes back. */
+function allOverrides(selecting: readonly KnownPolicy[]): Said<readonly SaidOverride[]> {
+  const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined).toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
+  return { by: speaking.map(({ title }) => title).join(' and '), value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map((override) => (namespace === undefined ? { ...override, isClusters: true } : override))) };
+}
+
+/** Tiers and replicas both divide pods: those of the namespace's own policies hold. */
+function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>): Partial<PlacementRules> {
+  const ownFields = (['tiers', 'replicas'] as const).filter((field) => own.some(({ spec }) => spec[field] !== undefined));
+  const [field] = ownFields;
+  if (field === undefined || ownFields.length === 2) {
+    return { blocked: { reason: 'PolicyConflict', message: 'one policy sets tiers and another replicas for this pod; they are two ways to divide pods, let only one hold' } };
+  }
+  const { [field === 'tiers' ? 'replicas' : 'tiers']: _overruled, ...kept } = rules;
+  return kept;
+}
+
+/**
+ * Why policies keep a pod, or an object that follows it, out of a target with these labels; undefined when they do not. A rule binds also the
+ * target itself: what that says of itself can keep pods out, and never lets them in.
+ */
+export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
+  if (rules.blocked !== undefined) return rules.blocked;
+  const isMetBy = (said: Said<LabelSelector>) => [labelsFor(said, target), labelsFor(said, target?.vouched ?? target)].map((labels) => matchesLabelSelector(said.value, labels));
+  const missed = rules.require.find((said) => isMetBy(said).includes(false));
+  if (missed !== undefined) return { reason: 'PolicyRequires', message: `${missed.by} requires targets with ${formatSelector(missed.value)}; label the ${missed.isClusters === true ? 'ClusterTarget' : 'ClusterTarget or Target'} if it is one` };
+  const met = rules.forbid.find((said) => isMetBy(said).includes(true));
+  if (met !== undefined) return { reason: 'PolicyForbids', message: `${met.by} forbids targets with ${formatSelector(met.value)}` };
+  return undefined;
+}
+
+/**
+ * Whether an object that goes to all targets (a Service, say) may be copied to one: some of its pods may run there. `pods` are those that
+ * need it. `unknown` while policies are not known, cannot be used or contradict one another: nothing new is copied then, and nothing removed.
+ */
+export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean | 'unknown' {
+  let isUnknown = false;
+  for (const pod of pods) {
+    const rules = rulesFor(pod, book);
+    if (ruleAgainst(rules, target) === undefined) return true;
+    isUnknown ||= rules.blocked !== undefined;
+  }
+  return isUnknown && 'unknown';
+}

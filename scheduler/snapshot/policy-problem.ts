@@ -1,0 +1,78 @@
+// What is wrong with a policy's spec beyond what the API server's schema and CEL rules catch, or where those were not in force.
+import { selectorProblem } from '../../model/objects/label-selector.ts';
+import { isScoreName } from './score-weights.ts';
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'namespaceSelector', 'podSelector', 'require', 'forbid', 'tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback',
+]);
+const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
+const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;
+/** Whoever may write policies of a namespace must not have delegates ask for what the policies of the source have not seen. */
+const PATCHABLE_IN_NAMESPACE = /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
+const OF_A_NAMESPACE = 'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
+const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'replace', 'remove', 'test']);
+
+/** Why a policy, of a namespace or of the cluster, cannot be used, as the end of a sentence that begins with its name; undefined when it can. */
+export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): string | undefined {
+  if (!isObject(spec)) return 'has no spec';
+  const unknown = Object.keys(spec).find((field) => !FIELDS.has(field));
+  if (unknown !== undefined) return `has a field ${unknown} that this version does not know`;
+  for (const field of SELECTORS) {
+    const problem = spec[field] === undefined ? undefined : selectorProblem(spec[field]);
+    if (problem !== undefined) return `cannot be read: ${field} ${problem}`;
+  }
+  return partsProblem(spec, scope);
+}
+
+function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, scope: 'namespace' | 'cluster'): string | undefined {
+  const shares = replicas === undefined ? [] : isObject(replicas) ? replicas['shares'] : undefined;
+  return (
+    listProblem('tiers', tiers ?? [], targetsProblem) ??
+    listProblem('replicas.shares', shares, shareProblem) ??
+    listProblem('spread', spread ?? [], (part) => (typeof part['topologyKey'] === 'string' ? undefined : 'has no topologyKey')) ??
+    listProblem('overrides', overrides ?? [], (override) => overrideProblem(override, scope)) ??
+    weightsProblem(weights ?? {})
+  );
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+function listProblem(field: string, list: unknown, problemOf: (part: Part) => string | undefined): string | undefined {
+  if (!Array.isArray(list)) return `cannot be read: ${field} is no list`;
+  for (const part of list as unknown[]) {
+    const problem = isObject(part) ? problemOf(part) : 'is no object';
+    if (problem !== undefined) return `cannot be read: an entry of ${field} ${problem}`;
+  }
+  return undefined;
+}
+
+function targetsProblem({ targets }: Part): string | undefined {
+  const problem = selectorProblem(targets);
+  return problem === undefined ? undefined : `has targets that cannot be used: it ${problem}`;
+}
+
+function shareProblem(share: Part): string | undefined {
+  const weight = share['weight'];
+  return typeof weight === 'number' && weight > 0 ? targetsProblem(share) : 'needs a weight above 0';
+}
+
+function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string | undefined {
+  return targetsProblem(override) ?? listProblem('patch', override['patch'], ({ op, path }) => {
+    if (!OPERATIONS.has(op)) return `has no operation ${JSON.stringify(op)}`;
+    if (typeof path !== 'string' || !PATCHABLE.test(path)) return 'has a path outside of /spec/, /metadata/labels/ and /metadata/annotations/';
+    return scope === 'cluster' || PATCHABLE_IN_NAMESPACE.test(path) ? undefined : OF_A_NAMESPACE;
+  });
+}
+
+function weightsProblem(weights: unknown): string | undefined {
+  if (!isObject(weights)) return 'cannot be read: weights is no map';
+  for (const [name, weight] of Object.entries(weights)) {
+    if (!isScoreName(name)) return `gives a weight to ${name}, which is no score`;
+    if (typeof weight !== 'number' || !(weight >= 0)) return `gives ${name} a weight that is no number`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Part {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

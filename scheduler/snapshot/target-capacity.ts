@@ -1,0 +1,180 @@
+// What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
+// It is compiled once from a summary. Taking a pod and giving it back change it in place, exactly and in any order;
+// a decision only reads it.
+import type { ClusterSummary, Hole } from '../../api/kinds/cluster-summary.ts';
+import type { Affinity, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
+import { splitDigests } from '../../model/resources/node-digest.ts';
+import { podRequests } from '../../model/pod/pod-requests.ts';
+import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
+import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
+import { HoleTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
+
+/** What a delegate pod asks of a node. Equal pods should share one object: what follows from it is remembered by identity. */
+export interface NodeRequirements {
+  readonly requests: ResourceAmounts;
+  readonly nodeSelector?: StringMap;
+  readonly affinity?: Affinity;
+  readonly tolerations?: readonly Toleration[];
+}
+
+/** What a delegate of this spec will ask of a node: the chaperon's, which may have fewer constraints than the source pod's. */
+export function toRequirements(spec: PodSpec): NodeRequirements {
+  const { nodeSelector, affinity, tolerations } = spec;
+  return {
+    requests: podRequests(spec),
+    ...(nodeSelector && { nodeSelector }),
+    ...(affinity && { affinity }),
+    ...(tolerations && { tolerations }),
+  };
+}
+
+/** Whether a node can take a pod now, or what is in the way on the node that comes nearest. */
+export type NodeFit = { readonly kind: 'fits' } | { readonly kind: 'no-node'; readonly reason: string; readonly message: string };
+
+const FITS: NodeFit = { kind: 'fits' };
+
+/** Capacity that is held for one pod. */
+export interface Taken {
+  readonly requests: ResourceAmounts;
+  /** Missing when no node had room: then only the sums were lowered. */
+  readonly place?: { readonly row: number; readonly request: RowRequest };
+}
+
+/** A pod's requirements in terms of one target. */
+interface CompiledPod {
+  readonly open: OpenRows;
+  readonly request: RowRequest;
+}
+
+/** The capacity of a target, as its ClusterSummary states it, less what was taken since. */
+export class TargetCapacity {
+  readonly allocatable: ResourceAmounts;
+  readonly #publishedFree: ResourceAmounts;
+  /** The summary has node groups. */
+  readonly #tellsNodes: boolean;
+  readonly #groups: readonly GroupOfNodes[];
+  readonly #rows: readonly CapacityRow[];
+  readonly #holes: HoleTable;
+  readonly #weights: readonly RoomWeights[];
+  readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
+  #free: Map<string, number>;
+  #taken = 0;
+
+  /** Use {@link toTargetCapacity}. Rows name groups by their index. */
+  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly tellsNodes: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
+    this.allocatable = sums.allocatable;
+    this.#publishedFree = sums.free;
+    this.#tellsNodes = sums.tellsNodes;
+    this.#free = new Map(sums.free);
+    this.#groups = groups;
+    this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, { groups, rows }));
+    this.#rows = roomiestFirst(rows, this.#weights);
+    this.#holes = new HoleTable(this.#rows);
+  }
+
+  /** Sums over all nodes, less what was taken; below zero where more was taken than the nodes have. */
+  get free(): ResourceAmounts {
+    return this.#free;
+  }
+
+  /** Whether some node can take the pod now. */
+  hasRoomFor(pod: NodeRequirements): boolean {
+    const { open, request } = this.#compile(pod);
+    return this.#holes.firstFit(request, open) !== NO_ROW;
+  }
+
+  /** How many nodes can take the pod now, counted up to `most`; `most` where the target does not tell nodes apart. */
+  nodesFor(pod: NodeRequirements, most: number): number {
+    if (!this.#tellsNodes) return most;
+    const { open, request } = this.#compile(pod);
+    return this.#holes.countFitting(request, open, most);
+  }
+
+  /** As {@link hasRoomFor}, with what is in the way. */
+  fit(pod: NodeRequirements): NodeFit {
+    if (this.#groups.length === 0) return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
+    const { open, request } = this.#compile(pod);
+    if (this.#holes.firstFit(request, open) !== NO_ROW) return FITS;
+    if (!open.groups.some((verdict) => verdict !== 0)) {
+      return { kind: 'no-node', reason: 'NodeSelectorOrTaints', message: 'no node matches nodeSelector and affinity without a taint that the pod does not tolerate' };
+    }
+    const missing = this.#holes.fewestMissing(request, open) ?? [];
+    return { kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free` };
+  }
+
+  /** Places the pod on the fitting node that has most of itself free, where kube-scheduler's default puts it. */
+  take(pod: NodeRequirements): Taken {
+    const { requests } = pod;
+    for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) - amount);
+    this.#taken += 1;
+    const { open, request } = this.#compile(pod);
+    const row = this.#holes.roomiest(request, open, this.#weights);
+    return row === NO_ROW ? { requests } : { requests, place: { row: this.#holes.take(row, request), request } };
+  }
+
+  /** Undoes one {@link take}. */
+  giveBack({ requests, place }: Taken): void {
+    this.#taken -= 1;
+    if (this.#taken === 0) this.#free = new Map(this.#publishedFree);
+    else for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) + amount);
+    if (place !== undefined) this.#holes.giveBack(place.row, place.request);
+  }
+
+  /** The capacity as it is now, as plain data that {@link toTargetCapacity} reads: for what-if, replay and tests. Equal holes are counted together. */
+  toSummary(): ClusterSummary {
+    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, Hole>() }));
+    for (const { group, count, free, published } of this.#holes.rows()) {
+      const list = formatResourceList(free);
+      const holes = groups[group]?.holes;
+      const key = JSON.stringify(list);
+      const before = holes?.get(key);
+      const nodes = [...new Set([...splitDigests(before?.nodes ?? ''), ...(this.#rows[published]?.digests ?? [])])].toSorted().join('');
+      holes?.set(key, { count: (before?.count ?? 0) + count, free: list, ...(nodes !== '' && { nodes }) });
+    }
+    const nodeGroups = groups.map(({ group, holes }) => ({ ...group.published, holes: [...holes].toSorted(byKey).map(([, hole]) => hole) }));
+    return { metadata: {}, allocatable: formatResourceList(this.allocatable), free: formatResourceList(this.#free), nodeGroups };
+  }
+
+  #compile(pod: NodeRequirements): CompiledPod {
+    let compiled = this.#compiled.get(pod);
+    if (compiled === undefined) {
+      const open = openRows(pod, this.#groups, this.#rows);
+      this.#compiled.set(pod, (compiled = { open, request: this.#holes.toRowRequest(pod.requests) }));
+    }
+    return compiled;
+  }
+}
+
+/** Reads a summary. One without node groups (Admiralty's) counts as one node that has all of `allocatable`. */
+export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
+  const allocatable = parseResourceList(summary.allocatable).amounts;
+  const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
+  const { groups, rows } = readGroups(summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }], summary.commonLabels ?? {});
+  return new TargetCapacity({ allocatable, free, tellsNodes: summary.nodeGroups !== undefined }, groups, rows);
+}
+
+/** Whether some node of the target can take the pod now. */
+export function fitsOnNode(capacity: TargetCapacity, pod: NodeRequirements): NodeFit {
+  return capacity.fit(pod);
+}
+
+function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
+
+function describe(missing: readonly string[], requests: ResourceAmounts): string {
+  return missing.map((resource) => `${formatResourceAmount(resource, requests.get(resource) ?? 0)} ${resource}`).join(' and ');
+}
+
+/** A node is as large as its group's shape, or else as the largest hole. */
+function toWeights(resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
+  if (!rows.some(({ free }) => free.has(resource))) return [];
+  const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);
+  for (const { group, free } of rows) largest[group] = Math.max(largest[group] ?? 0, free.get(resource) ?? 0);
+  return [{ resource, perUnit: largest.map((amount) => (amount > 0 ? 1 / amount : 0)) }];
+}
+
+function roomiestFirst(rows: readonly CapacityRow[], weights: readonly RoomWeights[]): readonly CapacityRow[] {
+  const shareOf = ({ group, free }: CapacityRow) => weights.reduce((sum, { resource, perUnit }) => sum + (free.get(resource) ?? 0) * (perUnit[group] ?? 0), 0);
+  return rows.map((row) => ({ row, share: shareOf(row) })).toSorted((one, other) => other.share - one.share).map(({ row }) => row);
+}

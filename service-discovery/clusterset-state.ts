@@ -1,0 +1,183 @@
+// Everything that service discovery knows of its cluster and of the others', as live copies; and what follows from it for one name: its export, its
+// import, its answer. Each replica has one, for the DNS server answers from it on all.
+import type { Logger } from 'pino';
+import type { KubernetesObject, Service } from '../api/objects/core.ts';
+import type { Cluster, Gateway } from '../api/kinds/gateway.ts';
+import { CLUSTERS, GATEWAYS, NAMESPACES, SERVICES } from '../api/resource-types.ts';
+import {
+  ENDPOINT_SLICES, EXPORTED_SERVICES, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, SERVICE_EXPORTS, SERVICE_IMPORTS, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService,
+  type ServiceExport, type ServiceImport,
+} from '../api/kinds/service-discovery.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import { wholeObjectsOf } from '../kubernetes/watch/full-objects.ts';
+import { exportedServiceName, ownClusterId } from '../model/network/gateway-names.ts';
+import { podPrefixes, type PodPrefix } from '../model/network/pod-addresses.ts';
+import { toDnsService, type DnsService } from './dns/dns-answer.ts';
+import { importServiceName, type ImportView } from './imports/import-objects.ts';
+import type { ExistingImport } from './imports/import-plan.ts';
+import { mergeExports } from './imports/merge-exports.ts';
+import { preferenceOf } from './imports/preference.ts';
+import { readReachability, type Reachability } from './imports/reachability.ts';
+
+/** What is followed, and where. */
+export interface ClustersetStateOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+}
+
+/** What is known of one export of this cluster. */
+export interface KnownExport {
+  readonly serviceExport: ServiceExport | undefined;
+  readonly service: Service | undefined;
+  readonly slices: readonly EndpointSlice[];
+  /** As the others are told. */
+  readonly told: ExportedService | undefined;
+}
+
+/** Live copies; keys are `namespace/name` of the Service. */
+export class ClustersetState {
+  readonly installNamespace: string;
+  readonly #exports: Informer<ServiceExport, ServiceExport>;
+  readonly #imports: Informer<ServiceImport, ServiceImport>;
+  readonly #services: Informer<Service, Service>;
+  readonly #slices: Informer<EndpointSlice, EndpointSlice>;
+  readonly #told: Informer<ExportedService, ExportedService>;
+  readonly #clusters: Informer<Cluster, Cluster>;
+  readonly #gateways: Informer<Gateway, Gateway>;
+  readonly #namespaces: Informer<KubernetesObject, true>;
+  #clusterId: string | undefined;
+  #prefixes: ReadonlyMap<string, readonly PodPrefix[]> = new Map();
+  #reachability: Reachability = readReachability([]);
+
+  constructor({ client, installNamespace, logger }: ClustersetStateOptions) {
+    this.installNamespace = installNamespace;
+    const inform = wholeObjectsOf({ client, logger });
+    const own = { namespace: installNamespace };
+    this.#exports = inform(SERVICE_EXPORTS);
+    this.#imports = inform(SERVICE_IMPORTS);
+    this.#services = inform(SERVICES);
+    this.#slices = inform(ENDPOINT_SLICES, { indexes: { service: (slice) => keyBy(slice, SERVICE_NAME_LABEL), imported: (slice) => keyBy(slice, MCS_SERVICE_NAME_LABEL) } });
+    this.#told = inform(EXPORTED_SERVICES, { ...own, indexes: { key: ({ spec }) => `${spec.namespace}/${spec.name}` } });
+    this.#clusters = inform(CLUSTERS, own);
+    this.#gateways = inform(GATEWAYS, own);
+    this.#namespaces = new Informer({ client, logger, type: NAMESPACES, selection: {}, project: () => true });
+    this.#clusters.onChange(() => this.#learnMembers());
+    this.#gateways.onChange(() => this.#learnMembers());
+    this.#told.onChange(() => this.#learnMembers());
+  }
+
+  /** Follows all until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((informer) => informer.run(signal)));
+  }
+
+  /** Whether everything has been read once. */
+  get hasSynced(): boolean {
+    return this.#all.every(({ hasSynced }) => hasSynced);
+  }
+
+  /** Resolves when {@link hasSynced} becomes true. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#all.map((informer) => informer.synced));
+  }
+
+  get #all() {
+    return [this.#exports, this.#imports, this.#services, this.#slices, this.#told, this.#clusters, this.#gateways, this.#namespaces] as const;
+  }
+
+  /** ID of this cluster; undefined before it has joined. */
+  get clusterId(): string | undefined {
+    return this.#clusterId;
+  }
+
+  /** Calls back with each key whose export or import may be another now. */
+  onChange(listener: (key: string) => void): void {
+    const tellAll = () => this.keys().forEach(listener);
+    let before = '';
+    const members = () => {
+      const { unreachable, podPlane, importAddress } = this.#reachability;
+      const now = JSON.stringify([this.#clusterId, [...unreachable].toSorted(), [...podPlane].toSorted(), importAddress, [...this.#prefixes]]);
+      if (now === before) return;
+      before = now;
+      tellAll();
+    };
+    for (const informer of [this.#exports, this.#imports]) informer.onChange((key) => listener(key));
+    this.#services.onChange((key, before, after) => {
+      listener(key);
+      const of = (after ?? before)?.metadata;
+      const imported = of?.labels?.[MCS_SERVICE_NAME_LABEL];
+      if (imported !== undefined) listener(`${of?.namespace}/${imported}`);
+    });
+    this.#slices.onChange((_key, before, after) => {
+      for (const slice of [before, after]) for (const label of [SERVICE_NAME_LABEL, MCS_SERVICE_NAME_LABEL]) {
+        const key = slice && keyBy(slice, label);
+        if (key !== undefined) listener(key);
+      }
+    });
+    this.#told.onChange((_key, before, after) => {
+      const spec = (after ?? before)?.spec;
+      if (spec !== undefined) listener(`${spec.namespace}/${spec.name}`);
+      members();
+    });
+    this.#clusters.onChange(members);
+    this.#gateways.onChange(members);
+    this.#namespaces.onChange((name, before, after) => {
+      if ((before === undefined) !== (after === undefined)) for (const key of this.keys()) if (key.startsWith(`${name}/`)) listener(key);
+    });
+  }
+
+  /** Keys of all exports of all clusters, and of all imports. */
+  keys(): readonly string[] {
+    return [...new Set([...this.#exports.keys(), ...this.#imports.keys(), ...[...this.#told.records()].map(({ spec }) => `${spec.namespace}/${spec.name}`)])];
+  }
+
+  #learnMembers(): void {
+    const own = [...this.#told.records()].find(({ metadata }) => metadata.labels?.[OWN_EXPORT_LABEL] === 'true');
+    const gateways = [...this.#gateways.records()];
+    this.#clusterId = ownClusterId(gateways) ?? this.#clusterId ?? own?.spec.clusterID;
+    const specs = [...this.#clusters.records()].map(({ spec }) => spec);
+    this.#prefixes = new Map(specs.map((spec) => [spec.clusterID, podPrefixes(spec, specs)]));
+    this.#reachability = readReachability(gateways);
+  }
+
+  /** What is known of an export of this cluster. */
+  exportOf(key: string): KnownExport {
+    const [namespace = '', name = ''] = key.split('/');
+    const told = this.#clusterId === undefined ? undefined : this.#told.get(`${this.installNamespace}/${exportedServiceName(this.#clusterId, namespace, name)}`);
+    return { serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key), told: told?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? told : undefined };
+  }
+
+  /** How an import looks from here; undefined where nobody exports it, or where this cluster is no member. */
+  view(key: string): ImportView | undefined {
+    const merged = mergeExports(this.#told.by('key', key));
+    if (merged === undefined || this.#clusterId === undefined) return undefined;
+    const ip = this.#services.get(`${merged.namespace}/${importServiceName(merged.name)}`)?.spec?.clusterIP;
+    return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
+  }
+
+  /** What is there of an import. */
+  existing(key: string): ExistingImport {
+    const [namespace = '', name = ''] = key.split('/');
+    return { serviceImport: this.#imports.get(key), service: this.#services.get(`${namespace}/${importServiceName(name)}`), slices: this.#slices.by('imported', key) };
+  }
+
+  /** Whether this cluster has a namespace: an import is where its namespace is (KEP-1645, "namespace sameness"). */
+  hasNamespace(name: string): boolean {
+    return this.#namespaces.get(name) !== undefined;
+  }
+
+  /** What names of a Service are answered from. */
+  dnsService(namespace: string, name: string): DnsService | undefined {
+    const view = this.view(`${namespace}/${name}`);
+    if (view === undefined || !this.hasNamespace(namespace)) return undefined;
+    const ip = this.#services.get(`${namespace}/${name}`)?.spec?.clusterIP;
+    return toDnsService(view, ip === undefined || ip === 'None' || ip === '' ? undefined : ip);
+  }
+}
+
+function keyBy({ metadata }: KubernetesObject, label: string): string | undefined {
+  const name = metadata.labels?.[label];
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
+}

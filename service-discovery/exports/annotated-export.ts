@@ -1,0 +1,32 @@
+// Services that are exported by an annotation (ADR 0036): Cilium's spelling of a global Service, and, where that is wanted, what marks Services and their
+// copies that follow elected pods. The wish becomes a ServiceExport of ours, which shows what became of it as any other does.
+import type { Service } from '../../api/objects/core.ts';
+import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION, GLOBAL_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
+import { MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ServiceExport } from '../../api/kinds/service-discovery.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { isImported } from '../imports/import-objects.ts';
+
+/** Whether annotations of a Service wish for its export. `exportsFollowed`: so does the mark of what follows elected pods. */
+export function isExportWished(service: Service | undefined, exportsFollowed: boolean): boolean {
+  if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
+  const { annotations = {} } = service.metadata;
+  const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE || (exportsFollowed && annotations[GLOBAL_ANNOTATION] === TRUE);
+  return isGlobal && (annotations[CILIUM_SHARED_ANNOTATION] ?? TRUE) === TRUE;
+}
+
+/** Makes the export of a Service that wishes for one, and takes back what was made for a wish that has ended; an export that somebody else made stays. */
+export function planWish(service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean): Plan {
+  const isWished = isExportWished(service, exportsFollowed);
+  if (isWished && service !== undefined && serviceExport === undefined) return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
+  if (isWished || serviceExport?.metadata.labels?.[MANAGED_BY_LABEL] !== SERVICE_DISCOVERY_MANAGER) return [];
+  const { namespace, name = '', uid = '' } = serviceExport.metadata;
+  return [{ kind: 'delete', type: SERVICE_EXPORTS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+}
+
+/** It goes with its Service. */
+function toServiceExport({ metadata: { namespace, name = '', uid = '' } }: Service): ServiceExport {
+  return {
+    apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport',
+    metadata: { ...(namespace !== undefined && { namespace }), name, labels: { [MANAGED_BY_LABEL]: SERVICE_DISCOVERY_MANAGER }, ownerReferences: [{ apiVersion: 'v1', kind: 'Service', name, uid }] },
+  };
+}

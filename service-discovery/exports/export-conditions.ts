@@ -1,0 +1,45 @@
+// The conditions of a ServiceExport (`multicluster.x-k8s.io/v1beta1`): whether it can be exported, whether the others know of it, and whether it
+// contradicts theirs. Each cluster writes those of its own exports; a conflict shows on all of them.
+import type { Condition } from '../../api/objects/core.ts';
+import { setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
+import type { Export } from './exported-service.ts';
+import type { MergedExports } from '../imports/merge-exports.ts';
+
+/** What the conditions follow from. */
+export interface ExportState {
+  readonly clusterId: string;
+  readonly exported: Export;
+  /** Whether the broker has what is exported now; undefined where this cluster is in no clusterset. */
+  readonly isShared: boolean | undefined;
+  /** Of all clusters; undefined before there is one. */
+  readonly merged: MergedExports | undefined;
+  readonly generation?: number | undefined;
+}
+
+/** The conditions, in place of those that were there. Gives back the very list when nothing changes. `now` is an RFC 3339 time. */
+export function exportConditions(before: readonly Condition[] | undefined, state: ExportState, now: string): readonly Condition[] {
+  const observed = state.generation === undefined ? {} : { observedGeneration: state.generation };
+  return [valid(state), ready(state), conflict(state)].reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, ...observed }, now), before ?? []);
+}
+
+function valid({ exported }: ExportState): ConditionUpdate {
+  if (exported.kind === 'invalid') return { type: 'Valid', status: 'False', reason: exported.reason, message: exported.message };
+  return { type: 'Valid', status: 'True', reason: 'Valid', message: 'the Service can be exported' };
+}
+
+function ready({ clusterId, exported, isShared, merged }: ExportState): ConditionUpdate {
+  const type = 'Ready';
+  if (exported.kind === 'invalid') return { type, status: 'False', reason: 'Failed', message: exported.message };
+  if (isShared === undefined) return { type, status: 'False', reason: 'Pending', message: 'this cluster is in no clusterset; run "isthmus gateway join"' };
+  if (!isShared) return { type, status: 'False', reason: 'Pending', message: 'the broker has not taken it yet' };
+  const contributes = merged?.contributors.some(({ spec }) => spec.clusterID === clusterId) === true;
+  if (merged !== undefined && !contributes) return { type, status: 'False', reason: 'Failed', message: 'endpoints of this cluster are not used: the oldest export is of another type (see the condition Conflict)' };
+  const leftOut = exported.leftOut > 0 ? `; ${exported.leftOut} endpoints more than can be told are left out` : '';
+  return { type, status: 'True', reason: 'Exported', message: `the other clusters know of it${leftOut}` };
+}
+
+function conflict({ exported, merged }: ExportState): ConditionUpdate {
+  const conflicts = exported.kind === 'invalid' ? [] : (merged?.conflicts ?? []);
+  if (conflicts.length === 0) return { type: 'Conflict', status: 'False', reason: 'NoConflicts', message: 'no export of another cluster contradicts this one' };
+  return { type: 'Conflict', status: 'True', reason: conflicts.map(({ reason }) => reason).join(','), message: conflicts.map(({ message }) => message).join('; ') };
+}

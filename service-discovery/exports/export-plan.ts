@@ -1,0 +1,33 @@
+// From what this cluster is to tell of an export and what it tells now to the writes in between.
+import type { Condition } from '../../api/objects/core.ts';
+import { EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport } from '../../api/kinds/service-discovery.ts';
+import { contentDigest } from '../../model/objects/content-digest.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import type { Export } from './exported-service.ts';
+import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';
+
+/** Writes that make what the others are told equal to the export: nothing is told of one that is gone or that cannot be exported. */
+export function planTold(exported: Export | undefined, told: ExportedService | undefined): Plan {
+  if (exported?.kind !== 'exported') {
+    if (told === undefined) return [];
+    const { namespace, name = '', uid = '' } = told.metadata;
+    return [{ kind: 'delete', type: EXPORTED_SERVICES, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
+  }
+  const digest = contentDigest(exported.object);
+  if (told?.metadata.annotations?.[DIGEST_ANNOTATION] === digest) return [];
+  const object = { ...exported.object, metadata: { ...exported.object.metadata, annotations: { [DIGEST_ANNOTATION]: digest } } };
+  return [{ kind: 'apply', type: EXPORTED_SERVICES, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
+}
+
+/** The write of an export's conditions; none when they are the very list that is there. */
+export function planConditions({ metadata, status }: ServiceExport, conditions: readonly Condition[]): Plan {
+  if (conditions === status?.conditions) return [];
+  const { namespace, name = '', uid } = metadata;
+  return [{ kind: 'patch', type: SERVICE_EXPORTS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status: { conditions } } }];
+}
+
+/** Whether the broker has what is told now; undefined where this cluster is in no clusterset. */
+export function isShared(clusterId: string | undefined, told: ExportedService | undefined): boolean | undefined {
+  if (clusterId === undefined) return undefined;
+  return told?.status?.sharedGeneration !== undefined && told.status.sharedGeneration === told.metadata.generation;
+}

@@ -1,0 +1,88 @@
+// What this cluster tells the others about a ServiceExport: the Service of the same name, and where its endpoints are. A Service that cannot be
+// exported gives the reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
+import type { Service } from '../../api/objects/core.ts';
+import {
+  MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort, type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
+} from '../../api/kinds/service-discovery.ts';
+import { exportedServiceName } from '../../model/network/gateway-names.ts';
+
+/** What is known here of an export. */
+export interface ExportFacts {
+  readonly clusterId: string;
+  /** Where ExportedServices are kept. */
+  readonly installNamespace: string;
+  readonly serviceExport: ServiceExport;
+  readonly service: Service | undefined;
+  /** All EndpointSlices with the Service's name. */
+  readonly slices: readonly EndpointSlice[];
+}
+
+/** What to tell, or why nothing can be told. `leftOut` counts endpoints beyond {@link MAX_EXPORTED_ENDPOINTS}. */
+export type Export =
+  | { readonly kind: 'exported'; readonly object: ExportedService; readonly leftOut: number }
+  | { readonly kind: 'invalid'; readonly reason: 'NoService' | 'InvalidServiceType'; readonly message: string };
+
+/** What this cluster tells of an export. */
+export function toExport({ clusterId, installNamespace, serviceExport, service, slices }: ExportFacts): Export {
+  const { namespace = '', name = '', creationTimestamp = '' } = serviceExport.metadata;
+  if (service === undefined) return { kind: 'invalid', reason: 'NoService', message: `there is no Service ${namespace}/${name}; create it, or delete this export` };
+  if (service.spec?.type === 'ExternalName') return { kind: 'invalid', reason: 'InvalidServiceType', message: 'a Service of type ExternalName has nothing to export; use type ClusterIP' };
+  const { slices: told, leftOut } = toExportedSlices(slices, service.spec?.publishNotReadyAddresses === true);
+  const { exportedLabels, exportedAnnotations } = serviceExport.spec ?? {};
+  const object: ExportedService = {
+    apiVersion: 'isthmus.dev/v1alpha1', kind: 'ExportedService',
+    metadata: { namespace: installNamespace, name: exportedServiceName(clusterId, namespace, name), labels: { [OWN_EXPORT_LABEL]: 'true' } },
+    spec: {
+      clusterID: clusterId, namespace, name, exportedAt: creationTimestamp, ...settingsOf(service),
+      ...(exportedLabels !== undefined && { labels: exportedLabels }),
+      ...(exportedAnnotations !== undefined && { annotations: exportedAnnotations }),
+      slices: told,
+    },
+  };
+  return { kind: 'exported', object, leftOut };
+}
+
+function settingsOf({ spec = {} }: Service): ServiceSettings {
+  const { clusterIP, ports = [], sessionAffinity = 'None', sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } = spec;
+  return {
+    type: clusterIP === 'None' ? 'Headless' : 'ClusterSetIP',
+    ports: ports.map(({ name, protocol = 'TCP', appProtocol, port }) => ({ ...(name !== undefined && { name }), protocol, ...(appProtocol !== undefined && { appProtocol }), port })),
+    sessionAffinity,
+    ...(sessionAffinityConfig !== undefined && sessionAffinityConfig !== null && { sessionAffinityConfig }),
+    ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
+    ...(trafficDistribution !== undefined && { trafficDistribution }),
+  };
+}
+
+/** The Service's own slices only: what was imported from others is theirs to tell. In the order of their names, so that equal states give equal objects. */
+function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): { readonly slices: readonly ExportedSlice[]; readonly leftOut: number } {
+  const own = slices.filter(({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN');
+  let room = MAX_EXPORTED_ENDPOINTS;
+  let leftOut = 0;
+  const told: ExportedSlice[] = [];
+  for (const slice of own.toSorted(byName)) {
+    const all = endpointsOf(slice, publishNotReady);
+    const endpoints = all.slice(0, room);
+    room -= endpoints.length;
+    leftOut += all.length - endpoints.length;
+    if (endpoints.length > 0) told.push({ addressType: slice.addressType, ports: (slice.ports ?? []).map(toPort), endpoints });
+  }
+  return { slices: told, leftOut };
+}
+
+/** Consumers are to look at the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */
+function endpointsOf({ endpoints }: EndpointSlice, publishNotReady: boolean): ExportedSlice['endpoints'] {
+  return (endpoints ?? []).flatMap(({ addresses: [address], hostname, conditions }) =>
+    address === undefined ? [] : [{ address, ...(hostname !== undefined && hostname !== null && { hostname }), ready: publishNotReady || conditions?.ready !== false }],
+  );
+}
+
+function toPort({ name, protocol, port, appProtocol }: EndpointPort): EndpointPort {
+  return {
+    ...(name !== undefined && { name }), ...(protocol !== undefined && { protocol }), ...(typeof port === 'number' && { port }), ...(typeof appProtocol === 'string' && { appProtocol }),
+  };
+}
+
+function byName(one: EndpointSlice, other: EndpointSlice): number {
+  return (one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1;
+}

@@ -1,0 +1,103 @@
+// Several clusters export a Service of one name: what the import is, and where they contradict one another (KEP-1645, "Constraints and conflict
+// resolution"). The oldest export decides what can have one value only; ports are the union of all; endpoints of all are used. Every member works
+// this out for itself from the same ExportedServices, and so all come to the same import.
+import type { ServicePort } from '../../api/objects/core.ts';
+import type { ExportedService, ServiceSettings } from '../../api/kinds/service-discovery.ts';
+
+/** Reasons of the condition Conflict (`multicluster.x-k8s.io/v1beta1`), in the order in which they are named. */
+export const CONFLICT_REASONS = [
+  'TypeConflict', 'PortConflict', 'SessionAffinityConflict', 'SessionAffinityConfigConflict', 'InternalTrafficPolicyConflict', 'TrafficDistributionConflict', 'LabelsConflict',
+  'AnnotationsConflict',
+] as const;
+
+/** One of {@link CONFLICT_REASONS}. */
+export type ConflictReason = (typeof CONFLICT_REASONS)[number];
+
+/** Where exports contradict one another. */
+export interface Conflict {
+  readonly reason: ConflictReason;
+  /** Which field, what it is in whose export, and who decides. */
+  readonly message: string;
+}
+
+/** The import that exports of one name come to. */
+export interface MergedExports {
+  readonly namespace: string;
+  readonly name: string;
+  readonly settings: ServiceSettings;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Exports whose endpoints are used, oldest first. Those of another type than the oldest's are not. */
+  readonly contributors: readonly ExportedService[];
+  readonly conflicts: readonly Conflict[];
+}
+
+/** Oldest first; of one age, by the name of the cluster, so that every member finds the same order. */
+export function oldestFirst(exports: readonly ExportedService[]): readonly ExportedService[] {
+  return exports.toSorted((one, other) => ageOf(one) - ageOf(other) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1));
+}
+
+/** A time that cannot be read is the youngest: it decides nothing. */
+function ageOf({ spec }: ExportedService): number {
+  const ms = Date.parse(spec.exportedAt);
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
+}
+
+/** Merges exports of one namespace and name; undefined when there are none: without an export there is no import. */
+export function mergeExports(exports: readonly ExportedService[]): MergedExports | undefined {
+  const [oldest, ...younger] = oldestFirst(exports);
+  if (oldest === undefined) return undefined;
+  const { namespace, name, type, sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution, labels = {}, annotations = {} } = oldest.spec;
+  const contributors = [oldest, ...younger.filter(({ spec }) => spec.type === type)];
+  return {
+    namespace, name, labels, annotations, contributors,
+    settings: {
+      type,
+      ports: unionOfPorts(contributors),
+      ...(sessionAffinity !== undefined && { sessionAffinity }),
+      ...(sessionAffinityConfig !== undefined && { sessionAffinityConfig }),
+      ...(internalTrafficPolicy !== undefined && { internalTrafficPolicy }),
+      ...(trafficDistribution !== undefined && { trafficDistribution }),
+    },
+    conflicts: CONFLICT_REASONS.flatMap((reason) => findConflict(reason, oldest, younger) ?? []),
+  };
+}
+
+/** All ports by name, the oldest export's first. A younger one whose name or number is taken is left out: a Service can have each once. */
+function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
+  const ports: ServicePort[] = [];
+  for (const port of contributors.flatMap(({ spec }) => spec.ports)) {
+    const isTaken = ports.some((one) => (one.name ?? '') === (port.name ?? '') || (one.port === port.port && protocolOf(one) === protocolOf(port)));
+    if (!isTaken) ports.push(port);
+  }
+  return ports;
+}
+
+function protocolOf({ protocol = 'TCP' }: ServicePort): string {
+  return protocol;
+}
+
+function sortedPairs(map: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(map).map((pair) => JSON.stringify(pair)).toSorted();
+}
+
+const WHAT: Readonly<Record<ConflictReason, { readonly words: string; readonly of: (spec: ExportedService['spec']) => unknown; readonly rule: string }>> = {
+  TypeConflict: { words: 'headless or not', of: ({ type }) => type, rule: 'endpoints of the other kind are not used' },
+  PortConflict: { words: 'ports', of: ({ ports }) => ports.map((port) => [port.name, protocolOf(port), port.port, port.appProtocol].join('/')).toSorted(), rule: 'all ports are served, and the oldest decides where names or numbers clash' },
+  SessionAffinityConflict: { words: 'sessionAffinity', of: ({ sessionAffinity = 'None' }) => sessionAffinity, rule: 'the oldest decides' },
+  SessionAffinityConfigConflict: { words: 'sessionAffinityConfig', of: ({ sessionAffinityConfig }) => sessionAffinityConfig?.clientIP?.timeoutSeconds, rule: 'the oldest decides' },
+  InternalTrafficPolicyConflict: { words: 'internalTrafficPolicy', of: ({ internalTrafficPolicy = 'Cluster' }) => internalTrafficPolicy, rule: 'the oldest decides' },
+  TrafficDistributionConflict: { words: 'trafficDistribution', of: ({ trafficDistribution }) => trafficDistribution, rule: 'the oldest decides' },
+  LabelsConflict: { words: 'exportedLabels', of: ({ labels = {} }) => sortedPairs(labels), rule: 'those of the oldest are taken' },
+  AnnotationsConflict: { words: 'exportedAnnotations', of: ({ annotations = {} }) => sortedPairs(annotations), rule: 'those of the oldest are taken' },
+};
+
+/** A session affinity's configuration contradicts only where the affinity itself is the same. */
+function findConflict(reason: ConflictReason, oldest: ExportedService, younger: readonly ExportedService[]): Conflict | undefined {
+  const { words, of, rule } = WHAT[reason];
+  const valueOf = ({ spec }: ExportedService) => JSON.stringify(of(spec)) ?? 'unset';
+  const comparable = reason === 'SessionAffinityConfigConflict' ? younger.filter(({ spec }) => (spec.sessionAffinity ?? 'None') === (oldest.spec.sessionAffinity ?? 'None')) : younger;
+  const others = comparable.filter((one) => valueOf(one) !== valueOf(oldest)).map(({ spec }) => spec.clusterID);
+  if (others.length === 0) return undefined;
+  return { reason, message: `${words} of ${others.join(', ')} differs from that of ${oldest.spec.clusterID}, the oldest export (${oldest.spec.exportedAt}): ${rule}` };
+}

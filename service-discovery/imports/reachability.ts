@@ -1,0 +1,39 @@
+// How this cluster reaches the other members, from what its gateways say. Where a cable of the pod plane leads to a member, that cable decides; else the
+// one of the API plane does, whoever carries the pods; without any gateway every member counts as reachable, as in Submariner.
+import { POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus } from '../../api/kinds/gateway.ts';
+
+const API_PLANE = 'mtls';
+
+/** How members are reached. */
+export interface Reachability {
+  /** IDs of members that no cable reaches now. */
+  readonly unreachable: ReadonlySet<string>;
+  /** IDs of members that a cable of the pod plane leads to, broken or not. */
+  readonly podPlane: ReadonlySet<string>;
+  /** Where a gateway of this cluster listens for Services of the others; undefined where none does. */
+  readonly importAddress: string | undefined;
+}
+
+/** What the gateways of this cluster say. */
+export function readReachability(gateways: readonly Gateway[]): Reachability {
+  const pods = firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
+  const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
+  const calls = newestActive(gateways, API_PLANE);
+  const deciding = [...pods, ...connectionsOf(calls, API_PLANE).filter(({ endpoint }) => !podPlane.has(endpoint.clusterID))];
+  const unreachable = new Set(deciding.filter(({ status }) => status === 'error').map(({ endpoint }) => endpoint.clusterID));
+  return { unreachable, podPlane, importAddress: calls?.importAddress };
+}
+
+/** A gateway that was killed is called active until another one takes over: what was written last counts. */
+function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
+  const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []));
+  return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];
+}
+
+function firstOfEach(connections: readonly GatewayConnection[]): readonly GatewayConnection[] {
+  return connections.filter((one, index) => connections.findIndex(({ endpoint }) => endpoint.clusterID === one.endpoint.clusterID) === index);
+}
+
+function connectionsOf(status: GatewayStatus | undefined, backend: string): readonly GatewayConnection[] {
+  return status?.connections.filter(({ endpoint }) => endpoint.backend === backend) ?? [];
+}

@@ -1,0 +1,106 @@
+// Whether the components of this cluster may act: not while an Admiralty works in it as a source, for two of them undo what the other does, and not
+// while a migration says so. Watched, so that an idle cluster is asked for nothing.
+import type { Logger } from 'pino';
+import type { KubernetesObject, Lease } from '../../api/objects/core.ts';
+import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, CONFIG_MAPS, LEASES, TARGETS } from '../../api/resource-types.ts';
+import { ADMIRALTY_SOURCE_LEASES, isHeld } from '../../model/targets/live-admiralty.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+
+/** What is followed, and for which components. */
+export interface StandbyOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  /** Components that write to pods of a source. */
+  readonly actsInSource: boolean;
+  readonly logger: Logger;
+}
+
+/** How often it is looked whether a Lease has run out, in ms. */
+const LOOK_EVERY_MS = 1_000;
+/** How often it is said that somebody waits, in looks. */
+const TELL_EVERY = 30;
+
+/** Follows what keeps components from acting. */
+export class Standby {
+  readonly #options: StandbyOptions;
+  readonly #records: Informer<KubernetesObject, string>;
+  readonly #leases: readonly Informer<Lease, Lease>[];
+  /** Whether it is known that the components must not act now. */
+  isStandingBy = false;
+
+  constructor(options: StandbyOptions) {
+    this.#options = options;
+    const { client, installNamespace: namespace, actsInSource, logger } = options;
+    this.#records = new Informer<KubernetesObject, string>({
+      client, logger, type: CONFIG_MAPS, selection: { namespace, fieldSelector: `metadata.name=${MIGRATION_CONFIG_MAP}` }, project: standbyReason,
+    });
+    this.#leases = (actsInSource ? ADMIRALTY_SOURCE_LEASES : []).map((name) => new Informer<Lease, Lease>({
+      client, logger, type: LEASES, selection: { fieldSelector: `metadata.name=${name}` }, project: (lease) => lease,
+    }));
+  }
+
+  /** Follows until `signal` aborts. */
+  run(signal: AbortSignal): void {
+    for (const informer of [this.#records, ...this.#leases]) void informer.run(signal);
+  }
+
+  /** Resolves once the components may act. Throws the signal's reason. */
+  async over(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#records.synced, ...this.#leases.map(({ synced }) => synced)]);
+    for (let looks = 0; ; looks += 1) {
+      signal.throwIfAborted();
+      const why = await this.#why(signal);
+      this.isStandingBy = why !== undefined;
+      if (why === undefined) return;
+      if (looks % TELL_EVERY === 0) this.#options.logger.warn({ why }, 'standing by: this process writes nothing');
+      await delay(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** Tells once when the components that act must end. */
+  watch(onBegin: (error: AppError) => void, signal: AbortSignal): void {
+    let isTold = false;
+    const look = async (): Promise<void> => {
+      const why = await this.#why(signal);
+      if (why === undefined || isTold || signal.aborted) return;
+      isTold = true;
+      onBegin(new AppError('AdmiraltyLives', `${why}; this process ends, to be started again and stand by.`));
+    };
+    const looked = (): void => void look().catch((error: unknown) => this.#options.logger.warn({ error: messageOf(error) }, 'cannot tell whether an Admiralty works in this cluster'));
+    for (const informer of [this.#records, ...this.#leases]) informer.onChange(looked);
+  }
+
+  /** Why the components must not act; undefined when they may. */
+  async #why(signal: AbortSignal): Promise<string | undefined> {
+    const [said] = this.#records.records();
+    if (said !== undefined) return said;
+    const live = this.#leases.flatMap((informer) => [...informer.records()]).find((lease) => isHeld(lease, Date.now()));
+    if (live === undefined || !(await this.#isSource(signal))) return undefined;
+    return `An Admiralty works in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run "isthmus migrate admiralty"`;
+  }
+
+  /** A cluster without targets has no pods over which both would fight. */
+  async #isSource(signal: AbortSignal): Promise<boolean> {
+    const { client } = this.#options;
+    const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.listPage(type, {}, { limit: 1 }, signal)));
+    return lists.some(({ items }) => items.length > 0);
+  }
+}
+
+/** What a migration's record says about standing by; undefined where it lets components act. */
+export function standbyReason(record: KubernetesObject): string | undefined {
+  return saidIn(record)[MIGRATION_STANDBY_KEY];
+}
+
+/** Why no elected pods are to be sent to our webhook; undefined where the record does not mind. */
+export function webhookOffReason(record: KubernetesObject): string | undefined {
+  return saidIn(record)[MIGRATION_WEBHOOK_KEY];
+}
+
+function saidIn(record: KubernetesObject): Readonly<Record<string, string>> {
+  return (record as KubernetesObject & { readonly data?: Readonly<Record<string, string>> }).data ?? {};
+}

@@ -1,0 +1,132 @@
+// The addresses of the source itself, as far as they can be known: where tenants' targets are not, and what no target may say of its pods. Asked for
+// now and then; what may not be read, or is not served, adds nothing.
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Logger } from 'pino';
+import type { Node } from '../api/objects/core.ts';
+import { NODES, SERVICE_CIDRS } from '../api/resource-types.ts';
+import { ENDPOINT_SLICES } from '../api/kinds/service-discovery.ts';
+import { parseRange, RangeSet, type IpRange } from '../model/network/ip-range.ts';
+import { messageOf } from '../process/errors.ts';
+import { delay } from '../kubernetes/flow/backoff.ts';
+import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
+import { FieldReader } from '../kubernetes/json/json-fields.ts';
+
+/** What the ranges are found out from. */
+export interface OwnRangesOptions {
+  readonly client: ClusterClient;
+  /** The source's API server as this process reaches it. */
+  readonly server: URL;
+  /** Addresses by which its pods know it (`KUBERNETES_SERVICE_HOST`), if there are any. */
+  readonly serviceHost?: string | undefined;
+  /** What the administrator says besides. */
+  readonly told: readonly IpRange[];
+  /** Whether nodes, Service ranges and the endpoints of the API server may be read. */
+  readonly mayRead: boolean;
+  readonly logger: Logger;
+}
+
+/** How often it is asked, in ms: ranges of new nodes mostly lie beside those of the others. */
+const INTERVAL_MS = 900_000;
+/** The Service `kubernetes` in namespace default, whose slice has its name, leads to the API servers. */
+const API_SERVER = { namespace: 'default', name: 'kubernetes' };
+const PAGE_SIZE = 200;
+const NODE_FIELDS = new FieldReader({ metadata: { continue: true }, items: { spec: { podCIDR: true, podCIDRs: true }, status: { addresses: { type: true, address: true } } } });
+
+/** Keeps the ranges. */
+export class OwnRanges {
+  readonly #options: OwnRangesOptions;
+  readonly #listeners: (() => void)[] = [];
+  readonly known: Promise<void>;
+  #resolveKnown: () => void = () => undefined;
+  #ranges: readonly IpRange[];
+  #set: RangeSet;
+
+  constructor(options: OwnRangesOptions) {
+    this.#options = options;
+    this.#ranges = options.told;
+    this.#set = new RangeSet(options.told);
+    this.known = new Promise((resolve) => {
+      this.#resolveKnown = resolve;
+    });
+  }
+
+  /** All ranges that are known. */
+  get ranges(): readonly IpRange[] {
+    return this.#ranges;
+  }
+
+  /** Whether an address is in one of them. */
+  has(address: string): boolean {
+    return this.#set.has(address);
+  }
+
+  /** Hears of each change of {@link ranges}. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Keeps them until `signal` is aborted. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const found = await Promise.all([this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])].map((one) => this.#orNothing(one)));
+      if (!signal.aborted) this.#take(found.flat());
+      this.#resolveKnown();
+      await delay(INTERVAL_MS, signal);
+    }
+    this.#resolveKnown();
+  }
+
+  #take(found: readonly string[]): void {
+    const texts = new Set(found.map((text) => (text.includes('/') ? text : `${text}/${isIP(text) === 6 ? 128 : 32}`)));
+    const ranges = [...this.#options.told, ...[...texts].toSorted().flatMap((text) => parseRange(text) ?? [])];
+    const isSame = JSON.stringify(ranges.map(({ text }) => text)) === JSON.stringify(this.#ranges.map(({ text }) => text));
+    if (isSame) return;
+    [this.#ranges, this.#set] = [ranges, new RangeSet(ranges)];
+    this.#listeners.forEach((listener) => listener());
+  }
+
+  async #apiServer(): Promise<readonly string[]> {
+    const { server, serviceHost } = this.#options;
+    const hosts = [server.hostname.replace(/^\[|\]$/g, ''), ...(serviceHost === undefined ? [] : [serviceHost])];
+    const resolved = await Promise.all(hosts.map(async (host) => (isIP(host) === 0 ? lookup(host, { all: true }) : [{ address: host }])));
+    return resolved.flat().map(({ address }) => address);
+  }
+
+  #reads(signal: AbortSignal): Promise<readonly string[]>[] {
+    const { client } = this.#options;
+    return [
+      this.#nodes(signal),
+      client.list(SERVICE_CIDRS, {}, signal).then((found) => found.flatMap(({ spec }) => spec?.cidrs ?? [])),
+      client.get(ENDPOINT_SLICES, API_SERVER, signal).then(({ endpoints }) => (endpoints ?? []).flatMap(({ addresses }) => addresses ?? [])),
+    ];
+  }
+
+  async #nodes(signal: AbortSignal): Promise<readonly string[]> {
+    const found: string[] = [];
+    let next: string | undefined;
+    do {
+      const bytes = await this.#options.client.listPageBytes(NODES, {}, { limit: PAGE_SIZE, continue: next }, signal);
+      const page = NODE_FIELDS.read(bytes) as { readonly metadata?: { readonly continue?: string }; readonly items?: readonly NodeAddresses[] };
+      found.push(...(page.items ?? []).flatMap(rangesOfNode));
+      next = page.metadata?.continue === '' ? undefined : page.metadata?.continue;
+    } while (next !== undefined);
+    return found;
+  }
+
+  async #orNothing(found: Promise<readonly string[]>): Promise<readonly string[]> {
+    return found.catch((error: unknown) => {
+      this.#options.logger.debug({ error: messageOf(error) }, 'a part of the ranges of this cluster cannot be read');
+      return [];
+    });
+  }
+}
+
+type NodeAddresses = Pick<Node, 'spec' | 'status'>;
+
+/** Virtual nodes have the address of the kubelet API, which is a pod of ours or a Service. */
+function rangesOfNode({ spec = {}, status = {} }: NodeAddresses): readonly string[] {
+  const { podCIDR = '', podCIDRs = [podCIDR] } = spec;
+  const addresses = (status.addresses ?? []).filter(({ type, address }) => type.endsWith('IP') && isIP(address) !== 0).map(({ address }) => address);
+  return [...podCIDRs.filter((range) => range !== ''), ...addresses];
+}

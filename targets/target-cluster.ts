@@ -1,0 +1,296 @@
+// One (Cluster)Target of the source: follows its spec and its Secret, and keeps a session open to the cluster that they name.
+// A target that cannot be used says why and disturbs nobody; nothing restarts when it changes.
+import { DEFAULT_KUBECONFIG_KEY, type DelegationWish, type TargetSpec } from '../api/kinds/cluster-target.ts';
+import type { Secret } from '../api/objects/core.ts';
+import { SECRETS } from '../api/resource-types.ts';
+import { virtualNodeName } from '../model/targets/names.ts';
+import { targetKey, type TargetRef } from '../model/targets/target-ref.ts';
+import { AppError, messageOf } from '../process/errors.ts';
+import { explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
+import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import { readKubeconfig, type ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import type { TargetEnvironment, TargetListener } from './target-environment.ts';
+import { readClusterId, TargetSession } from './target-session.ts';
+import { TenantRules } from './tenant-rules.ts';
+
+/** How long a target may take to say who it is before its session begins without, in ms. */
+const IDENTIFY_MS = 5_000;
+
+/** A target that has sent more than it may is left alone for so long, in ms. */
+const LEFT_ALONE_MS = 300_000;
+const NO_TENANT_RULES = new TenantRules();
+
+const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
+const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
+
+const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";
+
+/** A target that exists in the source. */
+export class TargetCluster {
+  readonly ref: TargetRef;
+  readonly key: string;
+  /** The Node in the source that stands for this target. */
+  readonly nodeName: string;
+  readonly #environment: TargetEnvironment;
+  readonly #listener: TargetListener;
+  #spec: TargetSpec | undefined;
+  #secretWatch: AbortController | undefined;
+  #kubeconfig: string | undefined;
+  #session: TargetSession | undefined;
+  #clusterId: string | undefined;
+  #problem: Availability = unavailable('Connecting', 'the target is being connected to');
+  /** Counts configurations, so that a slow one does not replace a newer one. */
+  #generation = 0;
+  #retryTimer: NodeJS.Timeout | undefined;
+  /** The last failure that was logged. */
+  #logged = '';
+
+  constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener) {
+    this.ref = ref;
+    this.key = targetKey(ref);
+    this.nodeName = virtualNodeName(ref);
+    this.#environment = environment;
+    this.#listener = listener;
+  }
+
+  /** The open session, whether or not the target answers now. */
+  get session(): TargetSession | undefined {
+    return this.#session;
+  }
+
+  /** UID of the target's kube-system Namespace, once known. */
+  get clusterId(): string | undefined {
+    return this.#clusterId;
+  }
+
+  /** Whether the target may get new pods. */
+  get availability(): Availability {
+    const session = this.#session;
+    if (session === undefined) return this.#problem;
+    const { failure } = session;
+    if (failure !== undefined) return explainFailure(failure.error, { isTenants: this.#isTenants, isApiServer: session.delegates.hasSynced });
+    if (!session.hasSynced) return unavailable('Connecting', 'the target is being connected to');
+    if (session.answering.isSilent) return unavailable('Unreachable', SILENT_SERVER);
+    if (session.isControllerSilent) return unavailable('ControllerSilent', SILENT);
+    if (session.isForeign) return unavailable('AdmiraltyLives', FOREIGN);
+    const isUndecided = session.mode === undefined && session.summary !== undefined;
+    return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
+  }
+
+  /** Whether there is a session, and its API server answered when it was last heard or asked. */
+  get mayAnswer(): boolean {
+    return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
+  }
+
+  /** Whether something in its cluster is this target's affair: not what was made through another one that leads to the same cluster. */
+  holds({ through }: { readonly through?: string }): boolean {
+    return through === undefined || through === this.key || !this.#listener.isTarget(through);
+  }
+
+  /** Whether a tenant may have written its kubeconfig. */
+  get #isTenants(): boolean {
+    return this.ref.kind === 'Target' && !this.isSelf;
+  }
+
+  /** Takes over a new spec. */
+  update(spec: TargetSpec): void {
+    const before = this.#spec;
+    this.#spec = spec;
+    if (before !== undefined && isSameConnection(before, spec)) return;
+    clearTimeout(this.#retryTimer);
+    this.#secretWatch?.abort();
+    this.#kubeconfig = undefined;
+    if (spec.self === true) void this.#open(async () => this.#environment.sourceConnection);
+    else this.#followSecret(spec);
+  }
+
+  /** Stops using it for what it is, or for another one that is the same. */
+  refuse({ reason, message }: Problem): void {
+    this.#fail(reason, message);
+  }
+
+  /** Stops using it until {@link update} is called: nothing of it is followed, its Secret neither. */
+  putAside({ reason, message }: Problem): void {
+    clearTimeout(this.#retryTimer);
+    this.#secretWatch?.abort();
+    [this.#spec, this.#kubeconfig] = [undefined, undefined];
+    this.#fail(reason, message);
+  }
+
+  /** Tries again what was refused: another target has gone, say. */
+  retry(): void {
+    const spec = this.#spec;
+    this.#spec = undefined;
+    if (spec !== undefined) this.update(spec);
+  }
+
+  /** Whether it is the source on purpose. */
+  get isSelf(): boolean {
+    return this.#spec?.self === true;
+  }
+
+  /** Ends the session: the target was removed, or the process stops. */
+  async stop(): Promise<void> {
+    this.#generation += 1;
+    clearTimeout(this.#retryTimer);
+    this.#secretWatch?.abort();
+    await this.#closeSession();
+  }
+
+  /** A mode that was settled once stays until the spec says otherwise: kinds that are missing now may have been there. */
+  #wish(): DelegationWish {
+    const { delegation = 'Auto' } = this.#spec ?? {};
+    return delegation === 'Auto' ? (this.#listener.settledDelegation(this) ?? 'Auto') : delegation;
+  }
+
+  #followSecret(spec: TargetSpec): void {
+    const secret = spec.kubeconfigSecret;
+    if (secret === undefined) return this.#fail('InvalidSpec', 'set spec.kubeconfigSecret.name, or spec.self: true');
+    const namespace = this.ref.kind === 'Target' ? this.ref.namespace : (secret.namespace ?? this.#environment.installNamespace);
+    const where = `Secret ${namespace}/${secret.name}`;
+    this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${secret.key ?? DEFAULT_KUBECONFIG_KEY}`);
+    const watch = new AbortController();
+    this.#secretWatch = watch;
+    const informer = new Informer({
+      client: this.#environment.source,
+      logger: this.#environment.logger,
+      type: SECRETS,
+      selection: { namespace, fieldSelector: `metadata.name=${secret.name}` },
+      project: (object) => object,
+    });
+    informer.onChange((_key, _before, after) => this.#useSecret(after, spec, where));
+    void informer.run(watch.signal);
+  }
+
+  #useSecret(secret: Secret | undefined, spec: TargetSpec, where: string): void {
+    const key = spec.kubeconfigSecret?.key ?? DEFAULT_KUBECONFIG_KEY;
+    if (secret === undefined) {
+      this.#kubeconfig = undefined;
+      return this.#fail('SecretMissing', `${where} does not exist; create it with a kubeconfig under key ${key}`);
+    }
+    const data = secret.data?.[key];
+    if (data === undefined) {
+      this.#kubeconfig = undefined;
+      return this.#fail('SecretKeyMissing', `${where} has no key ${key}; store the kubeconfig there, or name its key in spec.kubeconfigSecret.key`);
+    }
+    if (data === this.#kubeconfig) return;
+    this.#kubeconfig = data;
+    const context = spec.kubeconfigSecret?.context;
+    const text = Buffer.from(data, 'base64').toString('utf8');
+    void this.#open(async () => {
+      const connection = this.#throughGateway(await readKubeconfig({ text, author: 'tenant', ...(context !== undefined && { context }) }), spec);
+      const { tenants = NO_TENANT_RULES } = this.#environment;
+      return this.#isTenants ? tenants.confine(connection) : connection;
+    });
+  }
+
+  #throughGateway(connection: ClusterConnection, { gateway }: TargetSpec): ClusterConnection {
+    if (gateway === undefined) return connection;
+    const { gateways: endpoints = [] } = this.#environment;
+    if (endpoints.length === 0) throw new AppError('BadInput', 'spec.gateway is set, but this process knows no gateway; start it with --gateway http://HOST:PORT');
+    return { ...connection, gateway: { clusterId: gateway.cluster, endpoints } };
+  }
+
+  async #open(connect: () => Promise<ClusterConnection>): Promise<void> {
+    const generation = ++this.#generation;
+    try {
+      const connection = await connect();
+      if (generation !== this.#generation || this.#takeOver(connection)) return;
+      await this.#closeSession();
+      if (generation === this.#generation) this.#startSession(connection);
+    } catch (error) {
+      if (generation === this.#generation) this.#fail(error instanceof AppError ? error.code : 'KubeconfigInvalid', messageOf(error));
+    }
+  }
+
+  /** New credentials for the same server: the session goes on with them, and no event is lost. */
+  #takeOver(connection: ClusterConnection): boolean {
+    if (this.#session === undefined || this.#session.server !== connection.server.href) return false;
+    this.#session.client.transport.use(connection);
+    this.#listener.changed(this);
+    return true;
+  }
+
+  #startSession(connection: ClusterConnection): void {
+    const { source, userAgent, sourceId, fence, logger } = this.#environment;
+    const session = new TargetSession({
+      connection,
+      userAgent,
+      sourceId,
+      fence,
+      namespace: this.ref.kind === 'Target' ? this.ref.namespace : undefined,
+      kept: { source, name: this.nodeName },
+      delegation: this.#wish(),
+      logger: logger.child({ target: this.key }),
+    });
+    this.#session = session;
+    session.client.transport.budget?.onExceeded((error) => this.#leaveAlone(session, error));
+    session.onConnection(() => {
+      this.#logFailure(session);
+      this.#listener.changed(this);
+    });
+    session.client.transport.onRoundTrip = () => this.#listener.changed(this);
+    this.#listener.sessionOpened(this, session);
+    void this.#identifyAndRun(session);
+  }
+
+  /** Looks who it is before anything there is taken for ours. Where that cannot be read now, it is looked for once more when all else can. */
+  async #identifyAndRun(session: TargetSession): Promise<void> {
+    if (await this.#identify(session)) return session.run();
+    if (session.signal.aborted) return;
+    session.run();
+    await session.delegates.synced;
+    await this.#identify(session);
+  }
+
+  /** A source with Admiralty's own, narrower role may not read kube-system: then the identity stays unknown. Gives whether it is known and fine. */
+  async #identify(session: TargetSession): Promise<boolean> {
+    const clusterId = await readClusterId(session.client.urgent(IDENTIFY_MS), session.signal).catch(() => undefined);
+    if (session.signal.aborted || clusterId === undefined) return false;
+    this.#clusterId = clusterId;
+    const problem = this.#listener.identified(this);
+    if (problem !== undefined) this.refuse(problem);
+    else this.#listener.changed(this);
+    return problem === undefined;
+  }
+
+  /** What is not told to a tenant stands in the log, once for each change. */
+  #logFailure({ failure }: TargetSession): void {
+    const error = failure === undefined || !this.#isTenants ? '' : detailOf(failure.error);
+    if (error !== '' && error !== this.#logged) this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
+    this.#logged = error;
+  }
+
+  /** It is closed before it can send more, and tried again after a while. */
+  #leaveAlone(session: TargetSession, { message }: LimitError): void {
+    if (this.#session !== session) return;
+    this.#fail('LimitExceeded', `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} minutes. An administrator can join it as a ClusterTarget, which has no limits`);
+    this.#environment.logger.warn({ target: this.key, error: message }, 'a target of a tenant sends too much');
+    this.#retryTimer = setTimeout(() => this.retry(), LEFT_ALONE_MS).unref();
+  }
+
+  #fail(reason: string, message: string): void {
+    this.#generation += 1;
+    this.#problem = unavailable(reason, message);
+    void this.#closeSession();
+    this.#listener.changed(this);
+  }
+
+  async #closeSession(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.stop();
+  }
+}
+
+/** Whether two specs name the same cluster in the same way, and delegate alike; prices and the like may differ. */
+function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
+  const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) => JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
+  return way(one) === way(other);
+}
+
+/** What an error that is told in one text for all failures came from. */
+function detailOf(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}

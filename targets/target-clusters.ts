@@ -1,0 +1,224 @@
+// All targets of the source, kept as its ClusterTargets and Targets say. Shared by the components of one process.
+import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
+import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
+import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
+import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/targets/target-identity.ts';
+import { targetKey, type TargetRef } from '../model/targets/target-ref.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import type { Problem } from './availability.ts';
+import { TargetCluster } from './target-cluster.ts';
+import type { TargetEnvironment } from './target-environment.ts';
+import type { TargetSession } from './target-session.ts';
+import { TargetsOfTenant } from './tenant-targets.ts';
+import { DEFAULT_TENANT_SETTINGS } from './tenant-rules.ts';
+
+/** A target's object as it is remembered. */
+export interface TargetObject {
+  readonly ref: TargetRef;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  /** It is being removed. */
+  readonly terminating: boolean;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
+  readonly generation: number;
+  readonly labels: StringMap;
+  readonly spec: TargetSpec;
+  readonly status: TargetStatus;
+}
+
+/** Hears what happens to targets. All are optional. */
+export interface TargetsListener {
+  readonly sessionOpened?: (target: TargetCluster, session: TargetSession) => void;
+  /** Availability may have changed, or the target is new. */
+  readonly changed?: (target: TargetCluster) => void;
+  /** The target's object is gone. */
+  readonly removed?: (target: TargetCluster) => void;
+}
+
+type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonly status?: TargetStatus };
+
+/** Follows the targets of the source. */
+export class TargetClusters {
+  readonly #environment: TargetEnvironment;
+  readonly #targets = new Map<string, TargetCluster>();
+  readonly #byNode = new Map<string, TargetCluster>();
+  /** Which cluster each target was last found to be, by its key: its Secret may turn to another one. */
+  readonly #clusterIds = new Map<string, string>();
+  readonly #byNamespace = new Map<string, TargetsOfTenant>();
+  readonly #listeners: TargetsListener[] = [];
+  readonly #informers: readonly Informer<TargetLike, TargetObject>[];
+
+  constructor(environment: TargetEnvironment) {
+    this.#environment = environment;
+    const source = { client: environment.source, logger: environment.logger, selection: {}, project: toTargetObject };
+    this.#informers = [new Informer({ ...source, type: CLUSTER_TARGETS }), new Informer({ ...source, type: TARGETS })];
+    for (const informer of this.#informers) {
+      informer.onChange((_key, before, after) => this.#changed(before, after));
+    }
+  }
+
+  /** Adds a listener. One that comes late is told at once of all targets, then of their sessions. */
+  listen(listener: TargetsListener): void {
+    this.#listeners.push(listener);
+    for (const target of this.#targets.values()) {
+      listener.changed?.(target);
+      if (target.session !== undefined) listener.sessionOpened?.(target, target.session);
+    }
+  }
+
+  /** Follows the targets until `signal` is aborted, then closes their sessions. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#informers.map((informer) => informer.run(signal)));
+    await Promise.all([...this.#targets.values()].map((target) => target.stop()));
+  }
+
+  /** All targets, in no particular order. */
+  all(): Iterable<TargetCluster> {
+    return this.#targets.values();
+  }
+
+  /** The target that a virtual node stands for. */
+  byNode(nodeName: string): TargetCluster | undefined {
+    return this.#byNode.get(nodeName);
+  }
+
+  /** The target by the text form of its reference. */
+  get(key: string): TargetCluster | undefined {
+    return this.#targets.get(key);
+  }
+
+  /** The object of a target as last seen. */
+  object(ref: TargetRef): TargetObject | undefined {
+    const [clusterTargets, targets] = this.#informers;
+    return ref.kind === 'ClusterTarget' ? clusterTargets?.get(ref.name) : targets?.get(`${ref.namespace}/${ref.name}`);
+  }
+
+  /** Whether all targets are known. Before that, a missing one may not be taken for a removed one. */
+  get hasSynced(): boolean {
+    return this.#informers.every((informer) => informer.hasSynced);
+  }
+
+  /** Resolves when {@link hasSynced} becomes true. */
+  async untilSynced(): Promise<void> {
+    await Promise.all(this.#informers.map((informer) => informer.synced));
+  }
+
+  #changed(before: TargetObject | undefined, after: TargetObject | undefined): void {
+    if (after !== undefined) this.#update(after);
+    else if (before !== undefined) this.#remove(before);
+  }
+
+  #update(object: TargetObject): void {
+    const key = targetKey(object.ref);
+    let target = this.#targets.get(key);
+    if (target === undefined) {
+      target = new TargetCluster(object.ref, this.#environment, {
+        sessionOpened: (opened, session) => this.#listeners.forEach((listener) => listener.sessionOpened?.(opened, session)),
+        changed: (changed) => this.#listeners.forEach((listener) => listener.changed?.(changed)),
+        identified: (identified) => this.#identified(identified),
+        isTarget: (other) => this.#targets.has(other),
+        settledDelegation: (settled) => this.object(settled.ref)?.status.delegation,
+      });
+      this.#targets.set(key, target);
+      this.#byNode.set(target.nodeName, target);
+    }
+    this.#use(target, object);
+    for (const listener of this.#listeners) listener.changed?.(target);
+  }
+
+  /** A Target is used only where it is one of those that its namespace may have. */
+  #use(target: TargetCluster, object: TargetObject): void {
+    const ofTenant = this.#ofTenant(object.ref);
+    const ranked = { key: target.key, createdAt: object.createdAt };
+    const displaced = this.#targets.get(ofTenant?.add(ranked) ?? '');
+    if (displaced !== undefined && displaced !== target) displaced.putAside(this.#tooMany);
+    if (ofTenant?.isUsed(ranked) === false) target.putAside(this.#tooMany);
+    else target.update(object.spec);
+  }
+
+  #useNow(target: TargetCluster | undefined): void {
+    const object = target && this.object(target.ref);
+    if (target !== undefined && object !== undefined) this.#use(target, object);
+  }
+
+  #ofTenant(ref: TargetRef): TargetsOfTenant | undefined {
+    if (ref.kind !== 'Target') return undefined;
+    const known = this.#byNamespace.get(ref.namespace) ?? new TargetsOfTenant(this.#targetsPerNamespace);
+    this.#byNamespace.set(ref.namespace, known);
+    return known;
+  }
+
+  get #targetsPerNamespace(): number {
+    return (this.#environment.tenants?.settings ?? DEFAULT_TENANT_SETTINGS).targetsPerNamespace;
+  }
+
+  get #tooMany(): Problem {
+    const most = this.#targetsPerNamespace;
+    return { reason: 'TooManyTargets', message: `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask the administrator to allow more` };
+  }
+
+  /** The one that has become known may also be older than one that was taken for its cluster's. */
+  #identified(target: TargetCluster): IdentityProblem | undefined {
+    const before = this.#clusterIds.get(target.key);
+    if (target.clusterId !== undefined) this.#clusterIds.set(target.key, target.clusterId);
+    if (before !== target.clusterId) this.#retryDuplicates({ key: target.key, clusterId: before });
+    const problem = this.#problemOf(target);
+    if (problem !== undefined) return problem;
+    for (const other of this.#targets.values()) {
+      const later = other === target || other.session === undefined ? undefined : this.#problemOf(other);
+      if (later !== undefined) other.refuse(later);
+    }
+    return undefined;
+  }
+
+  #problemOf(target: TargetCluster): IdentityProblem | undefined {
+    const own = this.#toIdentified(target);
+    if (own === undefined) return undefined;
+    const known = [...this.#targets.values()].flatMap((other) => (other === target ? own : (this.#toIdentified(other) ?? [])));
+    return identityProblem(own, known, this.#environment.sourceId);
+  }
+
+  #toIdentified(target: TargetCluster): IdentifiedTarget | undefined {
+    const { ref, clusterId, isSelf } = target;
+    const object = this.object(ref);
+    return clusterId === undefined || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
+  }
+
+  /** Its cluster may be free for a target that was refused because of it. */
+  #retryDuplicates({ key, clusterId }: Pick<TargetCluster, 'key' | 'clusterId'>): void {
+    for (const other of this.#targets.values()) {
+      if (other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined) other.retry();
+    }
+  }
+
+  #remove({ ref, createdAt }: TargetObject): void {
+    const key = targetKey(ref);
+    const ofTenant = this.#ofTenant(ref);
+    const successor = ofTenant?.remove({ key, createdAt });
+    if (ref.kind === 'Target' && ofTenant?.isEmpty === true) this.#byNamespace.delete(ref.namespace);
+    const target = this.#targets.get(key);
+    if (target === undefined) return;
+    this.#targets.delete(key);
+    this.#byNode.delete(target.nodeName);
+    this.#clusterIds.delete(key);
+    void target.stop();
+    for (const listener of this.#listeners) listener.removed?.(target);
+    this.#retryDuplicates(target);
+    this.#useNow(this.#targets.get(successor ?? ''));
+  }
+}
+
+function toTargetObject(object: TargetLike): TargetObject {
+  const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
+  const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+  return {
+    ref, uid, resourceVersion, finalizers,
+    terminating: deletionTimestamp !== undefined,
+    createdAt: Date.parse(creationTimestamp),
+    generation, labels,
+    spec: object.spec,
+    status: object.status ?? {},
+  };
+}

@@ -1,0 +1,256 @@
+// A live connection to one target: its client and the collections that a source follows there. Where the target serves nothing of ours (Pod
+// mode), its chaperons count as none, and what it would publish of its capacity is kept by the source itself.
+import type { Logger } from 'pino';
+import { CLUSTER_SUMMARY_NAME, PARENT_CLUSTER_LABEL } from '../api/objects/keys.ts';
+import type { DelegationMode, DelegationWish } from '../api/kinds/cluster-target.ts';
+import type { Pod } from '../api/objects/core.ts';
+import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
+import type { PodChaperon } from '../api/kinds/pod-chaperon.ts';
+import { CLUSTER_SUMMARIES, NAMESPACES, POD_CHAPERONS, PODS, SELF_SUBJECT_ACCESS_REVIEWS, type SubjectAccessReview } from '../api/resource-types.ts';
+import { foundDelegation } from '../model/delegate/delegation.ts';
+import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../model/delegate/remembered-delegate.ts';
+import { expectShape } from '../model/objects/schema-check.ts';
+import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
+import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
+import { Answering } from './answering.ts';
+import { ApiError } from '../kubernetes/flow/api-error.ts';
+import { ClusterClient, type Selection } from '../kubernetes/client/cluster-client.ts';
+import type { Fence } from '../kubernetes/flow/fence.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { Informer } from '../kubernetes/watch/informer.ts';
+import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
+import { Transport } from '../kubernetes/http/transport.ts';
+
+/** What a session is opened with. */
+export interface SessionOptions {
+  readonly connection: ClusterConnection;
+  readonly userAgent: string;
+  /** UID of the source's kube-system Namespace; selects the chaperons and delegates that are ours. */
+  readonly sourceId: string;
+  /** The only namespace to look at, for a namespaced Target. */
+  readonly namespace: string | undefined;
+  /** The source, and the name of the ClusterSummary that it keeps there for a target that publishes none. */
+  readonly kept: { readonly source: ClusterClient; readonly name: string };
+  readonly delegation: DelegationWish;
+  /** Guards all writes. */
+  readonly fence?: Fence | undefined;
+  readonly logger: Logger;
+}
+
+type AnyInformer = Informer<ClusterSummary, ClusterSummary> | Informer<PodChaperon, Chaperon> | Informer<Pod, DelegatePod>;
+
+/** An open session. Everything ends when {@link TargetSession.stop} is called. */
+export class TargetSession {
+  /** URL of the target's API server. */
+  readonly server: string;
+  readonly client: ClusterClient;
+  /** Selects what the source has made there. */
+  readonly ours: Selection;
+  /** Whether its API server answers, for whoever is about to send something. */
+  readonly answering: Answering;
+  /** Indexed by the key of the proxy pod. */
+  readonly chaperons: Informer<PodChaperon, Chaperon>;
+  /** Indexed by the key of the proxy pod. */
+  readonly delegates: Informer<Pod, DelegatePod>;
+  readonly #published: Informer<ClusterSummary, ClusterSummary>;
+  readonly #kept: Informer<ClusterSummary, ClusterSummary>;
+  readonly #keptName: string;
+  readonly #stopped = new AbortController();
+  readonly #wish: DelegationWish;
+  readonly #heartbeat = new Heartbeat(() => void this.#lifeChanged());
+  readonly #listeners: (() => void)[] = [];
+  #mayWritePods: boolean | undefined;
+  #found: DelegationMode | undefined;
+  #followsKept = false;
+
+  constructor(options: SessionOptions) {
+    const { logger, namespace, kept } = options;
+    const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
+    const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
+    this.client = client;
+    this.answering = new Answering(client.transport, () => this.#tell(), this.#stopped.signal);
+    client.transport.onHeard = () => this.answering.hear();
+    this.ours = ours;
+    this.server = options.connection.server.href;
+    this.#wish = options.delegation;
+    this.#keptName = kept.name;
+    this.#published = summaryInformer(client, CLUSTER_SUMMARY_NAME, logger);
+    this.#kept = summaryInformer(kept.source, kept.name, logger);
+    this.chaperons = new Informer({ client, logger, type: POD_CHAPERONS, selection: ours, project: toChaperonRecord, index: parentKey, indexes: { fenced: ({ namespace, fenceSeconds }) => (fenceSeconds === undefined ? undefined : namespace) } });
+    this.delegates = new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
+  }
+
+  /** Starts to follow the target. */
+  run(): void {
+    const { signal } = this.#stopped;
+    this.#published.onChange((_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()));
+    this.#published.onConnection(({ kind }) => (kind === 'open' ? this.#heartbeat.listen() : this.#heartbeat.pause()));
+    for (const informer of [this.#published, this.chaperons, this.delegates]) {
+      informer.onConnection(() => this.#look());
+      void informer.run(signal);
+    }
+  }
+
+  /**
+   * How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later; only an
+   * Admiralty may come there, or go when the target is migrated.
+   */
+  get mode(): DelegationMode | undefined {
+    if (this.#wish !== 'Auto') return this.#wish;
+    const servesChaperons = this.#lacks(this.chaperons) ? false : this.chaperons.hasSynced || undefined;
+    const controller = this.#heartbeat.life;
+    const found = foundDelegation({ servesChaperons, controller, mayWritePods: this.#mayWritePods });
+    if (controller === 'foreign') return found;
+    if (controller === 'alive' && found !== undefined) this.#found = found;
+    this.#found ??= found;
+    return this.#found;
+  }
+
+  /** Whether the controller that would make pods of chaperons there has published a summary once, and is not heard any more. */
+  get isControllerSilent(): boolean {
+    return this.mode !== 'Pod' && this.#heartbeat.life === 'silent' && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
+  }
+
+  /** Whether an Admiralty works there, and nothing can be made there without it: the source may not write pods, or has not learnt yet whether it may. */
+  get isForeign(): boolean {
+    return this.mode === undefined && this.#heartbeat.life === 'foreign';
+  }
+
+  /** What the target has free, by its own word or by the source's reckoning. */
+  get summary(): ClusterSummary | undefined {
+    const published = this.publishesNoSummary ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
+    return published ?? this.#kept.get(this.#keptName);
+  }
+
+  /** Whether the source must reckon itself what the target has free. */
+  get publishesNoSummary(): boolean {
+    return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.life === 'silent');
+  }
+
+  /** Adds a listener for {@link TargetSession.summary}. */
+  onSummary(listener: (summary: ClusterSummary | undefined) => void): void {
+    for (const informer of [this.#published, this.#kept]) informer.onChange(() => listener(this.summary));
+  }
+
+  /** What the target holds of a pod. */
+  find({ key, uid }: Pick<ProxyPod, 'key' | 'uid'>): { readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined } {
+    const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
+    const delegate = this.delegates.indexed(key).find(isOf);
+    return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
+  }
+
+  /** Whether a chaperon of this namespace is fenced: its delegate is stopped when the source's lease ends. */
+  hasFenced(namespace: string): boolean {
+    return this.chaperons.by('fenced', namespace).length > 0;
+  }
+
+  /** All that the source made there for pods of this key. */
+  madeFor(key: string): Chaperon[] {
+    return [...this.#chaperonsOf(key), ...this.delegates.indexed(key).flatMap(({ direct }) => direct ?? [])];
+  }
+
+  /** Up to which version what the source makes there now is known. */
+  get candidatesVersion(): string {
+    return this.mode === 'Pod' ? this.delegates.resourceVersion : this.chaperons.resourceVersion;
+  }
+
+  /** Whether chaperons can be there at all: with the kind, all have gone; and a source that may not look at them does without. */
+  get mayHoldChaperons(): boolean {
+    return this.mode !== 'Pod' || !this.#lacks(this.chaperons);
+  }
+
+  #chaperonsOf(key: string): Chaperon[] {
+    return this.mayHoldChaperons ? this.chaperons.indexed(key) : [];
+  }
+
+  /** A target may have our kinds and nobody who works on them: then it is asked once whether the source can do without. */
+  async #lifeChanged(): Promise<void> {
+    if (['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined && this.#mayWritePods === undefined) {
+      this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
+    }
+    this.#look();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  #look(): void {
+    if (this.#followsKept || !this.publishesNoSummary) return;
+    this.#followsKept = true;
+    void this.#kept.run(this.#stopped.signal);
+  }
+
+  /** Whether the target does not serve a kind, or keeps it from a source that asks for Pod mode and so does without. */
+  #lacks({ hasSynced, connection }: AnyInformer): boolean {
+    if (connection.kind !== 'broken' || !(connection.error instanceof ApiError)) return false;
+    const { status } = connection.error;
+    if (this.#wish === 'Pod') return status === 404 || (status === 403 && !hasSynced);
+    return status === 404 && !hasSynced;
+  }
+
+  /** Ends the session and its connections. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#heartbeat.pause();
+    await this.client.transport.close();
+  }
+
+  /** Aborted when the session has ended. */
+  get signal(): AbortSignal {
+    return this.#stopped.signal;
+  }
+
+  /** Whether all collections have been listed once. */
+  get hasSynced(): boolean {
+    return this.#informers().every((informer) => informer.hasSynced);
+  }
+
+  /** Resolves once delegates are known, and chaperons where the target serves them, or the session has ended. */
+  get synced(): Promise<unknown> {
+    const lacking = new Promise<void>((resolve) => this.chaperons.onConnection(() => this.mode === 'Pod' && this.#lacks(this.chaperons) && resolve()));
+    return Promise.all([this.delegates.synced, Promise.race([this.chaperons.synced, lacking])]);
+  }
+
+  /** Why some collection cannot be followed now; undefined when all watches are open. */
+  get failure(): { readonly error: unknown } | undefined {
+    for (const informer of this.#informers()) {
+      if (informer.connection.kind === 'broken') return { error: informer.connection.error };
+    }
+    return undefined;
+  }
+
+  /** Calls back when a watch opens or breaks, and when the API server or the controller there is heard again, or not any more. */
+  onConnection(listener: () => void): void {
+    this.#listeners.push(listener);
+    for (const informer of [this.#published, this.chaperons, this.delegates]) informer.onConnection(listener);
+  }
+
+  #informers(): AnyInformer[] {
+    const ours = this.mode === 'Pod' ? [this.#published, this.chaperons].filter((informer) => !this.#lacks(informer)) : [this.#published, this.chaperons];
+    return [...ours, this.delegates];
+  }
+}
+
+function summaryInformer(client: ClusterClient, name: string, logger: Logger): Informer<ClusterSummary, ClusterSummary> {
+  return new Informer({ client, logger, type: CLUSTER_SUMMARIES, selection: { fieldSelector: `metadata.name=${name}` }, project: (summary) => expectShape(summary, TOLD_SUMMARY) });
+}
+
+function parentKey(record: Chaperon | DelegatePod): string {
+  return record.parentKey;
+}
+
+/** Which cluster a client talks to: the UID of its kube-system Namespace, which no two clusters share. */
+export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
+  const namespace = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
+  return namespace.metadata.uid ?? '';
+}
+
+/** Whether the source has the rights of Pod mode: it writes pods, and reads nodes to know what is free. */
+async function mayDelegateDirectly(client: ClusterClient, signal: AbortSignal): Promise<boolean> {
+  const needed = [{ verb: 'create', resource: 'pods' }, { verb: 'list', resource: 'nodes' }];
+  const answers = await Promise.all(needed.map((resourceAttributes) =>
+    client.create<SubjectAccessReview>(SELF_SUBJECT_ACCESS_REVIEWS, { metadata: {}, spec: { resourceAttributes } } as SubjectAccessReview, signal)));
+  return answers.every(({ status }) => status?.allowed === true);
+}

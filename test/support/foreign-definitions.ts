@@ -1,0 +1,79 @@
+// Definitions of kinds that the chart renders and others own, cert-manager's and the Prometheus operator's, for tests that have an API server check
+// what is rendered by the owners' schemas. They come out of pinned Go modules, whose sums are held here, into the user's cache folder.
+import { execFile } from 'node:child_process';
+import { access, copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Environment } from '../../process/config.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { binariesKey } from '../../sandbox/plan/binary-plan.ts';
+
+const run = promisify(execFile);
+
+/** A module, the sum of its archive as go.sum would have it (`h1:…`, golang.org/x/mod/sumdb/dirhash), and the files wanted out of it. */
+interface DefinitionModule {
+  readonly path: string;
+  readonly version: string;
+  readonly sum: string;
+  readonly files: readonly string[];
+}
+
+const MODULES: readonly DefinitionModule[] = [
+  {
+    path: 'github.com/cert-manager/cert-manager',
+    version: 'v1.21.2',
+    sum: 'h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=',
+    files: ['deploy/crds/cert-manager.io_certificates.yaml', 'deploy/crds/cert-manager.io_issuers.yaml'],
+  },
+  {
+    path: 'github.com/prometheus-operator/prometheus-operator',
+    version: 'v0.85.0',
+    sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
+    files: ['servicemonitors', 'prometheusrules'].map((plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`),
+  },
+];
+
+/**
+ * The files with the definitions, fetched when they are not there.
+ * @throws AppError `ToolMissing` when there is no Go, `StartFailed` when a module cannot be fetched or is another one than was pinned.
+ */
+export async function ensureForeignDefinitions(environment: Environment, signal: AbortSignal): Promise<readonly string[]> {
+  const folder = join(environment.cacheFolder, 'definitions', binariesKey({ modules: JSON.stringify(MODULES) }, 'any'));
+  const names = MODULES.flatMap(({ files }) => files.map((file) => basename(file)));
+  const isThere = await access(folder).then(() => true, () => false);
+  if (!isThere) await fetchInto(folder, environment, signal);
+  return names.map((name) => join(folder, name));
+}
+
+async function fetchInto(folder: string, environment: Environment, signal: AbortSignal): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true });
+  const draft = await mkdtemp(join(dirname(folder), 'fetching-'));
+  try {
+    for (const module of MODULES) {
+      const source = await download(module, environment, signal);
+      for (const file of module.files) await copyFile(join(source, file), join(draft, basename(file)));
+    }
+    // Of two runs at once the second finds the folder there, with the same in it.
+    await rename(draft, folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** The folder in Go's cache that the module lies in; outside of any module, so that its own dependencies are not fetched. */
+async function download({ path, version, sum }: DefinitionModule, { inherited }: Environment, signal: AbortSignal): Promise<string> {
+  // The pinned sum is checked here, so Go need not ask a server for it.
+  const env = { ...inherited, GOSUMDB: 'off', GOWORK: 'off' };
+  const name = `${path}@${version}`;
+  const { stdout } = await run('go', ['mod', 'download', '-json', name], { cwd: tmpdir(), env, signal }).catch((cause: unknown) => {
+    throw new AppError(isMissing(cause) ? 'ToolMissing' : 'StartFailed', `The module ${name} cannot be fetched by Go: ${messageOf(cause)}. Only tests need it.`, { cause });
+  });
+  const { Dir: dir = '', Sum: found } = JSON.parse(stdout) as { readonly Dir?: string; readonly Sum?: string };
+  if (found !== sum) throw new AppError('StartFailed', `The module ${name} that Go fetched has the sum ${found}, not ${sum}.`);
+  return dir;
+}
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

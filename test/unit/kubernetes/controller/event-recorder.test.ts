@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { EventRecorder, type RecorderLimits } from '../../../../kubernetes/controller/event-recorder.ts';
+import type { EventRecord } from '../../../../model/proxy/event-record.ts';
+import { ScriptedApiServer, SILENT, status } from '../../../support/scripted-api-server.ts';
+
+const EVENT: EventRecord = { regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'a', name: 'p', uid: 'u' }, type: 'Warning', reason: 'NoRoom', action: 'Schedule', note: 'no target has room' };
+
+describe('EventRecorder', () => {
+  let server: ScriptedApiServer;
+  let stop: AbortController;
+  let running: Promise<void>;
+  const start = (limits: Partial<RecorderLimits> = { seriesEveryMs: 20 }) => {
+    const recorder = new EventRecorder({ client: server.client, controller: 'isthmus.dev/test', logger: SILENT, limits });
+    running = recorder.run(stop.signal);
+    return recorder;
+  };
+  beforeEach(async () => {
+    server = await ScriptedApiServer.start();
+    stop = new AbortController();
+  });
+  afterEach(async () => {
+    stop.abort();
+    await running;
+    await server.stop();
+  });
+
+  it('writes an event', async () => {
+    start().record(EVENT);
+    const request = await server.next();
+    const { metadata, eventTime, reportingInstance, ...event } = JSON.parse(request.body) as Record<string, unknown> & { metadata: { namespace: string; name: string } };
+    assert.deepEqual([request.method, request.path, metadata.namespace], ['POST', '/apis/events.k8s.io/v1/namespaces/a/events', 'a']);
+    assert.match(metadata.name, /^p\.[0-9a-f]+$/);
+    assert.match(String(eventTime), /^\d{4}-.*\.\d{6}Z$/);
+    assert(String(reportingInstance).length > 0);
+    assert.deepEqual(event, { apiVersion: 'events.k8s.io/v1', kind: 'Event', reportingController: 'isthmus.dev/test', ...EVENT });
+    request.answer(201, {});
+  });
+
+  it('makes a series of what happens again, and writes it once for many times', async () => {
+    const recorder = start();
+    recorder.record(EVENT);
+    const created = await server.next();
+    created.answer(201, {});
+    for (let i = 0; i < 5; i += 1) recorder.record({ ...EVENT, note: `no target has room, look ${i}` });
+    const patched = await server.next();
+    assert.deepEqual([patched.method, (JSON.parse(patched.body) as { series: { count: number } }).series.count], ['PATCH', 6]);
+    patched.answer(200, {});
+    assert.equal(server.requests, 2);
+  });
+
+  it('tells different events apart', async () => {
+    const recorder = start();
+    recorder.record(EVENT);
+    recorder.record({ ...EVENT, reason: 'Other' });
+    recorder.record({ ...EVENT, regarding: { ...EVENT.regarding, uid: 'other' } });
+    for (let i = 0; i < 3; i += 1) {
+      const request = await server.next();
+      assert.equal(request.method, 'POST');
+      request.answer(201, {});
+    }
+  });
+
+  it('drops what is too much, and never throws or waits', async () => {
+    const recorder = start({ waiting: 2 });
+    for (let i = 0; i < 10; i += 1) recorder.record({ ...EVENT, reason: `Reason${i}` });
+    assert.equal(recorder.dropped, 8);
+    for (let i = 0; i < 2; i += 1) (await server.next()).answer(201, {});
+  });
+
+  it('goes on after the server has refused one', async () => {
+    const recorder = start();
+    recorder.record(EVENT);
+    (await server.next()).answer(403, status(403, 'Forbidden', 'no'));
+    recorder.record({ ...EVENT, reason: 'Next' });
+    (await server.next()).answer(201, {});
+    assert.equal(recorder.dropped, 1);
+  });
+
+  it('cuts a note to what the API server takes, not inside a character', async () => {
+    start().record({ ...EVENT, note: 'é'.repeat(1_000) });
+    const request = await server.next();
+    const { note } = JSON.parse(request.body) as { note: string };
+    assert(Buffer.byteLength(note) <= 1_024 && /^é+$/.test(note));
+    request.answer(201, {});
+  });
+});

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
+import { describe, it } from 'node:test';
+import { forwardAbort, within } from '../../../../kubernetes/flow/abort.ts';
+
+const listenersOf = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
+/** Ends with the reason of its signal. */
+const untilAborted = (signal: AbortSignal) => new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+
+describe('forwardAbort', () => {
+  it('aborts with the reason of the first', () => {
+    const [first, second, to] = [new AbortController(), new AbortController(), new AbortController()];
+    forwardAbort([first.signal, second.signal], to);
+    second.abort('second');
+    first.abort('first');
+    assert.equal(to.signal.reason, 'second');
+  });
+
+  it('aborts at once when one is aborted already', () => {
+    const to = new AbortController();
+    forwardAbort([AbortSignal.abort('before')], to);
+    assert.equal(to.signal.reason, 'before');
+  });
+
+  it('leaves nothing behind', () => {
+    const [from, to] = [new AbortController(), new AbortController()];
+    const forget = forwardAbort([from.signal], to);
+    assert.equal(listenersOf(from.signal), 1);
+    forget();
+    assert.equal(listenersOf(from.signal), 0);
+    from.abort();
+    assert.equal(to.signal.aborted, false);
+  });
+});
+
+describe('within', () => {
+  it('gives what the work gives, and leaves nothing behind', async () => {
+    const { signal } = new AbortController();
+    assert.equal(await within(60_000, signal, async () => 'done'), 'done');
+    assert.equal(listenersOf(signal), 0);
+  });
+
+  it('ends the work when its time is over', async () => {
+    const { signal } = new AbortController();
+    await assert.rejects(within(1, signal, untilAborted), { name: 'TimeoutError', message: 'not done within 0.001 s' });
+    assert.equal(listenersOf(signal), 0);
+  });
+
+  it('ends the work when the signal aborts', async () => {
+    const ending = new AbortController();
+    const work = within(60_000, ending.signal, untilAborted);
+    ending.abort(new Error('stopping'));
+    await assert.rejects(work, { message: 'stopping' });
+  });
+
+  it('passes on what the work throws', async () => {
+    const { signal } = new AbortController();
+    await assert.rejects(within(60_000, signal, async () => { throw new Error('refused'); }), { message: 'refused' });
+    assert.equal(listenersOf(signal), 0);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
+import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
+
+describe('ClusterAccess: the session for watches', () => {
+  let server: Http2SecureServer;
+  let access: ClusterAccess;
+  let connections = 0;
+  let url: URL;
+  let ca = '';
+
+  before(async () => {
+    const authority = await createAuthority('test-ca', 1, new Date());
+    const own = await authority.issue({ commonName: 'api-server', ipAddresses: ['127.0.0.1'], days: 1 }, new Date());
+    ca = authority.keyPair.certificate;
+    server = createSecureServer({ cert: own.certificate, key: own.key });
+    server.on('connection', () => (connections += 1));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+  beforeEach(() => {
+    connections = 0;
+    access = new ClusterAccess({ server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS);
+  });
+  after(() => server.close());
+
+  it('is one for all watches that begin at once', async () => {
+    const opened = await Promise.all([access.session(), access.session(), access.session()]);
+    assert.equal(new Set(opened).size, 1);
+    assert.equal(opened[0].kind, 'h2');
+    await access.destroy();
+    assert.equal(connections, 1);
+  });
+
+  it('is opened once more, for all of them, when it has ended', async () => {
+    const first = await access.session();
+    assert.ok(first.kind === 'h2');
+    first.session.destroy(new Error('cut'));
+    const again = await Promise.all([access.session(), access.session()]);
+    assert.equal(again[0], again[1]);
+    assert.notEqual(again[0], first);
+    await access.destroy();
+    assert.equal(connections, 2);
+  });
+
+  it('is not opened any more when everything was ended: no connection keeps the process alive', async () => {
+    const opening = access.session();
+    await access.destroy();
+    await assert.rejects(access.session(), /closed/);
+    const opened = await opening.catch(() => undefined);
+    assert.ok(opened === undefined || (opened.kind === 'h2' && opened.session.ended));
+  });
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { RoundTrip } from '../../../../kubernetes/http/round-trip.ts';
+
+describe('RoundTrip', () => {
+  it('is unknown until it is measured, then the first sample', () => {
+    const roundTrip = new RoundTrip();
+    assert.equal(roundTrip.ms, undefined);
+    assert.ok(roundTrip.sample(12.345));
+    assert.equal(roundTrip.ms, 12);
+  });
+
+  it('keeps two significant digits of short ones', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(0.3456);
+    assert.equal(roundTrip.ms, 0.35);
+  });
+
+  it('is not moved by one slow answer', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(10);
+    assert.ok(!roundTrip.sample(40));
+    assert.equal(roundTrip.ms, 10);
+  });
+
+  it('follows a lasting change', () => {
+    const roundTrip = new RoundTrip();
+    roundTrip.sample(10);
+    for (let n = 0; n < 50; n += 1) roundTrip.sample(100);
+    assert.ok(roundTrip.ms! > 60 && roundTrip.ms! <= 100);
+  });
+
+  it('is news only when it differs by half, however the samples jitter', () => {
+    fc.assert(fc.property(fc.array(fc.double({ min: 0.01, max: 5_000, noNaN: true }), { minLength: 1 }), (samples) => {
+      const roundTrip = new RoundTrip();
+      let told: number | undefined;
+      for (const sample of samples) {
+        const isNews = roundTrip.sample(sample);
+        assert.equal(isNews, roundTrip.ms !== told);
+        told = roundTrip.ms;
+        assert.ok(told! >= Math.min(...samples) * 0.9 && told! <= Math.max(...samples) * 1.1);
+      }
+    }));
+  });
+});

@@ -1,0 +1,414 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import * as fc from 'fast-check';
+import type { Lease } from '../../../../api/objects/core.ts';
+import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
+import { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
+import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../../kubernetes/lease/lease-record.ts';
+import { RenewalPace } from '../../../../kubernetes/lease/lease-duration.ts';
+import { LeaseStore, type CallFate } from '../../../support/lease-store.ts';
+import { SILENT } from '../../../support/scripted-api-server.ts';
+
+const QUICK: CallFate = { thereMs: 5, backMs: 5 };
+const LOST: CallFate = { thereMs: 5, backMs: 5, lost: 'there' };
+
+interface ReplicaShape {
+  readonly clockOffset?: number;
+  /** Of the lease. */
+  readonly name?: string;
+  readonly after?: LeaderElection;
+  readonly pace?: RenewalPace;
+}
+
+/** Elections in virtual time; all replicas have clocks of their own, which run alike and show what they like. */
+class World {
+  readonly store = new LeaseStore();
+  readonly told: string[] = [];
+  timings = LEASE_TIMINGS;
+  now = 0;
+  readonly #ends: (() => Promise<void>)[] = [];
+
+  /** Starts a replica; `fate` is asked for each of its calls. */
+  replica(identity: string, fate: (written?: Lease) => CallFate = () => QUICK, { clockOffset = 0, name = 'lease', after, pace }: ReplicaShape = {}): { readonly election: LeaderElection; stop(): Promise<void> } {
+    const election = new LeaderElection({
+      client: this.store.client(identity, fate), namespace: 'ns', name, identity, after, ...(pace && { pace }), timings: this.timings, logger: SILENT, isHolderGone: () => false,
+      clocks: { monotonic: () => this.now + clockOffset, wall: () => this.now + 3 * clockOffset },
+    });
+    election.listen({ leading: () => this.told.push(`${identity} leads`), lostTo: (holder) => this.told.push(`${identity} lost to ${holder}`) });
+    const stopped = new AbortController();
+    const running = election.run(stopped.signal);
+    const stop = async () => {
+      stopped.abort();
+      await this.pass(2 * LEASE_TIMINGS.renewWithinMs); // no call lasts longer, whatever the test did to it
+      await running;
+    };
+    this.#ends.push(stop);
+    return { election, stop };
+  }
+
+  /** Lets time pass in small steps; `look` is called after each. */
+  async pass(ms: number, look: () => void = () => undefined): Promise<void> {
+    for (const end = this.now + ms; this.now < end; ) {
+      const step = Math.min(50, end - this.now);
+      this.now += step;
+      mock.timers.tick(step);
+      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+      look();
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends) await end();
+  }
+}
+
+describe('LeaderElection in virtual time', () => {
+  let world: World;
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    world = new World();
+  });
+  afterEach(async () => {
+    await world.end();
+    mock.timers.reset();
+  });
+
+  it('takes a lease that nobody has with one call, and keeps it with one call in each interval', async () => {
+    const { election } = world.replica('a');
+    await world.pass(100);
+    assert.equal(election.holds(), true);
+    await world.pass(60_000, () => assert.equal(election.holds(), true));
+    const { length } = world.store.writers;
+    assert(length >= 9 && length <= 12, `${length} writes in a minute`);
+  });
+
+  for (const [what, timings] of Object.entries({ "a target's": LEASE_TIMINGS, "a source's": QUICK_LEASE_TIMINGS })) it(`stands by while another one renews, and takes over only when the lease has run out, with ${what} durations`, async () => {
+    world.timings = timings;
+    let isCut = false;
+    const a = world.replica('a', () => (isCut ? LOST : QUICK));
+    await world.pass(100);
+    const b = world.replica('b');
+    await world.pass(30_000, () => assert.equal(b.election.holds(), false));
+    isCut = true;
+    const cutAt = world.now;
+    let [ended, taken] = [0, 0];
+    await world.pass(40_000, () => {
+      assert(!(a.election.holds() && b.election.holds()));
+      if (!a.election.holds()) ended ||= world.now;
+      if (b.election.holds()) taken ||= world.now;
+    });
+    assert(ended - cutAt <= timings.renewWithinMs + 100, 'acts no longer than its own limit');
+    assert(taken - ended >= timings.leaseMs - timings.renewWithinMs - 100, 'with room between');
+    // A renewal right before the cut is seen at the next look: the lease runs from there. Steps of this test are 50 ms.
+    assert(taken - cutAt <= timings.leaseMs + 1.2 * timings.retryMs + 200, `and nobody waits for longer than needed: ${taken - cutAt} ms`);
+    isCut = false;
+    await world.pass(20_000);
+    assert.deepEqual(world.told, ['a leads', 'b leads', 'a lost to b']);
+  });
+
+  for (const [what, timings, ms] of [["a target's", LEASE_TIMINGS, 2_400], ["a source's", QUICK_LEASE_TIMINGS, 2_000]] as const) it(`keeps ${what} lease on a server that takes ${ms} ms for each call`, async () => {
+    world.timings = timings;
+    const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
+    await world.pass(ms + 100);
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('keeps its lease while a server slows down, by asking for a longer one, and for a usual one when it is quick again', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let ms = 10;
+    const { election } = world.replica('a', () => ({ thereMs: ms / 2, backMs: ms / 2 }));
+    await world.pass(5_000);
+    const durations: (number | undefined)[] = [];
+    for (ms of [10, 600, 1_500, 2_500, 3_500, 4_000, 10]) {
+      await world.pass(30_000, () => assert.equal(election.holds(), true, `${ms} ms for each call`));
+      durations.push(world.store.leases.get('lease')?.spec?.leaseDurationSeconds);
+    }
+    assert.deepEqual(durations, [5, 15, 15, 15, 15, 15, 5]);
+  });
+
+  it('keeps its lease on a server whose answers take ten milliseconds and three seconds in turn', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let calls = 0;
+    const { election } = world.replica('a', () => ((calls += 1) % 2 === 0 ? { thereMs: 1_500, backMs: 1_500 } : QUICK));
+    await world.pass(15_000); // until it has found out
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('acts no longer than a usual lease that it asked for and that was written, though all it heard of is a longer one', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let ms = 800;
+    let askedAt = 0;
+    const a = world.replica('a', (written) => {
+      if (askedAt > 0) return LOST;
+      if (ms === 800 || written?.spec?.leaseDurationSeconds !== 5) return { thereMs: ms / 2, backMs: ms / 2 };
+      askedAt = world.now;
+      return { ...QUICK, lost: 'back' };
+    });
+    await world.pass(10_000);
+    const b = world.replica('b');
+    ms = 10;
+    let [ended, taken, reservedUntil] = [0, 0, 0];
+    await world.pass(30_000, () => {
+      assert(!(a.election.holds() && b.election.holds()), 'two hold it');
+      if (a.election.holds()) reservedUntil = Math.max(reservedUntil, world.now + a.election.msLeft());
+      if (!a.election.holds()) ended ||= world.now;
+      if (b.election.holds()) taken ||= world.now;
+    });
+    assert(askedAt > 10_000 && ended > askedAt && ended - askedAt <= QUICK_LEASE_TIMINGS.renewWithinMs + 100, `ended ${ended - askedAt} ms after it was asked for`);
+    assert(taken >= reservedUntil, `taken at ${taken}, reserved until ${reservedUntil}`);
+    assert(taken > ended && taken - askedAt <= QUICK_LEASE_TIMINGS.leaseMs + 1.2 * QUICK_LEASE_TIMINGS.retryMs + 200, `taken after ${taken - askedAt} ms`);
+  });
+
+  it('has its lease back within three calls when a quick server takes three seconds from one moment to the next', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate = QUICK;
+    const { election } = world.replica('a', () => fate);
+    await world.pass(1_400);
+    fate = { thereMs: 1_500, backMs: 1_500 };
+    const jumpedAt = world.now;
+    let heldAt = 0;
+    let lost = 0;
+    await world.pass(120_000, () => {
+      if (!election.holds()) lost = world.now;
+      else if (lost > heldAt) heldAt = world.now;
+    });
+    assert(heldAt - jumpedAt < 13_000, `held for good ${heldAt - jumpedAt} ms later`);
+    assert(lost < heldAt);
+  });
+
+  for (const ms of [5_000, 6_500]) it(`keeps a longer lease while each call takes ${ms} ms`, async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate: CallFate = { thereMs: 1_000, backMs: 1_000 };
+    const { election } = world.replica('a', () => fate);
+    await world.pass(15_000);
+    fate = { thereMs: 1_500, backMs: 1_500 };
+    await world.pass(15_000);
+    fate = { thereMs: ms / 2, backMs: ms / 2 };
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('has no more than a usual right left when it may not renew a longer one any more', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let isForbidden = false;
+    const { election } = world.replica('a', () => (isForbidden ? { ...QUICK, refusal: new ApiError(403, 'Forbidden', 'not yours') } : { thereMs: 400, backMs: 400 }));
+    await world.pass(10_000);
+    assert.equal(world.store.leases.get('lease')?.spec?.leaseDurationSeconds, 15);
+    isForbidden = true;
+    const { renewWithinMs, renewEveryMs } = QUICK_LEASE_TIMINGS;
+    await world.pass(renewWithinMs - 100, () => assert.equal(election.holds(), true));
+    await world.pass(renewEveryMs + 200);
+    assert.equal(election.holds(), false);
+  });
+
+  for (const [what, change] of [['was deleted', undefined], ['was emptied', { holderIdentity: '', leaseDurationSeconds: 1 }]] as const) it(`does not act on a lease that ${what} by hand from when it hears of it`, async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate: CallFate = { thereMs: 400, backMs: 400 };
+    const a = world.replica('a', () => fate);
+    await world.pass(10_000);
+    fate = QUICK;
+    if (change === undefined) world.store.leases.delete('lease');
+    else world.store.leases.set('lease', { metadata: { name: 'lease', resourceVersion: 'by-hand' }, spec: change });
+    const b = world.replica('b');
+    let both = 0;
+    await world.pass(10_000, () => (both += a.election.holds() && b.election.holds() ? 50 : 0));
+    assert(both <= QUICK_LEASE_TIMINGS.renewEveryMs + 100, `both acted for ${both} ms`);
+  });
+
+  it('asks a server that refuses it no faster than each second while a longer lease has time', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let calls = 0;
+    let isOverloaded = false;
+    const { election } = world.replica('a', () => {
+      calls += 1;
+      return isOverloaded ? { ...QUICK, refusal: new ApiError(429, 'TooManyRequests', 'later') } : { thereMs: 400, backMs: 400 };
+    });
+    await world.pass(10_000);
+    isOverloaded = true;
+    calls = 0;
+    await world.pass(7_000, () => assert.equal(election.holds(), true));
+    assert(calls <= 8, `${calls} calls in 7 s`);
+  });
+
+  it('asks for the same lease for all that it holds, also when one renewal alone was late', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    const pace = new RenewalPace(QUICK_LEASE_TIMINGS);
+    const one = world.replica('a', () => QUICK, { name: 'one', pace });
+    let isLate = false;
+    world.replica('a', () => (isLate ? { thereMs: 300, backMs: 300 } : QUICK), { name: 'two', after: one.election, pace });
+    const durations = () => ['one', 'two'].map((name) => world.store.leases.get(name)?.spec?.leaseDurationSeconds);
+    await world.pass(3_000);
+    assert.deepEqual(durations(), [5, 5]);
+    isLate = true;
+    await world.pass(4_000);
+    assert.deepEqual(durations(), [15, 15]);
+    isLate = false;
+    await world.pass(14_000);
+    assert.deepEqual(durations(), [5, 5]);
+  });
+
+  it('gets its lease back from a server that was too slow, however slow it still is', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate = QUICK;
+    const { election } = world.replica('a', () => fate);
+    await world.pass(100);
+    fate = LOST;
+    await world.pass(5_000);
+    assert.equal(election.holds(), false);
+    fate = { thereMs: 100, backMs: 3_200 };
+    let held = 0;
+    await world.pass(60_000, () => (held += election.holds() ? 1 : 0));
+    assert(held > 240, `${held} of 1,200 looks`);
+    fate = QUICK;
+    await world.pass(5_000);
+    await world.pass(5_000, () => assert.equal(election.holds(), true));
+  });
+
+  it('takes over several leases of a dead leader together, in their order', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let isCut = false;
+    const threeOf = (identity: string, fate: () => CallFate) => {
+      const leases: LeaderElection[] = [];
+      for (const name of ['one', 'two', 'three']) leases.push(world.replica(identity, fate, { name, after: leases.at(-1)! }).election);
+      return leases;
+    };
+    const first = threeOf('a', () => (isCut ? LOST : QUICK));
+    await world.pass(3_000);
+    assert.deepEqual(first.map((lease) => lease.holds()), [true, true, true]);
+    const standby = threeOf('b', () => QUICK);
+    await world.pass(10_000, () => assert(!standby.some((lease) => lease.holds())));
+    isCut = true;
+    let taken = 0;
+    const cutAt = world.now;
+    await world.pass(10_000, () => {
+      const held = standby.map((lease) => lease.holds());
+      assert.deepEqual(held, held.toSorted((one, other) => Number(other) - Number(one)), 'never a later one without the one before');
+      if (held.every(Boolean)) taken ||= world.now;
+    });
+    const { leaseMs, retryMs } = QUICK_LEASE_TIMINGS; // a renewal is seen as late as the next look at it
+    assert(taken - cutAt > 0 && taken - cutAt <= leaseMs + 2 * retryMs, `${taken - cutAt} ms`);
+  });
+
+  it('gives the lease back when it ends, so that the next one need not wait for it to run out', async () => {
+    const a = world.replica('a');
+    await world.pass(100);
+    const b = world.replica('b');
+    await world.pass(3_000);
+    await a.stop();
+    assert.equal(a.election.holds(), false);
+    await world.pass(1.2 * LEASE_TIMINGS.retryMs + 100);
+    assert.equal(b.election.holds(), true);
+  });
+
+  it('gives back what a renewal made that was on its way when it was to end', async () => {
+    let isLast = false;
+    const a = world.replica('a', (written) => (isLast && written?.spec?.holderIdentity === 'a' ? { ...QUICK, lost: 'back' } : QUICK));
+    await world.pass(100);
+    isLast = true;
+    await world.pass(LEASE_TIMINGS.renewEveryMs - 50); // the renewal was written, its answer is not heard
+    assert.equal(world.store.writers.length, 2);
+    const ended = a.stop();
+    await ended;
+    assert.equal(world.store.leases.get('lease')?.spec?.holderIdentity, '');
+  });
+
+  it('looks again soon when it stands by and a look was not answered', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    world.replica('a');
+    await world.pass(100);
+    const looks: number[] = [];
+    let isDeaf = false;
+    world.replica('b', () => {
+      looks.push(world.now);
+      return isDeaf ? LOST : QUICK;
+    });
+    await world.pass(5_000);
+    isDeaf = true;
+    await world.pass(20_000);
+    isDeaf = false;
+    const gaps = looks.slice(1).map((at, index) => at - looks[index]!);
+    const { callMs, renewWithinMs, retryMs } = QUICK_LEASE_TIMINGS;
+    const late = gaps.filter((gap) => gap > callMs + 1.2 * retryMs + 100);
+    assert(Math.max(...gaps) <= renewWithinMs + 1.2 * retryMs + 100, `${Math.max(...gaps)} ms between two looks`);
+    assert(late.length > 0 && late.length <= 4, `${late.length} of ${gaps.length} looks were waited for`);
+  });
+
+  it('leads where nobody does on a server that is slow from the beginning', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    const { election } = world.replica('a', () => ({ thereMs: 1_500, backMs: 1_500 }));
+    let held = 0;
+    await world.pass(60_000, () => (held += election.holds() ? 1 : 0));
+    assert(held > 240, `${held} of 1,200 looks`);
+  });
+
+  it('takes the lease of one that died over on a server that has become slow', async () => {
+    world.timings = QUICK_LEASE_TIMINGS;
+    let fate = QUICK;
+    world.replica('a', () => fate);
+    await world.pass(100);
+    fate = LOST;
+    world.replica('b', () => ({ thereMs: 1_500, backMs: 1_500 }));
+    await world.pass(60_000);
+    assert.deepEqual(world.told, ['a leads', 'b leads']);
+  });
+
+  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`leads on when the answer to a renewal of ${what} lease was lost, for the renewal was done`, async () => {
+    world.timings = timings;
+    let calls = 0;
+    const { election } = world.replica('a', () => ((calls += 1) % 5 === 0 ? { ...QUICK, lost: 'back' } : QUICK));
+    await world.pass(100);
+    await world.pass(120_000, () => assert.equal(election.holds(), true));
+    assert.deepEqual(world.told, ['a leads']);
+  });
+
+  it('counts its right from before the request: a slow answer does not make it longer', async () => {
+    let fate: CallFate = { thereMs: 0, backMs: 2_000 };
+    const { election } = world.replica('a', () => fate);
+    await world.pass(2_050);
+    assert.equal(election.holds(), true);
+    assert(election.msLeft() <= LEASE_TIMINGS.leaseMs - 2_000);
+    fate = LOST;
+    await world.pass(LEASE_TIMINGS.renewWithinMs - 2_050 - 50);
+    assert.equal(election.holds(), true);
+    await world.pass(100);
+    assert.deepEqual([election.holds(), election.msLeft()], [false, 0]);
+  });
+
+  for (const [what, timings] of [["a target's", LEASE_TIMINGS], ["a source's", QUICK_LEASE_TIMINGS]] as const) it(`never has two that hold ${what} lease, nor one before others have said, whatever is slow or lost, and whatever their clocks show`, async () => {
+    const fate = fc.record(
+      { thereMs: fc.integer({ min: 0, max: 4_000 }), backMs: fc.integer({ min: 0, max: 4_000 }), lost: fc.constantFrom('there' as const, 'back' as const) },
+      { requiredKeys: ['thereMs', 'backMs'] },
+    );
+    // Right after a slow time a usual lease is asked for again, and that is when its answer is lost.
+    const usualIsLost = fc.constant((written?: Lease): CallFate => (written?.spec?.leaseDurationSeconds === timings.leaseMs / 1_000 ? { ...QUICK, lost: 'back' } : QUICK));
+    const steady = fc.oneof({ weight: 2, arbitrary: fc.constant(QUICK) }, fate).map((one) => (): CallFate => one);
+    const phase = fc.record({ ms: fc.integer({ min: 100, max: 20_000 }), fates: fc.array(fc.oneof({ weight: 3, arbitrary: steady }, usualIsLost), { minLength: 3, maxLength: 3 }) });
+    const offset = fc.integer({ min: -1e7, max: 1e7 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(phase, { minLength: 1, maxLength: 6 }), fc.array(offset, { minLength: 3, maxLength: 3 }), async (phases, offsets) => {
+        world = new World();
+        world.timings = timings;
+        let fates: readonly ((written?: Lease) => CallFate)[] = [];
+        const replicas = offsets.map((clock, i) => world.replica(`r${i}`, (written) => fates[i]?.(written) ?? QUICK, { clockOffset: clock }));
+        const reservedUntil = replicas.map(() => 0);
+        const look = () => {
+          const holders = replicas.flatMap(({ election }, i) => (election.holds() ? [i] : []));
+          assert(holders.length <= 1, `two hold it at ${world.now}`);
+          const [holder] = holders;
+          if (holder === undefined) return;
+          assert(reservedUntil.every((until, i) => i === holder || until <= world.now), `r${holder} holds it at ${world.now}, reserved until ${reservedUntil.join()}`);
+          reservedUntil[holder] = Math.max(reservedUntil[holder]!, world.now + replicas[holder]!.election.msLeft());
+        };
+        for (const { ms, fates: next } of phases) {
+          fates = next;
+          await world.pass(ms, look);
+        }
+        fates = [];
+        const { leaseMs, slowLeaseMs = leaseMs, renewWithinMs, retryMs } = timings;
+        await world.pass(slowLeaseMs + renewWithinMs + 3 * retryMs, look);
+        assert.equal(replicas.filter(({ election }) => election.holds()).length, 1, 'and one in the end');
+        await world.end();
+      }),
+      { numRuns: 20 },
+    );
+  });
+});

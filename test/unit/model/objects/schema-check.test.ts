@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { expectShape, misfitOf, type Shape } from '../../../../model/objects/schema-check.ts';
+import { TOLD_POD, TOLD_SUMMARY } from '../../../../model/delegate/target-answer-shapes.ts';
+import { toChaperonRecord, toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
+import { aChaperon, aDelegate, inPhase, scheduled } from '../../../support/builders.ts';
+
+const SHAPE: Shape = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    name: { type: 'string' }, count: { type: 'integer' }, on: { type: 'boolean' }, amount: { 'x-kubernetes-int-or-string': true },
+    list: { type: 'array', items: { type: 'object', properties: { key: { type: 'string' } } } }, map: { type: 'object', additionalProperties: { type: 'string' } }, any: {},
+  },
+};
+
+describe('the shape of a value', () => {
+  const fitting: Record<string, unknown> = {
+    'with all of it': { name: 'a', count: 1, on: true, amount: '1Gi', list: [{ key: 'k' }], map: { a: 'b' }, any: [null] },
+    'with what is required': { name: '' },
+    'with more than it says': { name: 'a', other: { deep: [[1]] }, list: [{ more: 1 }] },
+    'with keys that every object inherits': JSON.parse('{"name":"a","__proto__":{"count":"x"},"map":{"constructor":"x","__proto__":"y"}}') as unknown,
+  };
+  for (const [what, value] of Object.entries(fitting)) it(`fits one ${what}`, () => assert.equal(misfitOf(value, SHAPE), undefined));
+
+  const misfits: readonly [unknown, string][] = [
+    [null, ' is no object'],
+    [[], ' is no object'],
+    ['text', ' is no object'],
+    [{}, '.name is missing'],
+    [JSON.parse('{"__proto__":{"name":"a"}}'), '.name is missing'],
+    [{ name: null }, '.name is no string'],
+    [{ name: 'a', count: 1.5 }, '.count is no integer'],
+    [{ name: 'a', count: 2 ** 60 }, '.count is no integer'],
+    [{ name: 'a', on: 'true' }, '.on is no boolean'],
+    [{ name: 'a', amount: {} }, '.amount is no text or number'],
+    [{ name: 'a', list: { length: 1 } }, '.list is no list'],
+    [{ name: 'a', list: [{}, null] }, '.list[1] is no object'],
+    [{ name: 'a', list: [{ key: [] }] }, '.list[0].key is no string'],
+    [{ name: 'a', map: { b: 1 } }, '.map.b is no string'],
+  ];
+  for (const [value, misfit] of misfits) it(`does not fit ${JSON.stringify(value)}: ${misfit}`, () => assert.equal(misfitOf(value, SHAPE), misfit));
+
+  it('is told in an error of bounded length', () => assert.throws(() => expectShape({ name: 'a', map: { ['k'.repeat(9_999)]: 1 } }, SHAPE), (error: unknown) => error instanceof TypeError && error.message.length < 400));
+});
+
+// What a lying API server might send: each of these stopped a decision half-way once, for all pods, or was asked for again and again.
+describe('C2-13: what a target tells', () => {
+  const delegate = aDelegate(scheduled(), inPhase('Running'));
+  const oddPods: Record<string, object> = {
+    'conditions that are no list': { ...delegate, status: { phase: 'Running', conditions: 'x' } },
+    'a condition that is null': { ...delegate, status: { phase: 'Running', conditions: [null] } },
+    'containers that are no list': { ...delegate, status: { phase: 'Running', containerStatuses: {} } },
+    'a container that is null': { ...delegate, status: { phase: 'Running', containerStatuses: [null] } },
+    'an annotation that is a list': { ...delegate, metadata: { ...delegate.metadata, annotations: { ...delegate.metadata.annotations, a: [] } } },
+    'owners that are null': { ...delegate, metadata: { ...delegate.metadata, ownerReferences: [null] } },
+    'no metadata': { status: {} },
+  };
+  for (const [what, pod] of Object.entries(oddPods)) {
+    it(`is no delegate with ${what}`, () => assert.throws(() => toDelegatePodRecord(pod as never), TypeError));
+    it(`is no chaperon with ${what}`, () => assert.throws(() => toChaperonRecord({ ...pod, kind: aChaperon().kind } as never), TypeError));
+  }
+  it('may have times that were never set', () => {
+    const status = { phase: 'Pending', startTime: null, conditions: [{ type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: null, reason: 'x' }] };
+    assert.equal(misfitOf({ ...delegate, status }, TOLD_POD), undefined);
+  });
+
+  const summary = { metadata: { name: 'singleton' }, capacity: { cpu: 8, memory: '16Gi' }, nodeGroups: [{ taints: [{ key: 'k', effect: 'NoSchedule' }], holes: [{ count: 1, free: { cpu: '1' } }] }], shares: [{ source: '*', limits: {} }] };
+  it('is a summary as targets publish it', () => assert.equal(misfitOf(summary, TOLD_SUMMARY), undefined));
+  const oddSummaries: Record<string, object> = {
+    'taints that are a text': { nodeGroups: [{ taints: '%2e', holes: [] }] },
+    'a taint that is null': { nodeGroups: [{ taints: [null], holes: [] }] },
+    'a hole that is null': { nodeGroups: [{ holes: [null] }] },
+    'no holes': { nodeGroups: [{}] },
+    'groups that are true': { nodeGroups: true },
+    'shares that are null': { shares: null },
+    'a share that is null': { shares: [null] },
+    'labels that are no list': { nodeGroups: [{ perNodeLabels: 'x', holes: [] }] },
+    'digests that are null': { nodeGroups: [{ holes: [{ count: 1, free: {}, nodes: null }] }] },
+  };
+  for (const [what, odd] of Object.entries(oddSummaries)) it(`is no summary with ${what}`, () => assert.notEqual(misfitOf({ ...summary, ...odd }, TOLD_SUMMARY), undefined));
+});

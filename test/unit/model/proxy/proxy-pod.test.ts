@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Pod } from '../../../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, ELECT_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { PODS } from '../../../../api/resource-types.ts';
+import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, sourcePodOf, toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
+import {
+  aPod, aProxy, aProxyRecord, annotated, frozen, inPhase, onNode, terminating, unschedulable, withCondition, withFinalizers, withMetadata, withoutAnnotation, withSpec,
+  withStatus, type Change,
+} from '../../../support/builders.ts';
+
+describe('toProxyPodRecord', () => {
+  it('remembers no pod of anybody else', () => assert.equal(toProxyPodRecord(aPod()), undefined));
+  it('remembers no pod that is elected but was not admitted by us', () => assert.equal(toProxyPodRecord(aPod(annotated({ [ELECT_ANNOTATION]: '' }))), undefined));
+  it('remembers no pod that only uses our scheduler', () => assert.equal(toProxyPodRecord(aProxy(withoutAnnotation(ELECT_ANNOTATION))), undefined));
+
+  it('remembers who the pod is and when it came', () => {
+    const { key, namespace, name, uid, resourceVersion, createdAt } = aProxyRecord();
+    assert.deepEqual({ key, namespace, name, uid, resourceVersion, createdAt }, {
+      key: 'team-a/web', namespace: 'team-a', name: 'web', uid: 'proxy-uid', resourceVersion: '1', createdAt: Date.UTC(2026, 0, 1),
+    });
+  });
+
+  const cases: Record<string, readonly [change: Change<Pod>, remembered: Partial<ProxyPod>]> = {
+    'a pod without a status is pending': [withSpec({}), { phase: 'Pending' }],
+    'a phase is remembered': [inPhase('Succeeded'), { phase: 'Succeeded' }],
+    'a pod without a priority has 0': [withSpec({}), { priority: 0 }],
+    'a priority is remembered': [withSpec({ priority: 100 }), { priority: 100 }],
+    'a deleted pod is terminating': [terminating(), { terminating: true, awaitsKubelet: false }],
+    'a pod deleted with a grace period waits for a kubelet': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 30 }), { terminating: true, awaitsKubelet: true, graceSeconds: 30 }],
+    'a pod deleted without one does not': [withMetadata({ deletionTimestamp: 'T', deletionGracePeriodSeconds: 0 }), { terminating: true, awaitsKubelet: false }],
+    'a pod with a scheduling gate is gated': [withSpec({ schedulingGates: [{ name: 'quota' }] }), { gated: true }],
+    'a pod whose gates were all opened is not': [withSpec({ schedulingGates: [] }), { gated: false }],
+    'finalizers of others are remembered too': [withFinalizers('a.io/x', DELEGATE_FINALIZER), { finalizers: ['a.io/x', DELEGATE_FINALIZER] }],
+    'the containers of a bound pod are remembered': [(pod) => withSpec({ nodeName: 'n', initContainers: [{ name: 'init' }] })(pod), { containers: ['app', 'init'] }],
+    'so are conditions of the source': [(pod) => withCondition({ type: 'a.io/gate', status: 'True' })(onNode('n')(pod)), { ownConditions: [{ type: 'a.io/gate', status: 'True' }] }],
+    'a pod with an empty node name is not bound': [onNode(''), { phase: 'Pending' }],
+    'why it is not scheduled is remembered while it waits': [unschedulable('m'), { podScheduled: { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'm' } }],
+  };
+  for (const [sentence, [change, remembered]] of Object.entries(cases)) {
+    it(sentence, () => {
+      const record = aProxyRecord(change);
+      for (const [field, value] of Object.entries(remembered)) assert.deepEqual(record[field as keyof ProxyPod], value, field);
+    });
+  }
+
+  it('keeps what its source pod is made of until the pod is bound, and not the node', () => {
+    const record = aProxyRecord();
+    const restored = sourcePodOf(record);
+    assert.deepEqual(restored.kind === 'restored' && restored.pod.spec, { containers: [{ name: 'app', image: 'app:1' }] });
+    assert.equal(record.nodeName, undefined);
+  });
+
+  it('keeps the node once the pod is bound, and neither the pod nor its condition', () => {
+    const record = aProxyRecord(onNode('admiralty-c1'), unschedulable());
+    assert.equal(record.nodeName, 'admiralty-c1');
+    assert.equal(record.stored, undefined);
+    assert.equal(record.podScheduled, undefined);
+  });
+
+  it('has the same digest as long as nothing that feedback mirrors changes', () => {
+    const bound = onNode('admiralty-c1');
+    const digest = aProxyRecord(bound, withStatus({ phase: 'Running' })).statusDigest;
+    assert.equal(aProxyRecord(bound, withStatus({ phase: 'Running', hostIP: '1.2.3.4', qosClass: 'Burstable' })).statusDigest, digest);
+    assert.notEqual(aProxyRecord(bound, withStatus({ phase: 'Failed' })).statusDigest, digest);
+  });
+
+  it('works out neither what follows it nor the digest of its status before it is bound', () => {
+    const { needs, statusDigest } = aProxyRecord();
+    assert.deepEqual([needs, statusDigest], [undefined, undefined]);
+  });
+
+  it('mutates nothing', () => assert.ok(toProxyPodRecord(frozen(aProxy(terminating(), onNode('n'))))));
+});
+
+describe('the finalizer', () => {
+  it('is held as long as it is listed', () => {
+    assert.equal(holdsFinalizer(aProxyRecord()), true);
+    assert.equal(holdsFinalizer(aProxyRecord(withFinalizers('a.io/other'))), false);
+  });
+
+  it('is taken from this very version of the pod', () => {
+    assert.deepEqual(planFinalizerRemoval(aProxyRecord()), [
+      {
+        kind: 'patch', type: PODS, at: { namespace: 'team-a', name: 'web' }, patchType: 'merge',
+        patch: { metadata: { resourceVersion: '1', finalizers: [] } },
+      },
+    ]);
+  });
+
+  it('is taken after the grace period was ended, which changes the version', () => {
+    const [end, take] = planReleaseAtOnce(aProxyRecord());
+    assert.deepEqual(end, {
+      kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web' }, preconditions: { uid: 'proxy-uid' }, propagation: 'Background', gracePeriodSeconds: 0,
+    });
+    assert.deepEqual(take?.kind === 'patch' && take.patch, { metadata: { uid: 'proxy-uid', finalizers: [] } });
+  });
+
+  it('goes alone: those of others stay, in their order', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.constantFrom('a.io/x', 'b.io/y', 'orphan', DELEGATE_FINALIZER)), (finalizers) => {
+        const [command] = planFinalizerRemoval(frozen(aProxyRecord(withFinalizers(...finalizers))));
+        const { metadata } = (command?.kind === 'patch' ? command.patch : {}) as { metadata: { finalizers: string[] } };
+        assert.deepEqual(metadata.finalizers, finalizers.filter((finalizer) => finalizer !== DELEGATE_FINALIZER));
+      }),
+    );
+  });
+});

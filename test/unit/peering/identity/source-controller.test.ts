@@ -1,0 +1,70 @@
+// The shell of sources against a scripted API server: what is made anew only while its source is there.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { KubernetesObject } from '../../../../api/objects/core.ts';
+import { startSources } from '../../../../peering/identity/source-controller.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
+
+const SOURCE: KubernetesObject = {
+  metadata: { name: 'berlin', uid: 'u1', resourceVersion: '5', generation: 1 },
+  spec: { serviceAccount: { namespace: 'isthmus-system', name: 'berlin' }, clusterID: 'c1' },
+} as KubernetesObject;
+const LIVE = '/apis/multicluster.admiralty.io/v1alpha1/clustersources/berlin';
+
+/** Answers lists from what a cache behind its time would show; gives what was asked of the live source, and the writes after it. */
+async function callsOf(live: (exchange: Exchange) => void, until: (writes: readonly string[], asked: number) => boolean, lacksPolicies = false): Promise<{ asked: number; writes: readonly string[] }> {
+  const server = await ScriptedApiServer.start();
+  const stopped = new AbortController();
+  const writes: string[] = [];
+  let asked = 0;
+  let changes: Exchange | undefined;
+  startSources({ client: server.client, installNamespace: 'isthmus-system', logger: SILENT }, stopped.signal);
+  while (!until(writes, asked)) {
+    const exchange = await server.next();
+    if (exchange.query.get('watch') === 'true') {
+      exchange.open();
+      if (exchange.path.endsWith('/clustersources')) changes = exchange;
+    } else if (exchange.method !== 'GET') {
+      writes.push(`${exchange.method} ${exchange.path}`);
+      exchange.answer(200, exchange.body);
+    } else if (lacksPolicies && /validatingadmissionpolicies\//.test(exchange.path)) {
+      exchange.answer(404, { kind: 'Status', reason: 'NotFound', message: 'gone' });
+    } else if (exchange.path === LIVE) {
+      asked += 1;
+      live(exchange);
+      changes?.send('MODIFIED', { ...SOURCE, metadata: { ...SOURCE.metadata, resourceVersion: String(9 + asked) } }); // looked at again once this round is over
+    } else {
+      const items = exchange.path.endsWith('/clustersources') ? [SOURCE] : [];
+      exchange.answer(200, { metadata: { resourceVersion: '9' }, items });
+    }
+  }
+  stopped.abort();
+  await server.stop();
+  return { asked, writes };
+}
+
+const answers = (metadata: object) => (exchange: Exchange) => exchange.answer(200, { ...SOURCE, metadata: { ...SOURCE.metadata, ...metadata } });
+const GONE: readonly [string, (exchange: Exchange) => void][] = [
+  ['was removed', (exchange) => exchange.answer(404, { kind: 'Status', reason: 'NotFound', message: 'gone' })],
+  ['is being removed', answers({ deletionTimestamp: '2026-11-21T00:00:00Z' })],
+  ['was made anew by that name', answers({ uid: 'u2' })],
+];
+
+describe('the controller of sources', () => {
+  for (const [what, live] of GONE) {
+    it(`makes nothing for a source that ${what} while its cache still shows it`, async () => {
+      const { writes } = await callsOf(live, (_writes, asked) => asked > 1);
+      assert.deepEqual(writes, []);
+    });
+  }
+
+  it('makes account and rights of a source that is there', async () => {
+    const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('clusterrolebindings')));
+    assert.ok(writes.some((write) => write.includes('serviceaccounts')));
+  });
+
+  it('makes nothing while the policies are not there that limit sources', async () => {
+    const { writes } = await callsOf(answers({}), (made) => made.some((write) => write.includes('/status')), true);
+    assert.deepEqual(writes, [`PATCH ${LIVE}/status`]);
+  });
+});

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { parseResourceList } from '../../../../model/resources/resources.ts';
+import { targetKey } from '../../../../model/targets/target-ref.ts';
+import { DecisionCache } from '../../../../scheduler/cache/equivalence-cache.ts';
+import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
+import type { PodToSchedule, Rejection } from '../../../../scheduler/snapshot/snapshot.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
+
+const REFUSAL: Rejection = { reason: 'Unschedulable', message: 'quota' };
+
+function identityOf(name: string): TargetIdentity {
+  const ref = name.startsWith('t') ? ({ kind: 'Target', namespace: 'team-b', name } as const) : ({ kind: 'ClusterTarget', name } as const);
+  return { ref, key: targetKey(ref), nodeName: `admiralty-${name}` };
+}
+
+function needs(cpu: string, nodeSelector = {}): NodeRequirements {
+  return { requests: parseResourceList({ cpu, pods: '1' }).amounts, nodeSelector };
+}
+
+function aPod(requirements: NodeRequirements, ...refusedBy: string[]): PodToSchedule {
+  return { namespace: 'team-a', requirements, refusals: new Map(refusedBy.map((name) => [identityOf(name).key, REFUSAL])) };
+}
+
+function publish(views: TargetViews, name: string, cpus: readonly string[]): void {
+  views.update(identityOf(name), undefined);
+  const holes = cpus.map((cpu) => ({ count: 1, free: { cpu, pods: '9' } }));
+  const sum = { cpu: `${cpus.reduce((total, cpu) => total + Number(cpu), 0)}`, pods: '99' };
+  views.publish(identityOf(name).key, { metadata: {}, allocatable: sum, free: sum, nodeGroups: [{ labels: { zone: name }, holes }] });
+}
+
+describe('DecisionCache', () => {
+  it('gives equal requirements one object', () => {
+    const cache = new DecisionCache();
+    const shared = cache.share(needs('1', { zone: 'a' }));
+    assert.equal(cache.share(needs('1', { zone: 'a' })), shared);
+    for (const other of [needs('2', { zone: 'a' }), needs('1', { zone: 'b' }), needs('1')]) assert.notEqual(cache.share(other), shared);
+  });
+
+  it('does not take pods of another namespace for the same', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    publish(views, 't1', ['8']);
+    const requirements = cache.share(needs('1'));
+    assert.equal(cache.decide({ ...aPod(requirements), namespace: 'team-b' }, views.snapshots()).kind, 'chosen');
+    assert.deepEqual(cache.decide(aPod(requirements), views.snapshots()), { kind: 'none', rejected: [] });
+  });
+
+  it('tells of a refusal before what the summary says, and after that the target cannot be reached', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    publish(views, 'full', ['0']);
+    views.update(identityOf('gone'), { reason: 'Unreachable', message: 'm' });
+    const { rejected } = cache.decide(aPod(needs('1'), 'full', 'gone'), views.snapshots());
+    assert.deepEqual(rejected.map(({ reason }) => reason), ['Unschedulable', 'Unreachable']);
+  });
+
+  it('sees what changed when more changes came than are kept', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    for (const name of ['a', 'b']) publish(views, name, ['1']);
+    const pod = aPod(cache.share(needs('1')));
+    assert.equal(cache.decide(pod, views.snapshots(), views.changes).kind, 'chosen');
+    for (const name of ['a', 'b']) publish(views, name, ['0']);
+    for (let i = 0; i < 5_000; i += 1) views.update(identityOf('a'), undefined);
+    assert.equal(cache.decide(pod, views.snapshots(), views.changes).kind, 'none');
+  });
+
+  it('does not change a list of rejections that it gave away', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    for (const name of ['a', 'b', 'c']) publish(views, name, name === 'b' ? ['8'] : ['0']);
+    const pod = aPod(cache.share(needs('1')));
+    const first = cache.decide(pod, views.snapshots(), views.changes).rejected;
+    publish(views, 'a', ['8']);
+    publish(views, 'b', ['0']);
+    const second = cache.decide(pod, views.snapshots(), views.changes).rejected;
+    const keys = (rejected: typeof first) => rejected.map(({ target }) => target);
+    assert.deepEqual([keys(first), keys(second)], [['ClusterTarget/a', 'ClusterTarget/c'], ['ClusterTarget/b', 'ClusterTarget/c']]);
+  });
+
+  it('goes on deciding when more classes come than it remembers', () => {
+    const cache = new DecisionCache();
+    const views = new TargetViews();
+    publish(views, 'a', ['8']);
+    for (let i = 0; i < 500; i += 1) assert.equal(cache.decide(aPod(needs(`${i + 1}m`)), views.snapshots()).kind, 'chosen');
+  });
+});
+
+const names = fc.constantFrom('a', 'b', 'c', 't1');
+const event = fc.oneof(
+  fc.record({ kind: fc.constant('publish' as const), name: names, cpus: fc.array(fc.nat(4).map(String), { maxLength: 3 }) }),
+  fc.record({ kind: fc.constant('lose' as const), name: names }),
+  fc.record({ kind: fc.constant('remove' as const), name: names }),
+  fc.record({ kind: fc.constant('release' as const), uid: fc.nat(5) }),
+  fc.record({ kind: fc.constant('decide' as const), cpu: fc.integer({ min: 0, max: 3 }), selector: fc.constantFrom({}, { zone: 'a' }), refusedBy: fc.subarray(['a', 'b']) }),
+);
+
+describe('laws of remembered decisions', () => {
+  it('every decision is the one made anew, whatever happened before, with and without a list of what changed', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 30 }), fc.boolean(), (events, knowsChanges) => {
+        const cache = new DecisionCache();
+        const views = new TargetViews();
+        for (const [uid, event] of events.entries()) {
+          if (event.kind === 'publish') publish(views, event.name, event.cpus);
+          if (event.kind === 'lose') views.update(identityOf(event.name), { reason: 'Unreachable', message: 'm' });
+          if (event.kind === 'remove') views.remove(identityOf(event.name).key);
+          if (event.kind === 'release') views.releaseEverywhere(`${event.uid}`);
+          if (event.kind !== 'decide') continue;
+          const pod = aPod(cache.share(needs(`${event.cpu}`, event.selector)), ...event.refusedBy);
+          const decision = cache.decide(pod, views.snapshots(), knowsChanges ? views.changes : undefined);
+          assert.deepEqual(decision, schedulePod(pod, views.snapshots()));
+          if (decision.kind === 'chosen') views.assume(decision.target.key, `${uid}`, pod.requirements);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
+import { parseResourceList } from '../../../../model/resources/resources.ts';
+import { targetKey } from '../../../../model/targets/target-ref.ts';
+import { toTargetCapacity, type NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
+import { frozen } from '../../../support/builders.ts';
+
+const ROOM = { cpu: '8', memory: '8Gi', pods: '110' };
+const C1 = identityOf('c1');
+
+function identityOf(name: string): TargetIdentity {
+  const ref = { kind: 'ClusterTarget', name } as const;
+  return { ref, key: targetKey(ref), nodeName: `admiralty-${name}` };
+}
+
+function aSummary(podsResourceVersion: string, cpu = '8'): ClusterSummary {
+  const free = { ...ROOM, cpu };
+  return frozen({ metadata: {}, allocatable: ROOM, free, nodeGroups: [{ holes: [{ count: 1, free }] }], observed: { podsResourceVersion } });
+}
+
+function aPodOf(cpu: string): NodeRequirements {
+  return frozen({ requests: parseResourceList({ cpu, pods: '1' }).amounts });
+}
+
+function viewsOfC1(): TargetViews {
+  const views = new TargetViews();
+  views.update(C1, undefined);
+  views.publish(C1.key, aSummary('10'));
+  return views;
+}
+
+function freeCpu(views: TargetViews, key = C1.key): number | undefined {
+  return [...views.snapshots()].find((target) => target.key === key)?.capacity?.free.get('cpu');
+}
+
+describe('TargetViews', () => {
+  it('shows a target before it has told its capacity', () => {
+    const views = new TargetViews();
+    views.update(C1, undefined);
+    assert.deepEqual([...views.snapshots()], [C1]);
+  });
+
+  it('shows why a target gets no pods, and its capacity all the same', () => {
+    const views = viewsOfC1();
+    views.update(C1, { reason: 'Unreachable', message: 'm' });
+    const [target] = views.snapshots();
+    assert.deepEqual(target?.unavailable, { reason: 'Unreachable', message: 'm' });
+    assert.equal(target?.capacity?.free.get('cpu'), 8000);
+    views.update(C1, undefined);
+    assert.equal([...views.snapshots()][0]?.unavailable, undefined);
+  });
+
+  it('shows what the summary says less what is assumed', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    assert.equal(freeCpu(views), 5000);
+  });
+
+  it('counts a candidate once that is assumed twice', () => {
+    const views = viewsOfC1();
+    assert.equal(freeCpu(views), 8000);
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    assert.equal(freeCpu(views), 5000);
+  });
+
+  it('gives back what was held when the candidate is gone, and says so once', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    assert.equal(freeCpu(views), 5000);
+    assert.equal(views.release(C1.key, 'pod'), true);
+    assert.equal(freeCpu(views), 8000);
+    assert.equal(views.release(C1.key, 'pod'), false);
+  });
+
+  it('gives back everywhere what was held for a pod that has gone', () => {
+    const views = viewsOfC1();
+    const c2 = identityOf('c2');
+    views.update(c2, undefined);
+    views.publish(c2.key, aSummary('1'));
+    for (const key of [C1.key, c2.key]) views.assume(key, 'pod', aPodOf('1'));
+    views.releaseEverywhere('pod');
+    assert.deepEqual([freeCpu(views), freeCpu(views, c2.key), views.ledger.size], [8000, 8000, 0]);
+  });
+
+  it('goes on holding over a summary that does not show the delegate yet', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.scheduled(C1.key, 'pod', '20');
+    views.publish(C1.key, aSummary('19', '7'));
+    assert.equal(freeCpu(views), 4000);
+  });
+
+  it('holds no more once the summary shows the delegate', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.scheduled(C1.key, 'pod', '20');
+    views.publish(C1.key, aSummary('20', '5'));
+    assert.equal(freeCpu(views), 5000);
+    assert.equal(views.ledger.size, 0);
+  });
+
+  it('holds no more when it hears of the delegate only after the summary that shows it', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('3'));
+    views.publish(C1.key, aSummary('20', '5'));
+    assert.equal(freeCpu(views), 2000);
+    views.scheduled(C1.key, 'pod', '18');
+    assert.equal(freeCpu(views), 5000);
+  });
+
+  it('shows no capacity of a target that takes its summary back', () => {
+    const views = viewsOfC1();
+    views.publish(C1.key, undefined);
+    assert.deepEqual([...views.snapshots()], [C1]);
+  });
+
+  it('forgets a target that was removed, with all that was held there', () => {
+    const views = viewsOfC1();
+    views.assume(C1.key, 'pod', aPodOf('1'));
+    views.remove(C1.key);
+    assert.deepEqual([...views.snapshots()], []);
+    assert.equal(views.ledger.size, 0);
+    views.publish(C1.key, aSummary('30')); // a late word of it
+    assert.deepEqual([...views.snapshots()], []);
+  });
+});
+
+describe('laws of views', () => {
+  const event = fc.record({ kind: fc.constantFrom('assume', 'release', 'look', 'publish'), uid: fc.constantFrom('1', '2', '3'), cpu: fc.nat(4).map(String) });
+
+  it('a view kept up step by step has the sums of one computed anew, and is the published one once nothing is held', () => {
+    fc.assert(
+      fc.property(fc.array(event), (events) => {
+        const views = viewsOfC1();
+        let published = aSummary('10');
+        for (const { kind, uid, cpu } of events) {
+          if (kind === 'assume') views.assume(C1.key, uid, aPodOf(cpu));
+          if (kind === 'release') views.release(C1.key, uid);
+          if (kind === 'look') freeCpu(views);
+          if (kind === 'publish') views.publish(C1.key, (published = aSummary('11', cpu)));
+        }
+        const anew = toTargetCapacity(published);
+        for (const { requirements } of views.ledger.on(C1.key)) anew.take(requirements);
+        assert.deepEqual(views.snapshots()[0]?.capacity?.free, anew.free);
+        for (const uid of ['1', '2', '3']) views.releaseEverywhere(uid);
+        assert.equal(views.ledger.size, 0);
+        assert.deepEqual(views.snapshots()[0]?.capacity?.toSummary(), toTargetCapacity(published).toSummary());
+      }),
+    );
+  });
+
+  it('every change of a target, and no other, makes another snapshot of it', () => {
+    const views = viewsOfC1();
+    views.update(identityOf('c2'), undefined);
+    const [other] = views.snapshots().slice(1);
+    let last = views.snapshots()[0];
+    const changes = [
+      () => views.assume(C1.key, 'pod', aPodOf('1')), () => views.release(C1.key, 'pod'), () => views.publish(C1.key, aSummary('12')),
+      () => views.update(C1, { reason: 'Unreachable', message: 'm' }), () => views.publish(C1.key, undefined),
+    ];
+    for (const change of changes) {
+      change();
+      assert.notEqual(views.snapshots()[0], last);
+      last = views.snapshots()[0];
+    }
+    views.release(C1.key, 'never held');
+    assert.equal(views.snapshots()[0], last);
+    assert.equal(views.snapshots()[1], other);
+  });
+
+  it('shows targets in the order of their keys, whenever they came', () => {
+    const names = fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 2 });
+    fc.assert(
+      fc.property(names, (names) => {
+        const views = new TargetViews();
+        for (const name of names) views.update(identityOf(name), undefined);
+        views.remove(identityOf(names[0] ?? '').key);
+        assert.deepEqual(views.snapshots().map(({ nodeName }) => nodeName), names.slice(1).toSorted().map((name) => `admiralty-${name}`));
+      }),
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api/objects/keys.ts';
+import type { ResourceList } from '../../../../api/objects/core.ts';
+import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
+import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
+import { ObservedState, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
+import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
+import { TargetChooser, type ChooserOptions } from '../../../../scheduler/cycle/choose-target.ts';
+import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../../support/builders.ts';
+
+const MEMBERS = 10;
+const TARGET = { ref: { kind: 'ClusterTarget', name: 'c' } as const, key: 'ClusterTarget/c', nodeName: 'admiralty-c' };
+
+/** A pod of a group of ten that asks for one CPU. */
+function aMember(index: number): ProxyPod {
+  const group = [labelled({ [POD_GROUP_LABEL]: 'train' }), annotated({ [POD_GROUP_MIN_COUNT_ANNOTATION]: `${MEMBERS}` })];
+  return aProxyRecord(named(`worker-${index}`), withUid(`uid-${index}`), ...group, withRequests({ cpu: '1' }));
+}
+
+/** A group of ten and one target with this room; counts decisions. */
+function aWorld(free: ResourceList) {
+  const members = Array.from({ length: MEMBERS }, (_, index) => aMember(index));
+  const book: PolicyBook = { isComplete: true, policies: [], namespaces: new Map() };
+  const get = (key: string) => members.find((member) => member.key === key);
+  let tell: (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void = () => undefined;
+  let removed: (target: typeof TARGET) => void = () => undefined;
+  const asked: string[] = [];
+  const clusters = {
+    proxies: { onChange: (listener: typeof tell) => (tell = listener), get },
+    targets: { listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed), all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined },
+    inputs: { listen: () => undefined, book },
+  };
+  const state = new ObservedState(clusters as unknown as ObservedClusters);
+  state.observe((key) => asked.push(key));
+  const decisions: DecisionToLog[] = [];
+  const options = { sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) } };
+  const chooser = new TargetChooser(options as unknown as ChooserOptions, state);
+  const publish = (room: ResourceList) => state.views.publish(TARGET.key, { metadata: {}, allocatable: room, free: room });
+  state.views.update(TARGET, undefined);
+  publish(free);
+  for (const member of members) tell(member.key, undefined, member);
+  const choose = () => members.map((member) => chooser.choose(member, state.memoryOf(member.uid)));
+  return { state, members, decisions, asked, publish, choose, remove: () => removed(TARGET) };
+}
+
+describe('a group that does not fit', () => {
+  it('is decided once for all its members, not once by each', () => {
+    const { decisions, choose } = aWorld({ cpu: '9', pods: '100' });
+    const answers = choose();
+    assert.equal(decisions.length, MEMBERS);
+    for (const answer of answers) {
+      assert.equal(answer.kind, 'none');
+      assert.match(answer.kind === 'none' ? (answer.rejected[0]?.message ?? '') : '', /^9 of 10 pods that must be placed together find a place now/);
+    }
+  });
+
+  it('is decided anew as soon as there is more room, and then gets places for all', () => {
+    const { state, members, decisions, publish, choose } = aWorld({ cpu: '9', pods: '100' });
+    choose();
+    publish({ cpu: '10', pods: '100' });
+    choose();
+    assert.ok(decisions.length >= 2 * MEMBERS);
+    assert.deepEqual(new Set(members.map(({ uid }) => state.memoryOf(uid).reserved?.target)), new Set([TARGET.key]));
+  });
+
+  it('loses the places that are held for it when their target is removed, and is asked for again', () => {
+    const { state, members, asked, choose, remove } = aWorld({ cpu: '10', pods: '100' });
+    choose();
+    asked.length = 0;
+    remove();
+    assert.deepEqual(new Set(asked), new Set(members.map(({ key }) => key)));
+    for (const { uid } of members) assert.deepEqual([state.memoryOf(uid).reserved, state.memoryOf(uid).targets.size], [undefined, 0]);
+  });
+
+  it('holds nothing in the ledger', () => {
+    const { state, choose } = aWorld({ cpu: '9', pods: '100' });
+    choose();
+    assert.equal(state.views.ledger.size, 0);
+  });
+});

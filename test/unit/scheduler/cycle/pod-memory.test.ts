@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { PodMemory } from '../../../../scheduler/cycle/pod-memory.ts';
+
+const NO = { reason: 'Unschedulable', message: 'full' };
+
+describe('refusals', () => {
+  it('hold until their end and not longer', () => {
+    const memory = new PodMemory('uid');
+    memory.refuse('a', NO, 100);
+    assert.deepEqual([...memory.refusals(99).byTarget.keys()], ['a']);
+    assert.deepEqual([...memory.refusals(100).byTarget.keys()], []);
+  });
+
+  it('say when the first of them ends', () => {
+    const memory = new PodMemory('uid');
+    assert.equal(memory.refusals(0).nextEnd, undefined);
+    memory.refuse('a', NO, 300);
+    memory.refuse('b', NO, 200);
+    assert.equal(memory.refusals(0).nextEnd, 200);
+    assert.equal(memory.refusals(200).nextEnd, 300);
+    assert.equal(memory.refusals(300).nextEnd, undefined);
+  });
+
+  it('carry reason and message', () => {
+    const memory = new PodMemory('uid');
+    memory.refuse('a', NO, 100);
+    const { reason, message } = memory.refusals(0).byTarget.get('a') ?? {};
+    assert.deepEqual({ reason, message }, NO);
+  });
+
+  it('of the same target give way to the latest', () => {
+    const memory = new PodMemory('uid');
+    memory.refuse('a', NO, 100);
+    memory.refuse('a', { reason: 'Forbidden', message: 'quota' }, 50);
+    assert.equal(memory.refusals(0).byTarget.get('a')?.reason, 'Forbidden');
+    assert.equal(memory.refusals(0).nextEnd, 50);
+  });
+
+  it('are those that end later, and the next end is the first of theirs', () => {
+    const refusal = fc.record({ target: fc.constantFrom('a', 'b', 'c', 'd'), until: fc.nat(100) });
+    fc.assert(
+      fc.property(fc.uniqueArray(refusal, { selector: ({ target }) => target }), fc.nat(100), (refusals, now) => {
+        const memory = new PodMemory('uid');
+        for (const { target, until } of refusals) memory.refuse(target, NO, until);
+        const holding = refusals.filter(({ until }) => until > now);
+        const { byTarget, nextEnd } = memory.refusals(now);
+        assert.deepEqual([...byTarget.keys()].toSorted(), holding.map(({ target }) => target).toSorted());
+        assert.equal(nextEnd, holding.length === 0 ? undefined : Math.min(...holding.map(({ until }) => until)));
+      }),
+    );
+  });
+});
+
+describe('candidates', () => {
+  it('are remembered from when they were first seen', () => {
+    const memory = new PodMemory('uid');
+    assert.equal(memory.firstSeen('a', 10), 10);
+    assert.equal(memory.firstSeen('a', 20), 10);
+    assert.equal(memory.firstSeen('b', 30), 30);
+  });
+
+  it('that left are seen for the first time when they come back', () => {
+    const memory = new PodMemory('uid');
+    memory.targets.add('a');
+    memory.firstSeen('a', 10);
+    memory.left('a');
+    assert.equal(memory.targets.has('a'), false);
+    assert.equal(memory.firstSeen('a', 20), 20);
+  });
+});
+
+describe('withdrawals', () => {
+  it('are of one chaperon, until it has gone or its delete was not done', () => {
+    const memory = new PodMemory('uid');
+    const told = () => [memory.withdrawalOf('a', 'one'), memory.withdrawalOf('a', 'another'), memory.withdrawalOf('b', 'one'), memory.withdrawalOf('a', undefined)];
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'sent');
+    assert.deepEqual(told(), ['sent', undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'done');
+    assert.deepEqual(told(), ['done', undefined, undefined, undefined]);
+    memory.left('a');
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+    memory.withdraw('a', 'one', 'sent');
+    memory.withdraw('a', 'one', undefined);
+    assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
+  });
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { SCORE_WEIGHTS_ANNOTATION } from '../../../../api/objects/keys.ts';
+import type { PlacementPolicySpec } from '../../../../api/kinds/placement-policy.ts';
+import { PlacedPods } from '../../../../scheduler/snapshot/placed-pods.ts';
+import { toPodToSchedule, type PlacementWorld } from '../../../../scheduler/decision/placement-constraints.ts';
+import { aChaperon, aPod, aProxyRecord, annotated, labelled, withSpec } from '../../../support/builders.ts';
+import { aBook, aPlace, aPolicy } from '../../../support/placement.ts';
+
+const NOW = Date.parse('2026-01-01T00:01:00Z'); // a minute after pods were created
+
+function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementWorld> = {}): PlacementWorld {
+  return { policies: aBook(aPolicy(spec)), placed: new PlacedPods(), ...change };
+}
+
+function wishesOf(world: PlacementWorld, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
+  const pod = toPodToSchedule({ proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')], { refusals: new Map() });
+  return pod.wishes!;
+}
+
+describe('toPodToSchedule', () => {
+  it('takes labels without our own, and how long the pod has waited', () => {
+    const { labels, waitedSeconds } = wishesOf(aWorld());
+    assert.deepEqual(labels, { app: 'web' });
+    assert.equal(waitedSeconds, 60);
+  });
+
+  it('takes the constraints that admission put into the proxy', () => {
+    assert.deepEqual(wishesOf(aWorld(), aProxyRecord(withSpec({ nodeSelector: { a: 'b' }, tolerations: [] }))).constraints, { nodeSelector: { a: 'b' }, tolerations: [] });
+  });
+
+  it('weighs as the installation says, then the policy, then the pod', () => {
+    const world = aWorld({ weights: { cost: 2, rtt: 2 } }, { weights: { cost: 1, rtt: 1, locality: 1 } });
+    const { cost, rtt, locality, leastAllocated } = wishesOf(world, undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=3' }))).weights;
+    assert.deepEqual([cost, rtt, locality, leastAllocated], [3, 2, 1, 1]);
+  });
+
+  it('passes over an annotation that cannot be read', () => {
+    assert.equal(wishesOf(aWorld({ weights: { cost: 2 } }), undefined, aPod(annotated({ [SCORE_WEIGHTS_ANNOTATION]: 'cost=lots' }))).weights.cost, 2);
+  });
+
+  it('adds the spread of a policy over the pods that it selects to that of the pod', () => {
+    const own = { maxSkew: 5, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+    const proxy = aProxyRecord(labelled({ app: 'web' }), withSpec({ topologySpreadConstraints: [own] }));
+    const podSelector = { matchLabels: { app: 'web' } };
+    assert.deepEqual(wishesOf(aWorld({ podSelector, spread: [{ topologyKey: 'region', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule' }] }), proxy).constraints.topologySpreadConstraints, [
+      own, { topologyKey: 'region', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule', labelSelector: podSelector },
+    ]);
+  });
+
+  it('looks at placed pods only where they count', () => {
+    const placed = new PlacedPods();
+    placed.place({ uid: '1', namespace: 'team-a', labels: {}, terminating: false }, 'admiralty-a');
+    assert.equal(wishesOf(aWorld({}, { placed })).placed.length, 0);
+    assert.equal(wishesOf(aWorld({ spread: [{ topologyKey: 'zone' }] }, { placed })).placed.length, 1);
+    assert.equal(wishesOf(aWorld({ replicas: { shares: [{ targets: {}, weight: 1 }] } }, { placed })).placed.length, 1);
+    placed.place({ uid: '2', namespace: 'team-a', labels: {}, terminating: false, antiAffinity: [{ topologyKey: 'zone' }] }, 'admiralty-a');
+    assert.equal(wishesOf(aWorld({}, { placed })).placed.length, 2);
+  });
+
+  it('knows what the delegate asks for where a policy changes it, and where its patch does not apply', () => {
+    const patch = [{ op: 'add', path: '/spec/nodeSelector', value: { pool: 'big' } }] as const;
+    const eu = { matchLabels: { region: 'eu' } };
+    const { overridden, unpatchable } = wishesOf(aWorld({ overrides: [{ targets: eu, patch }] }));
+    assert.deepEqual([...(overridden ?? [])].map(([key, { nodeSelector }]) => [key, nodeSelector]), [['ClusterTarget/a', { pool: 'big' }]]);
+    assert.equal(unpatchable?.size, 0);
+    const failing = wishesOf(aWorld({ overrides: [{ targets: eu, patch: [{ op: 'remove', path: '/spec/nodeSelector/nothing' }] }] }));
+    assert.deepEqual([...(failing.unpatchable?.keys() ?? [])], ['ClusterTarget/a']);
+  });
+
+  it('has nothing to say of overrides where no policy has any', () => assert.equal(wishesOf(aWorld()).overridden, undefined));
+});

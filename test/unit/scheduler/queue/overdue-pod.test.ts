@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { findCondition } from '../../../../model/objects/conditions.ts';
+import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
+import { LostTargets } from '../../../../scheduler/failback/lost-targets.ts';
+import { NO_DELAY, planOverdue, REPLACE_AFTER_MS, WORD_AFTER_MS, type Delay } from '../../../../scheduler/queue/overdue-pod.ts';
+import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
+
+const NOW = '2026-01-01T00:00:00Z';
+const owned = (kind: string) => withMetadata({ ownerReferences: [{ apiVersion: 'v1', kind, name: 'web', uid: 'o', controller: true }] });
+const plain = aProxyRecord(withUid('u'));
+const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
+const lost = (lostForMs: number): Delay => ({ target: 'ClusterTarget/c', lostForMs, isCommitted: true });
+
+function wordOf(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
+  const step = planOverdue(proxy, WORD_AFTER_MS, delay, NOW);
+  const [command] = step.kind === 'write' ? step.plan : [];
+  assert.ok(command?.kind === 'patch' && command.at.subresource === 'status');
+  const { status } = command.patch as { readonly status: { readonly conditions: Parameters<typeof findCondition>[0] } };
+  const condition = findCondition(status.conditions, 'PodScheduled');
+  return [condition?.reason, condition?.message];
+}
+
+describe('planOverdue', () => {
+  it('leaves a young pod alone until its time has come', () => {
+    assert.deepEqual(planOverdue(plain, 5_000, NO_DELAY, NOW), { kind: 'later', ms: WORD_AFTER_MS - 5_000 });
+  });
+
+  const words: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
+    'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not come to the pod yet/],
+    'a target is slow': [plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict', /ClusterTarget\/c was asked and has not placed/],
+    'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for its return, for it must not run twice/],
+    'a target is lost, and another pod would be made': [replica, lost(1_000), 'AwaitingTarget', /deleted when that lasts 60 s/],
+  };
+  for (const [what, [proxy, delay, reason, message]] of Object.entries(words)) {
+    it(`says that ${what}`, () => {
+      const [said, why] = wordOf(proxy, delay);
+      assert.equal(said, reason);
+      assert.match(why ?? '', message);
+    });
+  }
+
+  it('says nothing over what the pod says already', () => {
+    const told = { ...plain, podScheduled: { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' } };
+    assert.equal(planOverdue(told, WORD_AFTER_MS, NO_DELAY, NOW).kind, 'later');
+  });
+
+  it('deletes this version of a pod that is replaced, once its target has been lost for long', () => {
+    const step = planOverdue(replica, 200_000, lost(REPLACE_AFTER_MS), NOW);
+    const { namespace, name, resourceVersion } = replica;
+    assert.deepEqual(step.kind === 'write' && step.plan.map((command) => command.kind === 'delete' && [command.at, command.preconditions]), [[{ namespace, name }, { uid: 'u', resourceVersion }]]);
+  });
+
+  it('comes back in time for that', () => {
+    const step = planOverdue(replica, WORD_AFTER_MS, lost(25_000), NOW);
+    assert.equal(step.kind === 'write' && step.thenMs, REPLACE_AFTER_MS - 25_000);
+  });
+
+  const never: Record<string, readonly [ProxyPod, Delay]> = {
+    'a bare pod': [plain, lost(REPLACE_AFTER_MS * 9)],
+    "a StatefulSet's pod": [aProxyRecord(withUid('u'), owned('StatefulSet')), lost(REPLACE_AFTER_MS * 9)],
+    'a pod whose target is only slow': [replica, { target: 'ClusterTarget/c', isCommitted: true }],
+    'a pod of which nothing was sent': [replica, { ...lost(REPLACE_AFTER_MS * 9), isCommitted: false }],
+  };
+  for (const [what, [proxy, delay]] of Object.entries(never)) {
+    it(`never deletes ${what}`, () => {
+      const step = planOverdue(proxy, 900_000, delay, NOW);
+      assert.ok(step.kind === 'write' && step.plan.every(({ kind }) => kind === 'patch'));
+    });
+  }
+
+  it('has nothing to do with pods that are bound, going, gated or at their end', () => {
+    const changes: Partial<ProxyPod>[] = [{ nodeName: 'n' }, { terminating: true }, { gated: true }, { phase: 'Failed' }];
+    for (const change of changes) assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'settled' });
+  });
+
+  it('takes pods of ReplicaSets and Jobs for replaceable', () => {
+    const kinds = ['ReplicaSet', 'ReplicationController', 'Job', 'StatefulSet', 'DaemonSet'].map((kind) => aProxyRecord(withUid('u'), owned(kind)).isReplaceable);
+    assert.deepEqual(kinds, [true, true, true, undefined, undefined]);
+  });
+});
+
+describe('LostTargets', () => {
+  it('counts from the first time a target was not ready', () => {
+    const targets = new LostTargets();
+    assert.equal(targets.lostForMs('c', 5), undefined);
+    targets.note('c', false, 10);
+    targets.note('c', false, 20);
+    assert.equal(targets.lostForMs('c', 25), 15);
+    targets.note('c', true, 30);
+    assert.equal(targets.lostForMs('c', 35), undefined);
+    targets.note('c', false, 40);
+    targets.remove('c');
+    assert.equal(targets.lostForMs('c', 45), undefined);
+  });
+});

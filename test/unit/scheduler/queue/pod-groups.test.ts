@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import { PodGroups, type GroupMember, type GroupStanding, type MemberState } from '../../../../scheduler/queue/pod-groups.ts';
+
+function member(name: string, minCount = 3, rest: Partial<GroupMember> = {}): GroupMember {
+  return { uid: `uid-${name}`, key: `team/${name}`, namespace: 'team', priority: 0, createdAt: 0, group: { name: 'train', minCount }, ...rest };
+}
+
+/** Groups with members of these states. */
+function groupsOf(states: Readonly<Record<string, MemberState>>, minCount = 3): PodGroups {
+  const groups = new PodGroups();
+  for (const [name, state] of Object.entries(states)) groups.put(member(name, minCount), state);
+  return groups;
+}
+
+function told(standing: GroupStanding | undefined): string {
+  if (standing?.kind !== 'incomplete') return standing?.kind ?? 'none';
+  return `needs ${standing.needed} of ${standing.unplaced.map(({ key }) => key.slice(5)).join(' ') || 'nobody'}`;
+}
+
+describe('the standing of a group', () => {
+  const cases: Record<string, readonly [states: Readonly<Record<string, MemberState>>, standing: string]> = {
+    'waits while members are missing': [{ a: 'unplaced', b: 'unplaced' }, 'too-few'],
+    'needs a place for all that are there': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced' }, 'needs 3 of a b c'],
+    'needs no more than its least number': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced', d: 'unplaced' }, 'needs 3 of a b c d'],
+    'counts those that have been asked for': [{ a: 'asked', b: 'unplaced', c: 'unplaced' }, 'needs 2 of b c'],
+    'and those that have their node': [{ a: 'placed', b: 'asked', c: 'unplaced' }, 'needs 1 of c'],
+    'needs nobody while all are asked for': [{ a: 'placed', b: 'asked', c: 'asked' }, 'needs 0 of nobody'],
+    'is complete when the least number has its nodes': [{ a: 'placed', b: 'placed', c: 'placed', d: 'unplaced' }, 'complete'],
+    'stays complete when one is bound, whatever became of the others': [{ a: 'bound', b: 'unplaced', c: 'unplaced' }, 'complete'],
+  };
+  for (const [name, [states, standing]] of Object.entries(cases)) {
+    it(name, () => assert.equal(told(groupsOf(states).standing('uid-a')), standing));
+  }
+
+  it('is none for a pod of no group', () => assert.equal(new PodGroups().standing('uid-a'), undefined));
+
+  it('of one namespace says nothing of a group of the same name in another', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced' }, 2);
+    groups.put(member('c', 2, { namespace: 'other', key: 'other/c' }), 'unplaced');
+    assert.equal(told(groups.standing('uid-c')), 'too-few');
+  });
+
+  it('takes members by their turns', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced' });
+    groups.put(member('urgent', 3, { priority: 7 }), 'unplaced');
+    assert.equal(told(groups.standing('uid-a')), 'needs 3 of urgent a b');
+  });
+
+  it('stays complete after the bound one has gone: whoever replaces it is placed by itself', () => {
+    const groups = groupsOf({ a: 'bound', b: 'bound', c: 'bound' });
+    groups.remove('uid-a');
+    groups.put(member('a2'), 'unplaced');
+    assert.equal(told(groups.standing('uid-a2')), 'complete');
+  });
+
+  it('begins anew once all members have gone', () => {
+    const groups = groupsOf({ a: 'bound' }, 1);
+    groups.remove('uid-a');
+    groups.put(member('b', 2), 'unplaced');
+    assert.equal(told(groups.standing('uid-b')), 'too-few');
+  });
+});
+
+describe('a member that finds no place', () => {
+  it('has the candidates of the others taken back, and the group begins anew when they are gone', () => {
+    const groups = groupsOf({ a: 'placed', b: 'asked', c: 'unplaced' });
+    assert.deepEqual(groups.fail('uid-c'), ['team/a', 'team/b']);
+    assert.equal(told(groups.standing('uid-a')), 'failed');
+    assert.deepEqual(groups.displace('uid-a'), ['team/b', 'team/c']);
+    assert.equal(told(groups.standing('uid-c')), 'failed');
+    groups.displace('uid-b');
+    assert.equal(told(groups.standing('uid-c')), 'needs 3 of a b c');
+  });
+
+  it('concerns nobody while nobody has a candidate', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced', c: 'unplaced' });
+    assert.deepEqual(groups.fail('uid-c'), []);
+    assert.equal(told(groups.standing('uid-a')), 'needs 3 of a b c');
+  });
+
+  it('concerns nobody once the group is committed', () => {
+    const groups = groupsOf({ a: 'bound', b: 'placed', c: 'unplaced' });
+    assert.deepEqual(groups.fail('uid-c'), []);
+    assert.equal(told(groups.standing('uid-b')), 'complete');
+  });
+});
+
+describe('who is told of a change', () => {
+  it('the others, when a state has changed', () => {
+    const groups = groupsOf({ a: 'unplaced', b: 'unplaced' });
+    assert.deepEqual(groups.put(member('a'), 'asked'), ['team/b']);
+    assert.deepEqual(groups.put(member('a'), 'asked'), []);
+  });
+
+  it('the others, when one comes or goes', () => {
+    const groups = groupsOf({ a: 'unplaced' });
+    assert.deepEqual(groups.put(member('b'), 'unplaced'), ['team/a']);
+    assert.deepEqual(groups.remove('uid-b'), ['team/a']);
+    assert.deepEqual(groups.remove('uid-b'), []);
+    assert.deepEqual(groups.displace('uid-b'), []);
+  });
+});
+
+describe('laws', () => {
+  const states = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom<MemberState>('unplaced', 'asked', 'placed'), { minKeys: 1, noNullPrototype: true });
+
+  it('a group is complete just when its least number has a node', () => {
+    fc.assert(fc.property(states, fc.integer({ min: 1, max: 6 }), (given, minCount) => {
+      const placed = Object.values(given).filter((state) => state === 'placed').length;
+      const standing = groupsOf(given, minCount).standing(`uid-${Object.keys(given)[0]}`);
+      assert.equal(standing?.kind === 'complete', placed >= minCount);
+    }));
+  });
+
+  it('what is needed, asked and placed is never less than the least number', () => {
+    fc.assert(fc.property(states, fc.integer({ min: 1, max: 5 }), (given, minCount) => {
+      const standing = groupsOf(given, minCount).standing(`uid-${Object.keys(given)[0]}`);
+      if (standing?.kind !== 'incomplete') return;
+      const under = Object.values(given).filter((state) => state !== 'unplaced').length;
+      assert.ok(standing.needed + under >= minCount);
+      assert.ok(standing.needed <= standing.unplaced.length);
+    }));
+  });
+});

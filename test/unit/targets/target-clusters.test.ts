@@ -1,0 +1,84 @@
+// Which Targets of a namespace are used, as their objects come and go in the source.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { DEFAULT_TENANT_SETTINGS, TenantRules } from '../../../targets/tenant-rules.ts';
+import { TargetClusters } from '../../../targets/target-clusters.ts';
+import { ScriptedApiServer, SILENT, type Exchange } from '../../support/scripted-api-server.ts';
+
+const MOST = 2;
+const target = (name: string, second: number, namespace = 'team-a') => ({
+  metadata: { namespace, name, uid: name, resourceVersion: String(second), generation: 1, creationTimestamp: `2026-01-01T00:00:0${second}Z` },
+  spec: { kubeconfigSecret: { name } },
+});
+
+describe('Targets beyond what a namespace may have', () => {
+  let source: ScriptedApiServer;
+  let stopped: AbortController;
+  let targets: TargetClusters;
+  let watch: Exchange | undefined;
+  /** Names of the Secrets that were asked for, in order. */
+  let secrets: string[];
+  let running: Promise<void>;
+  let heard: () => void = () => undefined;
+
+  beforeEach(async () => {
+    [source, stopped, secrets, watch] = [await ScriptedApiServer.start(), new AbortController(), [], undefined];
+    const environment = { source: source.client, sourceConnection: source.connection(), sourceId: 's', installNamespace: 'i', userAgent: 'isthmus-test', logger: SILENT };
+    targets = new TargetClusters({ ...environment, tenants: new TenantRules({ ...DEFAULT_TENANT_SETTINGS, targetsPerNamespace: MOST }) });
+    targets.listen({ changed: () => heard(), removed: () => heard() });
+    running = targets.run(stopped.signal);
+    void serve([target('c', 3), target('d', 4), target('a', 1), target('other', 5, 'team-b')]);
+    await untilUsed('a', 'c', 'other');
+  });
+  afterEach(async () => {
+    stopped.abort();
+    await running;
+    await source.stop();
+  });
+
+  /** Answers lists with these Targets and nothing else, and keeps their watch. */
+  async function serve(items: readonly ReturnType<typeof target>[]): Promise<void> {
+    for (;;) {
+      const exchange = await source.next().catch(() => undefined);
+      if (exchange === undefined || stopped.signal.aborted) return;
+      const isTargets = exchange.path.endsWith('/targets');
+      if (exchange.path.endsWith('/secrets')) secrets.push(exchange.query.get('fieldSelector') ?? '');
+      if (exchange.query.get('watch') !== 'true') exchange.answer(200, { metadata: { resourceVersion: '9' }, items: isTargets ? items : [] });
+      else exchange.open();
+      if (isTargets && exchange.query.get('watch') === 'true') watch = exchange;
+      heard();
+    }
+  }
+
+  const reasonOf = (name: string, namespace = 'team-a') => {
+    const { availability } = targets.get(`Target/${namespace}/${name}`) ?? assert.fail(name);
+    return availability.kind === 'ready' ? 'Ready' : availability.reason;
+  };
+  const usedNames = () => [...targets.all()].filter(({ ref: { name, namespace } }: { ref: { name: string; namespace?: string } }) => reasonOf(name, namespace) !== 'TooManyTargets').map(({ ref }) => ref.name).toSorted();
+  const until = (condition: () => boolean) => new Promise<void>((resolve) => {
+    heard = () => condition() && resolve();
+    heard();
+  });
+  const untilUsed = (...names: readonly string[]) => until(() => targets.hasSynced && watch !== undefined && JSON.stringify(usedNames()) === JSON.stringify(names));
+
+  it('are not used, whatever order they came in, and their Secrets are not followed', async () => {
+    const { availability } = targets.get('Target/team-a/d') ?? assert.fail();
+    assert.deepEqual(availability, { kind: 'unavailable', reason: 'TooManyTargets', message: 'a namespace may have 2 Targets, and this one is not among its 2 oldest; delete others, or ask the administrator to allow more' });
+    await until(() => secrets.length >= 3);
+    assert.ok(!secrets.includes('metadata.name=d'), String(secrets));
+  });
+
+  it('are used when older ones have gone', async () => {
+    watch?.send('DELETED', { ...target('a', 1), metadata: { ...target('a', 1).metadata, resourceVersion: '10' } });
+    await untilUsed('c', 'd', 'other');
+    await until(() => secrets.includes('metadata.name=d'));
+  });
+
+  it('are those that an older one has displaced', async () => {
+    watch?.send('ADDED', { ...target('b', 2), metadata: { ...target('b', 2).metadata, resourceVersion: '10' } });
+    await untilUsed('a', 'b', 'other');
+    assert.equal(reasonOf('c'), 'TooManyTargets');
+  });
+
+  it('do not count where they are ClusterTargets, or of another namespace', () => assert.notEqual(reasonOf('other', 'team-b'), 'TooManyTargets'));
+});

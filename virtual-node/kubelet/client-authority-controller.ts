@@ -1,0 +1,46 @@
+// Shell that follows whose client certificates the source's API server believes: it publishes them for servers like ours (Kubernetes "Configure
+// the aggregation layer"). The API server's own certificate towards kubelets is one of those in every usual installation.
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
+import { CONFIG_MAPS } from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+
+/** Where the source publishes it. */
+export const CLIENT_AUTHORITY = { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
+
+/** Hears each bundle (PEM), also the first one. One that vanishes is not told: the last one stays. */
+export type OnAuthority = (pem: string) => void;
+
+/** Follows the bundle in the cluster until `signal` is aborted. */
+export function followClientAuthority(options: { readonly source: ClusterClient; readonly logger: Logger }, serve: OnAuthority, signal: AbortSignal): void {
+  const { source: client, logger } = options;
+  const { namespace, name, key } = CLIENT_AUTHORITY;
+  const informer = new Informer<KubernetesObject, string>({
+    client, logger, type: CONFIG_MAPS,
+    selection: { namespace, fieldSelector: `metadata.name=${name}` },
+    project: (object) => (object as { readonly data?: StringMap }).data?.[key],
+  });
+  informer.onChange((_key, before, after) => {
+    if (after !== undefined && after !== before && isBundle(after)) serve(after);
+  });
+  informer.onListed(() => {
+    if (informer.size === 0) logger.warn({ configMap: `${namespace}/${name}`, key }, 'the cluster publishes no client authority; give one with --kubelet-client-ca-file');
+  });
+  void informer.run(signal);
+}
+
+/** Reads the bundle of a file. Throws AppError `StartFailed` or `BadInput`. */
+export async function readClientAuthority(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new AppError('StartFailed', `--kubelet-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+  });
+  if (!isBundle(text)) throw new AppError('BadInput', `--kubelet-client-ca-file ${file} holds no certificate in PEM.`);
+  return text;
+}
+
+function isBundle(text: string): boolean {
+  return text.includes('-----BEGIN CERTIFICATE-----');
+}

@@ -1,0 +1,123 @@
+// What a request to the kubelet API of virtual nodes asks for, read from its target as it came. Only canonical names are taken: a target with an
+// escape, an empty segment or anything that is no name of Kubernetes in it is refused before it means something.
+import type { StringMap } from '../../api/objects/core.ts';
+
+/** What is done with a pod; also the name of the pod's subresource. */
+export type PodOperation = 'log' | 'exec' | 'attach' | 'portforward';
+
+/** Query parameters; a name may come several times. */
+export type Parameters = readonly (readonly [name: string, value: string])[];
+
+/** One pod, one operation. */
+export interface PodRequest {
+  readonly kind: 'pod';
+  readonly operation: PodOperation;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of a container; ports are forwarded to the pod. */
+  readonly container: string | undefined;
+  /** In the words of the pod's subresource (`core/v1` PodLogOptions, PodExecOptions, PodAttachOptions, PodPortForwardOptions). */
+  readonly parameters: Parameters;
+}
+
+/** What a node tells of itself and its pods. */
+export interface NodeRequest {
+  readonly kind: 'node';
+  readonly page: 'pods' | 'stats' | 'metrics';
+  /** The virtual node that is meant; all of them when missing. */
+  readonly node: string | undefined;
+}
+
+/** An answer that is not given: an HTTP status and why. */
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly status: 400 | 401 | 403 | 404 | 405 | 429 | 500 | 503;
+  readonly message: string;
+}
+
+/** A request as it was understood. */
+export type KubeletRequest = PodRequest | NodeRequest | { readonly kind: 'health' } | Refusal;
+
+const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
+const SUBDOMAIN = '[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?';
+const CONTAINER_PATH = new RegExp(`^/(containerLogs|exec|attach)/(${LABEL})/(${SUBDOMAIN})/(${LABEL})$`);
+const PORT_PATH = new RegExp(`^/(portForward)/(${LABEL})/(${SUBDOMAIN})$`);
+const NODE_PATH = new RegExp(`^(?:/nodes/(${SUBDOMAIN}))?/(pods|stats/summary|metrics/resource)$`);
+
+const OPERATIONS: Readonly<Record<string, PodOperation>> = { containerLogs: 'log', exec: 'exec', attach: 'attach' };
+const NODE_PAGES: Readonly<Record<string, NodeRequest['page']>> = { pods: 'pods', 'stats/summary': 'stats', 'metrics/resource': 'metrics' };
+
+/** Reads a request; `target` is the path with its query, as it was sent. */
+export function parseKubeletRequest(method: string, target: string): KubeletRequest {
+  const cut = target.indexOf('?');
+  const path = cut === -1 ? target : target.slice(0, cut);
+  const query = new URLSearchParams(cut === -1 ? '' : target.slice(cut + 1));
+  if (path === '/healthz') return method === 'GET' ? { kind: 'health' } : notAllowed(method);
+  const node = NODE_PATH.exec(path);
+  if (node !== null) return method === 'GET' ? { kind: 'node', page: NODE_PAGES[node[2] ?? ''] ?? 'pods', node: node[1] } : notAllowed(method);
+  return toPodRequest(method, path, query);
+}
+
+function toPodRequest(method: string, path: string, query: URLSearchParams): KubeletRequest {
+  const found = CONTAINER_PATH.exec(path) ?? PORT_PATH.exec(path);
+  if (found === null) return refused(404, 'there is no such path');
+  const [, kind = '', namespace = '', name = '', container] = found;
+  const operation = OPERATIONS[kind] ?? 'portforward';
+  if (!METHODS[operation].includes(method)) return notAllowed(method);
+  const parameters = PARAMETERS[operation](query);
+  return 'kind' in parameters ? parameters : { kind: 'pod', operation, namespace, name, container, parameters };
+}
+
+const STREAMED = ['GET', 'POST'];
+const METHODS: Readonly<Record<PodOperation, readonly string[]>> = { log: ['GET'], exec: STREAMED, attach: STREAMED, portforward: STREAMED };
+
+const PARAMETERS: Readonly<Record<PodOperation, (query: URLSearchParams) => Parameters | Refusal>> = {
+  log: toLogParameters,
+  exec: (query) => {
+    const commands = query.getAll('command');
+    return commands.length === 0 ? refused(400, 'no command is given') : [...toStreamParameters(query), ...commands.map((word) => ['command', word] as const)];
+  },
+  attach: toStreamParameters,
+  portforward: toPortParameters,
+};
+
+const LOG_PARAMETERS: Readonly<Record<string, RegExp>> = {
+  follow: /^(true|false)$/,
+  previous: /^(true|false)$/,
+  timestamps: /^(true|false)$/,
+  sinceSeconds: /^\d{1,18}$/,
+  sinceTime: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
+  tailLines: /^\d{1,18}$/,
+  limitBytes: /^\d{1,18}$/,
+  stream: /^(All|Stdout|Stderr)$/,
+};
+
+function toLogParameters(query: URLSearchParams): Parameters | Refusal {
+  const given = Object.keys(LOG_PARAMETERS).flatMap((name) => query.getAll(name).slice(0, 1).map((value) => [name, value] as const));
+  const wrong = given.find(([name, value]) => LOG_PARAMETERS[name]?.test(value) !== true);
+  if (wrong !== undefined) return refused(400, `parameter ${wrong[0]} has no value that it may have`);
+  return given.filter(([name, value]) => name !== 'stream' || value !== 'All'); // targets before 1.32 do not know it, and it is the default
+}
+
+/** The kubelet's words for the streams, and those of the API (Kubernetes `pkg/apis/core` ExecStdinParam and its neighbours). */
+const STREAMS: StringMap = { input: 'stdin', output: 'stdout', error: 'stderr', tty: 'tty' };
+
+function toStreamParameters(query: URLSearchParams): Parameters {
+  return Object.entries(STREAMS).map(([asked, name]) => [name, ['1', 'true'].includes(query.get(asked) ?? '') ? 'true' : 'false'] as const);
+}
+
+/** Over SPDY the ports are named by the streams; over a WebSocket here. */
+function toPortParameters(query: URLSearchParams): Parameters | Refusal {
+  const ports = query.getAll('port').flatMap((list) => list.split(','));
+  const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
+  return ports.every(isPort) ? ports.map((port) => ['ports', port] as const) : refused(400, 'parameter port holds no list of ports');
+}
+
+/** A request that is not served. */
+export function refused(status: Refusal['status'], message: string): Refusal {
+  return { kind: 'refused', status, message };
+}
+
+function notAllowed(method: string): Refusal {
+  return refused(405, `${method.slice(0, 16)} is not served here`);
+}

@@ -1,0 +1,275 @@
+// The kubelet API of all virtual nodes: what the source's API server calls for kubectl logs, exec, attach, port-forward. Who asks must be known
+// and allowed before anything else is done; then the delegate in the target is asked in its place, with the identity that the source has there.
+import { constants } from 'node:crypto';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { onAbort } from '../../kubernetes/flow/abort.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { StreamRequest } from '../../kubernetes/stream/stream-exchange.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { KeyPair } from '../../process/crypto/certificate-authority.ts';
+import { messageOf } from '../../process/errors.ts';
+import { OpenConnections } from '../../process/servers/open-connections.ts';
+import { identifyCaller, isAllowed } from './caller-access.ts';
+import { locateDelegate, type DelegateLocation } from './delegate-lookup.ts';
+import { requiredAccess } from './kubelet-access.ts';
+import { KubeletMetrics } from './kubelet-metrics.ts';
+import { parseKubeletRequest, refused, type KubeletRequest, type PodRequest, type Refusal } from './kubelet-request.ts';
+import { answerNodePage, type NodePages } from './node-pages.ts';
+import { PodUsages } from '../usage/pod-usage-cache.ts';
+import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
+import { openStream } from '../streams/stream-rights.ts';
+
+/** What the server works with. */
+export interface KubeletServerOptions {
+  readonly host: string;
+  /** 0 takes any that is free. */
+  readonly port: number;
+  readonly certificate: KeyPair;
+  /** PEM of the authorities whose client certificates are believed. */
+  readonly clientAuthority: string;
+  /** The source, not fenced: every replica asks it who may do what. */
+  readonly source: ClusterClient;
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly limits?: IdleLimits;
+  readonly logger: Logger;
+}
+
+/** A server that listens. */
+export interface KubeletServer {
+  readonly port: number;
+  /** Takes up another certificate, or other authorities; connections that are open stay as they are. */
+  use(identity: { readonly certificate?: KeyPair; readonly clientAuthority?: string }): void;
+  /** Ends all streams. */
+  close(): Promise<void>;
+}
+
+/** Streams at a time; one more is refused. Each costs two connections. */
+const MAX_STREAMS = 2_000;
+/** A command travels in the request's line. */
+const MAX_HEADER_BYTES = 1 << 20;
+/** How long a target may take until it has made the connection into the container, in ms. */
+const UPGRADE_MS = 60_000;
+/** Headers of an upgrade that both ends must agree on; all others are ours or nobody's. */
+const UPGRADE_HEADERS = ['connection', 'upgrade', 'x-stream-protocol-version', 'sec-websocket-version', 'sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'];
+
+/** Starts to listen. Throws what listening throws. */
+export async function startKubeletServer(options: KubeletServerOptions): Promise<KubeletServer> {
+  const kubelet = new Kubelet(options);
+  await kubelet.listen();
+  return kubelet;
+}
+
+class Kubelet implements KubeletServer {
+  readonly #options: KubeletServerOptions;
+  readonly #logger: Logger;
+  readonly #server: Server;
+  readonly #limits: IdleLimits;
+  readonly #pages: NodePages;
+  readonly #metrics = new KubeletMetrics(() => [...this.#streams.values()].map(({ operation }) => operation));
+  /** By what ends them. */
+  readonly #streams = new Map<AbortController, { readonly proxyUid: string; readonly operation: string }>();
+  /** The HTTP server forgets those that are upgraded. */
+  readonly #connections: OpenConnections;
+  #identity: Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>;
+
+  constructor(options: KubeletServerOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? IDLE_LIMITS;
+    this.#pages = { ...options, limits: this.#limits, usages: new PodUsages(options.proxies) };
+    this.#logger = options.logger.child({ component: 'kubelet-api' });
+    this.#identity = options;
+    this.#server = createServer({ ...toTls(options), allowHalfOpen: true, requestCert: true, rejectUnauthorized: false, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, maxHeaderSize: MAX_HEADER_BYTES });
+    this.#server.on('request', (request: IncomingMessage, reply: ServerResponse) => void this.#serve({ request, reply }));
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      socket.on('error', () => undefined); // 'close' follows
+      void this.#serve({ request, reply: replyOn(request, socket), upgrade: { socket, head } });
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      socket.setKeepAlive(true, 30_000); // a caller that vanished without a word is noticed by the kernel
+    });
+    this.#connections = new OpenConnections(this.#server);
+    options.proxies.onChange((_key, before, after) => {
+      if (before !== undefined && before.uid !== after?.uid) this.#endStreamsOf(before.uid);
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, resolve);
+    });
+  }
+
+  use(identity: Partial<Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>>): void {
+    this.#identity = { ...this.#identity, ...identity };
+    this.#server.setSecureContext({ ...toTls(this.#identity), minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET });
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const stream of this.#streams.keys()) stream.abort(new Error('the kubelet API stops'));
+    this.#connections.end();
+    await closed;
+  }
+
+  /** Answers one request; whatever goes wrong becomes an answer. */
+  async #serve(exchange: Omit<Exchange, 'joined'>): Promise<void> {
+    const asked = parseKubeletRequest(exchange.request.method ?? '', exchange.request.url ?? '');
+    const gone = new AbortController();
+    const { socket } = exchange.request;
+    const onClose = () => gone.abort(new Error('the caller has gone'));
+    socket.once('close', onClose);
+    // What a caller sent before it went must still reach the target: once both are joined, each ends the other in its turn.
+    const joined = () => void socket.removeListener('close', onClose);
+    try {
+      const refusal = await this.#answer(asked, { ...exchange, joined }, gone);
+      if (refusal !== undefined) this.#refuse(refusal, asked, exchange.reply);
+    } catch (error) {
+      if (gone.signal.aborted) {
+        exchange.reply.destroy();
+        return;
+      }
+      this.#logger.warn({ error: messageOf(error) }, 'a stream could not be opened');
+      this.#refuse(refused(503, messageOf(error)), asked, exchange.reply);
+    } finally {
+      joined();
+    }
+  }
+
+  async #answer(asked: KubeletRequest, exchange: Exchange, gone: AbortController): Promise<Refusal | undefined> {
+    if (asked.kind === 'refused') return asked;
+    if (asked.kind === 'health') {
+      exchange.reply.end('ok');
+      return undefined;
+    }
+    const proxy = asked.kind === 'pod' ? this.#options.proxies.get(`${asked.namespace}/${asked.name}`) : undefined;
+    const denial = await this.#authorize(asked, proxy?.nodeName, exchange.request, gone.signal);
+    if (denial !== undefined) return denial;
+    if (asked.kind === 'node') return answerNodePage(asked, this.#pages, exchange.reply, gone.signal);
+    return this.#stream(asked, proxy, exchange, gone);
+  }
+
+  async #authorize(asked: Exclude<KubeletRequest, { readonly kind: 'health' } | Refusal>, node: string | undefined, request: IncomingMessage, signal: AbortSignal): Promise<Refusal | undefined> {
+    const { source } = this.#options;
+    const caller = await identifyCaller(request.socket as TLSSocket, request.headers.authorization, { source, signal });
+    if (caller === undefined) return refused(401, 'this kubelet wants a client certificate of the cluster, or a token of it');
+    const wanted = requiredAccess(asked, asked.kind === 'node' ? asked.node : node);
+    if (await isAllowed(source, caller, wanted, signal)) return undefined;
+    this.#logger.warn({ user: caller.user, wanted }, 'denied');
+    const [{ verb, resource, subresource, namespace, name } = { verb: 'get', resource: 'nodes', subresource: '', namespace: undefined, name: undefined }] = wanted;
+    return refused(403, `user ${JSON.stringify(caller.user)} may not ${verb} ${resource}/${subresource}${name === undefined ? '' : ` of ${namespace === undefined ? '' : `${namespace}/`}${name}`}`);
+  }
+
+  async #stream(asked: PodRequest, proxy: ProxyPod | undefined, exchange: Exchange, ending: AbortController): Promise<Refusal | undefined> {
+    const session = this.#options.targets.byNode(proxy?.nodeName ?? '')?.session;
+    const { chaperon, delegate } = (proxy && session?.find(proxy)) ?? {};
+    const located = locateDelegate(asked, { proxy, reachable: session !== undefined, delegate });
+    if (located.kind === 'refused') return located;
+    if (proxy === undefined || session === undefined) return refused(404, 'the pod has gone');
+    const misfit = this.#misfit(asked, exchange);
+    if (misfit !== undefined) return misfit;
+    this.#streams.set(ending, { proxyUid: proxy.uid, operation: asked.operation });
+    this.#metrics.began(asked.operation);
+    try {
+      await this.#relay({ session, chaperon, asked: toStreamRequest(located, exchange) }, exchange, ending);
+      return undefined;
+    } finally {
+      this.#streams.delete(ending);
+    }
+  }
+
+  #misfit({ operation }: PodRequest, { upgrade }: Exchange): Refusal | undefined {
+    if (operation === 'log' && upgrade !== undefined) return refused(400, 'a log takes no upgrade');
+    if (operation !== 'log' && upgrade === undefined) return refused(400, 'this needs an upgrade to SPDY/3.1 or a WebSocket');
+    return this.#streams.size < MAX_STREAMS ? undefined : refused(429, `${MAX_STREAMS} streams are open; end some`);
+  }
+
+  async #relay({ session, chaperon, asked }: Relayed, { request, reply, upgrade, joined }: Exchange, ending: AbortController): Promise<void> {
+    const { signal } = ending;
+    const forget = onAbort(session.signal, () => ending.abort(new Error('the connection to the target has ended')));
+    try {
+      const answer = await openStream({ transport: session.client.transport, chaperon }, asked, signal);
+      joined();
+      signal.addEventListener('abort', () => request.socket.destroy(), { once: true });
+      if (answer.kind === 'answer' || upgrade === undefined) return await relayAnswer(answer.response, reply, this.#limits);
+      reply.detachSocket(upgrade.socket);
+      upgrade.socket.write(headOf(answer.response));
+      await joinConnections(upgrade, answer, this.#limits);
+    } finally {
+      forget();
+    }
+  }
+
+  #refuse({ status, message }: Refusal, asked: KubeletRequest, reply: ServerResponse): void {
+    this.#metrics.refused(asked.kind === 'pod' ? asked.operation : 'other', status);
+    if (reply.headersSent) reply.destroy();
+    else reply.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }).end(`${message}\n`);
+  }
+
+  #endStreamsOf(uid: string): void {
+    for (const [stream, { proxyUid }] of this.#streams) if (proxyUid === uid) stream.abort(new Error('the pod has gone'));
+  }
+}
+
+/** A stream, and where it goes. */
+interface Relayed {
+  readonly session: TargetSession;
+  readonly chaperon: Chaperon | undefined;
+  readonly asked: StreamRequest;
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly reply: ServerResponse;
+  /** Of a request that wants its connection for something else. */
+  readonly upgrade?: { readonly socket: Socket; readonly head: Buffer };
+  /** Called when the target has answered. */
+  readonly joined: () => void;
+}
+
+function toTls({ certificate, clientAuthority }: Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>) {
+  return { cert: certificate.certificate, key: certificate.key, ca: clientAuthority };
+}
+
+/** An ordinary reply for a request that was about to be upgraded and will not be. */
+function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
+  const reply = new ServerResponse(request);
+  reply.shouldKeepAlive = false;
+  reply.assignSocket(socket);
+  reply.once('finish', () => {
+    socket.resume(); // what is left unread would reset the connection before the answer is read
+    socket.destroySoon();
+  });
+  return reply;
+}
+
+function toStreamRequest({ path, query }: DelegateLocation, { request, upgrade }: Exchange): StreamRequest {
+  const method = request.method === 'POST' ? 'POST' : 'GET';
+  return { method, path, query, ...(upgrade !== undefined && { headers: upgradeHeaders(request), headTimeoutMs: UPGRADE_MS }) };
+}
+
+function upgradeHeaders({ headersDistinct }: IncomingMessage): Record<string, readonly string[]> {
+  return Object.fromEntries(UPGRADE_HEADERS.flatMap((name) => (headersDistinct[name] === undefined ? [] : [[name, headersDistinct[name]] as const])));
+}
+
+/** The head of a 101 answer as it came. */
+function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
+  for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}

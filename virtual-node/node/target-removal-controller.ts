@@ -1,0 +1,94 @@
+// Shell of a target's removal: evicts the pods of one that drains, as `kubectl drain` would, and lets its object go when none is left.
+// Evictions honour PodDisruptionBudgets; the proxies' own finalizers hold them until their delegates have gone.
+import type { Logger } from 'pino';
+import type { Pod } from '../../api/objects/core.ts';
+import { PODS } from '../../api/resource-types.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { ApiError, ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import { boundTo } from '../../targets/proxy-pods.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters } from '../../targets/target-clusters.ts';
+import { planRemoval } from './target-removal.ts';
+
+/** What the controller works with. */
+export interface RemovalOptions {
+  readonly source: ClusterClient;
+  /** Proxy pods of the source. */
+  readonly proxies: Informer<Pod, ProxyPod>;
+  readonly targets: TargetClusters;
+  readonly logger: Logger;
+}
+
+/** A disruption budget says no for now: how long until it is asked again, in ms (kubectl drain waits as long). */
+const RETRY_MS = 5_000;
+
+/** Starts the controller. */
+export function startTargetRemoval(options: RemovalOptions, signal: AbortSignal): void {
+  const { proxies, targets, logger } = options;
+  const ready = Promise.all([proxies.synced, targets.untilSynced()]);
+  const reconcile = (key: string) => reconcileRemoval(key, options, signal);
+  const controller = startController({ name: 'target-removal', reconcile, concurrency: 4, logger, ready }, signal);
+  const enqueueIfRemoved = (target: TargetCluster | undefined) => {
+    if (target !== undefined && targets.object(target.ref)?.terminating === true) controller.enqueue(target.key);
+  };
+  proxies.onChange((_key, before, after) => enqueueIfRemoved(targets.byNode(after?.nodeName ?? before?.nodeName ?? '')));
+  targets.listen({
+    sessionOpened: (target, { chaperons, delegates }) => {
+      chaperons.onChange(() => enqueueIfRemoved(target));
+      delegates.onChange(() => enqueueIfRemoved(target));
+    },
+    changed: (target) => controller.enqueue(target.key),
+  });
+}
+
+async function reconcileRemoval(key: string, options: RemovalOptions, signal: AbortSignal): Promise<ReconcileResult> {
+  const { source, proxies, targets } = options;
+  const target = targets.get(key);
+  const object = target && targets.object(target.ref);
+  if (target === undefined || object === undefined) return DONE;
+  const removable = { ...object, removalPolicy: object.spec.removalPolicy ?? 'Orphan' };
+  const bound = object.terminating ? boundTo(proxies, target.nodeName) : [];
+  const step = planRemoval({ target: removable, bound, candidates: countCandidates(target, proxies) });
+  switch (step.kind) {
+    case 'settled':
+      return DONE;
+    case 'write':
+      await executePlan(source, step.plan, signal).catch(ignoreStale);
+      return DONE;
+    case 'drain':
+      return evictAll(step.evict, options, signal);
+  }
+}
+
+/** Pods that are on their way to the target; undefined while it has not been heard. */
+function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['proxies']): number | undefined {
+  if (session?.hasSynced !== true) return undefined;
+  const there = [...session.chaperons.records(), ...session.delegates.records()].filter(({ parentKey, parentUid }) => {
+    const proxy = proxies.get(parentKey);
+    return proxy?.uid === parentUid && proxy.nodeName === undefined;
+  });
+  return new Set(there.map(({ parentUid }) => parentUid)).size;
+}
+
+async function evictAll(keys: readonly string[], { source, proxies }: RemovalOptions, signal: AbortSignal): Promise<ReconcileResult> {
+  const answers = await Promise.all(keys.map((key) => evict(source, proxies.get(key), signal)));
+  return answers.includes('later') ? { kind: 'requeue-after', ms: RETRY_MS } : DONE;
+}
+
+async function evict(source: ClusterClient, proxy: ProxyPod | undefined, signal: AbortSignal): Promise<'done' | 'later'> {
+  if (proxy === undefined) return 'done';
+  const { namespace, name, uid } = proxy;
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
+  try {
+    await source.post(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+    return 'done';
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 429) return 'later';
+    ignoreStale(error);
+    return 'done';
+  }
+}

@@ -1,0 +1,58 @@
+// What a (Cluster)Target needs so that its removal does what its spec says. `Drain` holds the object by a finalizer until its pods have
+// been evicted and have gone; `Orphan` lets it go at once, and what runs there runs on. Nothing is concluded while it cannot be asked.
+import { DRAIN_FINALIZER } from '../../api/objects/keys.ts';
+import type { RemovalPolicy } from '../../api/kinds/cluster-target.ts';
+import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { isTerminal } from '../../model/pod/pod.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+
+/** A target's object, as far as its removal goes. */
+export interface RemovableTarget {
+  readonly ref: TargetRef;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  readonly terminating: boolean;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** What is there of it. */
+export interface RemovalState {
+  readonly target: RemovableTarget;
+  /** Proxies bound to its virtual node. */
+  readonly bound: Iterable<Pick<ProxyPod, 'key' | 'phase' | 'terminating'>>;
+  /** Pods without a node that have a chaperon there; undefined while that is not known. */
+  readonly candidates: number | undefined;
+}
+
+/** The next step. */
+export type RemovalStep =
+  | { readonly kind: 'settled' }
+  /** Change of the target's object. */
+  | { readonly kind: 'write'; readonly plan: Plan }
+  /** Pods to evict now, by key, and how many are still there in all. */
+  | { readonly kind: 'drain'; readonly evict: readonly string[]; readonly left: number };
+
+/** Decides the next step. */
+export function planRemoval({ target, bound, candidates }: RemovalState): RemovalStep {
+  const isHeld = target.finalizers.includes(DRAIN_FINALIZER);
+  const drains = target.removalPolicy === 'Drain';
+  if (!target.terminating) return isHeld === drains ? { kind: 'settled' } : { kind: 'write', plan: planFinalizer(target, drains) };
+  if (!isHeld) return { kind: 'settled' };
+  if (!drains) return { kind: 'write', plan: planFinalizer(target, false) };
+  const left = [...bound].filter(({ phase, terminating }) => terminating || !isTerminal(phase));
+  if (left.length > 0 || candidates !== 0) {
+    return { kind: 'drain', evict: left.filter(({ terminating }) => !terminating).map(({ key }) => key), left: left.length + (candidates ?? 0) };
+  }
+  return { kind: 'write', plan: planFinalizer(target, false) };
+}
+
+/** Of this very version: others' finalizers are in the same list. */
+function planFinalizer({ ref, uid, resourceVersion, finalizers }: RemovableTarget, hold: boolean): Plan {
+  const others = finalizers.filter((finalizer) => finalizer !== DRAIN_FINALIZER);
+  const patch = { metadata: { uid, resourceVersion, finalizers: hold ? [...others, DRAIN_FINALIZER] : others } };
+  const at = ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
+  return [{ kind: 'patch', type: ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS, at, patchType: 'merge', patch }];
+}

@@ -1,0 +1,97 @@
+// What a (Cluster)Target's status says: which cluster it is, whether it can be used and, if not, what to change.
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import type { DelegationMode, TargetStatus } from '../../api/kinds/cluster-target.ts';
+import type { Condition } from '../../api/objects/core.ts';
+import { withConditions } from '../../model/objects/conditions.ts';
+import { formatAmount, type Amount } from '../../model/resources/quantity.ts';
+import { parseResourceList } from '../../model/resources/resources.ts';
+
+/** What is known of a target now. */
+export interface ObservedTarget {
+  readonly problem: { readonly reason: string; readonly message: string } | undefined;
+  readonly summary: ClusterSummary | undefined;
+  readonly clusterID: string | undefined;
+  readonly virtualNode: string;
+  /** Whether that node exists: without it no pod can be bound. */
+  readonly hasNode: boolean;
+  readonly generation: number;
+  /** How pods are delegated to it, once that is settled. */
+  readonly delegation?: DelegationMode | undefined;
+  /** Round trip to its API server in ms, once measured. */
+  readonly rttMs?: number | undefined;
+}
+
+/** Reasons for which a target that answers is not used. */
+const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource', 'Removing', 'LimitExceeded']);
+const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
+/** Reasons for which nobody has tried to reach the target. */
+const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets', 'Connecting']);
+
+/** The status to store. Gives `before` itself when nothing would change. */
+export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
+  const { generation } = observed;
+  const { conditions = [] } = withConditions(before, [toReady(observed), toReachable(observed), toAuthorized(observed)], { generation, now });
+  const clusterID = observed.clusterID ?? before.clusterID;
+  const delegation = observed.delegation ?? before.delegation;
+  const free = toFree(observed.summary, before.free) ?? before.free;
+  const rtt = observed.rttMs === undefined ? before.rtt : `${observed.rttMs}ms`;
+  const status: TargetStatus = {
+    observedGeneration: generation,
+    conditions,
+    virtualNode: observed.virtualNode,
+    ...(clusterID !== undefined && { clusterID }),
+    ...(delegation !== undefined && { delegation }),
+    ...(free !== undefined && { free }),
+    ...(rtt !== undefined && { rtt }),
+  };
+  return isSame(before, status) ? before : status;
+}
+
+function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Condition {
+  if (problem !== undefined) return { type: 'Ready', status: 'False', ...problem };
+  if (summary === undefined) {
+    return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there, or, with delegation Pod, that the source may list its nodes and pods' };
+  }
+  if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being made` };
+  return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
+}
+
+function toReachable({ problem }: ObservedTarget): Condition {
+  if (problem === undefined || ANSWERS.has(problem.reason)) {
+    return { type: 'Reachable', status: 'True', reason: 'Answers', message: "the target's API server answers" };
+  }
+  return { type: 'Reachable', status: NOT_TRIED.has(problem.reason) ? 'Unknown' : 'False', ...problem };
+}
+
+function toAuthorized({ problem }: ObservedTarget): Condition {
+  if (problem === undefined) return { type: 'Authorized', status: 'True', reason: 'Accepted', message: 'the target grants what a source must do' };
+  return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
+}
+
+/** A figure that was shown and is not known of any more is 0: the status is merged, so leaving it out would keep the old one. */
+function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free']): TargetStatus['free'] {
+  if (summary?.free === undefined) return undefined;
+  const { cpu, memory, pods } = summary.free;
+  const gpus = [...parseResourceList(summary.free).amounts].filter(([resource]) => resource.endsWith('/gpu'));
+  return {
+    ...(before && Object.fromEntries(Object.keys(before).map((field) => [field, '0']))),
+    ...(cpu !== undefined && { cpu: String(cpu) }),
+    ...(memory !== undefined && { memory: String(memory) }),
+    ...(pods !== undefined && { pods: String(pods) }),
+    ...(gpus.length > 0 && { gpu: formatAmount(gpus.reduce((sum, [, count]) => sum + count, 0) as Amount) }),
+  };
+}
+
+/** Whether two statuses say the same but for the figures: what is free, the round trip. */
+export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
+  const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode'] as const;
+  return fields.every((field) => one[field] === other[field]);
+}
+
+// One by one: a custom resource comes back with its fields sorted.
+const FREE_FIELDS = ['cpu', 'memory', 'gpu', 'pods'] as const;
+
+function isSame(one: TargetStatus, other: TargetStatus): boolean {
+  const sameFigures = (one.free === undefined) === (other.free === undefined) && FREE_FIELDS.every((field) => one.free?.[field] === other.free?.[field]);
+  return onlyFiguresDiffer(one, other) && sameFigures && one.rtt === other.rtt;
+}

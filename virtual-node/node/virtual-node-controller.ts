@@ -1,0 +1,214 @@
+// Shell that keeps a Node, its Lease and the target's status for every target, and removes the Node of a target that is gone.
+import type { Logger } from 'pino';
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
+import type { Node } from '../../api/objects/core.ts';
+import { CLUSTER_TARGETS, LEASES, NODES, TARGETS } from '../../api/resource-types.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetCluster } from '../../targets/target-cluster.ts';
+import type { TargetClusters, TargetObject } from '../../targets/target-clusters.ts';
+import { parseResourceList } from '../../model/resources/resources.ts';
+import { forgetTarget, showTarget, type TargetFigures } from '../../scheduler/reporting/placement-metrics.ts';
+import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
+import { targetQuotas } from './target-quota-reader.ts';
+import { targetVersions } from './target-version.ts';
+import type { LabelWishes } from './shown-labels.ts';
+import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus, type KubeletEndpoint, type NodeContext } from './virtual-node.ts';
+
+/** What the controller works with. */
+export interface VirtualNodeOptions {
+  readonly source: ClusterClient;
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  readonly targets: TargetClusters;
+  /** What the nodes say of where their kubelet API is. */
+  readonly kubelet?: KubeletEndpoint | undefined;
+  readonly logger: Logger;
+}
+
+const FIELD_MANAGER = 'isthmus-virtual-node';
+/** How often a Lease is renewed, in ms (kubelet renews at a quarter of 40 s). */
+const LEASE_RENEWAL_MS = 10_000;
+/** A renewal is given up after this, in ms, so that three tries fit into a Lease. */
+const LEASE_TIMEOUT_MS = 10_000;
+/** Shortest time between two writes of a target's free figures, in ms; they are for people. */
+const STATUS_INTERVAL_MS = 10_000;
+
+/** Starts the controller. */
+export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSignal): void {
+  const { source, targets } = options;
+  const logger = options.logger.child({ component: 'virtual-node' });
+  const nodes = new Informer<Node, Node>({
+    client: source,
+    logger,
+    type: NODES,
+    selection: { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` },
+    project: withoutManagedFields,
+  });
+  const control = new VirtualNodes(options, nodes);
+  const ready = Promise.all([nodes.synced, targets.untilSynced()]);
+  const start = (name: string, reconcile: (key: string) => Promise<ReconcileResult>) =>
+    startController({ name, reconcile, concurrency: 8, logger, ready }, signal);
+  const controllers = {
+    node: start('virtual-node', (nodeName) => control.reconcileNode(nodeName, signal)),
+    lease: start('node-lease', (nodeName) => control.renewLease(nodeName, signal)),
+    status: start('target-status', (key) => control.reconcileStatus(key, signal)),
+  };
+  control.observe(controllers);
+  void nodes.run(signal);
+}
+
+class VirtualNodes {
+  readonly #source: ClusterClient;
+  /** The same cluster; a Lease does not wait behind pods and nodes, however many of them are written. */
+  readonly #leases: ClusterClient;
+  readonly #context: NodeContext;
+  readonly #targets: TargetClusters;
+  readonly #nodes: Informer<Node, Node>;
+  readonly #versions = targetVersions();
+  readonly #quotas = targetQuotas();
+  /** When the free figures of a target were last written, in ms of a monotonic clock. */
+  readonly #freeWrittenAt = new Map<string, number>();
+
+  constructor({ source, sourceId, targets, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
+    this.#source = source;
+    this.#leases = source.urgent(LEASE_TIMEOUT_MS);
+    this.#context = { sourceId, kubelet };
+    this.#targets = targets;
+    this.#nodes = nodes;
+  }
+
+  observe(controllers: Readonly<Record<'node' | 'lease' | 'status', Controller>>): void {
+    const changed = (target: TargetCluster) => {
+      controllers.status.enqueue(target.key);
+      controllers.node.enqueue(target.nodeName);
+    };
+    this.#nodes.onChange((name, before, after) => {
+      controllers.node.enqueue(name);
+      if (before === undefined && after !== undefined) controllers.lease.enqueue(name);
+      const target = this.#targets.byNode(name);
+      if (target !== undefined && (before === undefined) !== (after === undefined)) controllers.status.enqueue(target.key);
+    });
+    this.#targets.listen({
+      sessionOpened: (target, session) => {
+        const found = () => controllers.node.enqueue(target.nodeName);
+        session.onSummary(() => {
+          changed(target);
+          void this.#quotas.look(session, found); // a summary comes now and then even when nothing has changed
+        });
+        session.onConnection(() => {
+          void this.#versions.look(session, found);
+          void this.#quotas.look(session, found);
+        });
+      },
+      changed,
+      removed: (target) => {
+        forgetTarget(target.key);
+        controllers.node.enqueue(target.nodeName);
+      },
+    });
+  }
+
+  /** Creates, corrects or removes one virtual node. */
+  async reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const target = this.#targets.byNode(name);
+    const node = this.#nodes.get(name);
+    if (target === undefined) {
+      if (node !== undefined) await this.#remove(node, signal);
+      return DONE;
+    }
+    const summary = summaryOf(target);
+    if (summary === undefined && node === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
+    const wanted = toVirtualNode(target.ref, summary, this.#labelWishes(target), node);
+    const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
+    const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
+    if (node === undefined) await this.#applyLease(stored, signal);
+    const status = toVirtualNodeStatus(summary, this.#contextOf(target), node, new Date().toISOString());
+    if (node !== undefined && showsStatus(node, status)) return DONE;
+    await this.#source.patch(NODES, { name, subresource: 'status' }, { patchType: 'merge', patch: { status: toStatusPatch(node, status) } }, signal);
+    return DONE;
+  }
+
+  #labelWishes({ ref }: TargetCluster): LabelWishes {
+    const object = this.#targets.object(ref);
+    return { excluded: object?.spec.excludedLabelsRegexp, labels: object?.labels };
+  }
+
+  #contextOf(target: TargetCluster): NodeContext {
+    const { session } = target;
+    const told = session === undefined ? {} : { targetVersion: this.#versions.of(session), quota: this.#quotas.of(session) ?? ('unknown' as const) };
+    return { ...this.#context, ...told, problem: problemOf(target) };
+  }
+
+  async #remove(node: Node, signal: AbortSignal): Promise<void> {
+    const { name = '', uid = '' } = node.metadata;
+    await this.#source.delete(NODES, { name }, { preconditions: { uid } }, signal).catch(ignoreStale);
+  }
+
+  /** Renews the Lease of a virtual node, as long as it and its target exist; a node that comes back asks for it again. */
+  async renewLease(name: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const node = this.#nodes.get(name);
+    if (node === undefined || this.#targets.byNode(name) === undefined) return DONE;
+    await this.#applyLease(node, signal);
+    return { kind: 'requeue-after', ms: LEASE_RENEWAL_MS };
+  }
+
+  async #applyLease({ metadata: { name = '', uid = '' } }: Node, signal: AbortSignal): Promise<void> {
+    const renewTime = new Date().toISOString().replace('Z', '000Z'); // MicroTime
+    await this.#leases.apply(LEASES, toNodeLease({ name, uid }, renewTime), FIELD_MANAGER, signal);
+  }
+
+  /** Writes the status of one target when it changed; figures alone are written less often. */
+  async reconcileStatus(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const target = this.#targets.get(key);
+    const object = target && this.#targets.object(target.ref);
+    if (target === undefined || object === undefined) return DONE;
+    showTarget(key, figuresOf(target));
+    const status = toTargetStatus(object.status, this.#observeTarget(target, object), new Date().toISOString());
+    if (status === object.status) return DONE;
+    const wait = (this.#freeWrittenAt.get(key) ?? -Infinity) + STATUS_INTERVAL_MS - performance.now();
+    if (onlyFiguresDiffer(status, object.status) && wait > 0) return { kind: 'requeue-after', ms: wait };
+    this.#freeWrittenAt.set(key, performance.now());
+    const patch = { metadata: { uid: object.uid }, status };
+    const type = target.ref.kind === 'Target' ? TARGETS : CLUSTER_TARGETS;
+    await this.#source.patch(type, { ...objectOf(target.ref), subresource: 'status' }, { patchType: 'merge', patch }, signal).catch(ignoreStale);
+    return DONE;
+  }
+
+  #observeTarget(target: TargetCluster, { generation, terminating }: TargetObject): ObservedTarget {
+    const { availability, clusterId: clusterID, nodeName: virtualNode, session } = target;
+    const removed = terminating ? { reason: 'Removing', message: 'it is being removed; its pods are evicted first (spec.removalPolicy: Drain)' } : undefined;
+    const problem = availability.kind === 'ready' ? removed : { reason: availability.reason, message: availability.message };
+    const hasNode = this.#nodes.get(virtualNode) !== undefined;
+    return { problem, summary: summaryOf(target), clusterID, virtualNode, hasNode, generation, delegation: session?.mode, rttMs: session?.client.transport.rttMs };
+  }
+}
+
+function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
+  return availability.kind === 'ready' ? undefined : { reason: availability.reason, message: availability.message };
+}
+
+function figuresOf({ availability, session }: TargetCluster): TargetFigures {
+  const { amounts } = parseResourceList(session?.summary?.free ?? {});
+  const gpu = [...amounts].filter(([resource]) => resource.endsWith('/gpu')).reduce((sum, [, count]) => sum + count, 0);
+  // Amounts of CPU are in thousandths of a core.
+  const free = { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
+  return { isReady: availability.kind === 'ready', rttMs: session?.client.transport.rttMs, free };
+}
+
+function summaryOf(target: TargetCluster): ClusterSummary | undefined {
+  return target.session?.summary;
+}
+
+function objectOf(ref: TargetRef): ObjectName {
+  return ref.kind === 'Target' ? { namespace: ref.namespace, name: ref.name } : { name: ref.name };
+}
+
+function withoutManagedFields(node: Node): Node {
+  const { managedFields: _managedFields, ...metadata } = node.metadata as Node['metadata'] & { readonly managedFields?: unknown };
+  return { ...node, metadata };
+}

@@ -1,0 +1,205 @@
+// The Node in the source that stands for a target (contract §3): what it is called, how it is labelled and tainted, what it has.
+import { isIP } from 'node:net';
+import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
+import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
+import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_NAME_LABEL, TARGET_LABELS_ANNOTATION, TARGET_NAMESPACE_LABEL } from '../../api/objects/keys.ts';
+import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
+import { formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
+import { setCondition } from '../../model/objects/conditions.ts';
+import { virtualNodeName } from '../../model/targets/names.ts';
+import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { shownLabels, type LabelWishes } from './shown-labels.ts';
+
+/** Namespace of the Leases by which Kubernetes judges whether nodes are alive. */
+export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
+/** How long a node's Lease holds, in s (kubelet `nodeLeaseDurationSeconds`). */
+const LEASE_SECONDS = 40;
+
+/** Labels that do not depend on the target's nodes. */
+const BASE_LABELS: StringMap = {
+  type: 'virtual-kubelet',
+  [PROVIDER_KEY]: PROVIDER_VALUE,
+  'kubernetes.io/role': 'cluster',
+  'alpha.service-controller.kubernetes.io/exclude-balancer': 'true',
+  'node.kubernetes.io/exclude-from-external-load-balancers': 'true',
+};
+
+/**
+ * The Node object of a target, as it is applied. Labels and taints that users add stay theirs; taints are one value to an apply, so those that are
+ * `before` are applied again, in the version that they were seen in. An annotation says which labels are the target's word.
+ */
+export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node): Node {
+  const name = virtualNodeName(target);
+  const { resourceVersion } = before?.metadata ?? {};
+  const shown = shownLabels(target, summary?.metadata.labels ?? {}, wishes);
+  return {
+    metadata: {
+      name,
+      annotations: { [TARGET_LABELS_ANNOTATION]: JSON.stringify(Object.keys(shown)), [RESOURCE_METRICS_PATH_ANNOTATION]: `/nodes/${name}/metrics/resource` },
+      labels: { ...shown, ...BASE_LABELS, ...targetLabels(target) },
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+    spec: { taints: [...(before?.spec?.taints ?? []).filter((taint) => !isOurs(taint)), OUR_TAINT] },
+  };
+}
+
+const OUR_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
+
+/** Of one key and effect a node has one taint. */
+function isOurs({ key, effect }: Taint): boolean {
+  return key === OUR_TAINT.key && effect === OUR_TAINT.effect;
+}
+
+function targetLabels(target: TargetRef): StringMap {
+  if (target.kind === 'ClusterTarget') return { [CLUSTER_TARGET_NAME_LABEL]: target.name };
+  return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
+}
+
+/** Condition of virtual nodes: whether the target takes pods now. */
+export const TARGET_READY = 'TargetReady';
+
+/** Where the source's API server reaches the kubelet API of virtual nodes. */
+export interface KubeletEndpoint {
+  /** An IP address, or a DNS name that API servers resolve. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What is known of a target besides its summary. */
+export interface NodeContext {
+  /** UID of the source's kube-system Namespace. */
+  readonly sourceId: string;
+  /** Missing where none is served. */
+  readonly kubelet: KubeletEndpoint | undefined;
+  /** Version of the target's API server; what the node showed stays while it is not known. */
+  readonly targetVersion?: string | undefined;
+  /** The most that the quotas of a Target's namespace grant; what the node showed stays while that is not known. */
+  readonly quota?: ResourceAmounts | 'unknown';
+  /** Why the target takes no new pods now. */
+  readonly problem?: { readonly reason: string; readonly message: string } | undefined;
+}
+
+/** The status that a virtual node should have. */
+export interface VirtualNodeStatus {
+  readonly addresses: readonly NodeAddress[];
+  readonly daemonEndpoints: { readonly kubeletEndpoint: { readonly Port: number } };
+  readonly capacity: ResourceList;
+  readonly allocatable: ResourceList;
+  readonly conditions: readonly Condition[];
+  readonly nodeInfo: StringMap;
+}
+
+/**
+ * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
+ * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
+ */
+export function toVirtualNodeStatus(summary: ClusterSummary | undefined, context: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
+  const { kubelet, targetVersion, problem } = context;
+  const ready = { type: 'Ready', status: 'True', reason: 'TargetServed', message: 'pods bound here run in the target cluster' } as const;
+  const { capacity = {}, allocatable = {} } = totalsOf(summary, context, before);
+  return {
+    capacity,
+    allocatable,
+    conditions: [ready, toTargetReady(problem)].reduce<readonly Condition[]>((conditions, condition) => setCondition(conditions, condition, now), before?.status?.conditions ?? []),
+    addresses: kubelet === undefined ? [] : [toNodeAddress(kubelet.address)],
+    daemonEndpoints: { kubeletEndpoint: { Port: kubelet?.port ?? 0 } },
+    nodeInfo: toNodeInfo(summary, targetVersion, before),
+  };
+}
+
+function totalsOf(summary: ClusterSummary | undefined, { sourceId, quota = NO_AMOUNTS }: NodeContext, before: Node | undefined): NonNullable<Node['status']> {
+  const shown = before?.status ?? {};
+  if (summary === undefined || (quota === 'unknown' && shown.allocatable !== undefined)) return shown;
+  return { capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota) };
+}
+
+/** What kubectl get nodes shows. The version is the target's: tools compare it with that of API servers, and it is what bounds the pods' features. */
+function toNodeInfo(summary: ClusterSummary | undefined, targetVersion: string | undefined, before: Node | undefined): StringMap {
+  const { nodeInfo = {} } = before?.status ?? {};
+  const labels = summary?.metadata.labels ?? { 'kubernetes.io/arch': nodeInfo['architecture'] ?? '', 'kubernetes.io/os': nodeInfo['operatingSystem'] ?? '' };
+  return {
+    kubeletVersion: targetVersion ?? nodeInfo['kubeletVersion'] ?? '',
+    architecture: labels['kubernetes.io/arch'] ?? '',
+    operatingSystem: labels['kubernetes.io/os'] ?? '',
+    osImage: 'Isthmus virtual node',
+    containerRuntimeVersion: 'isthmus://',
+    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '', // required, and of one machine
+  };
+}
+
+function toTargetReady(problem: NodeContext['problem']): Condition {
+  if (problem !== undefined) return { type: TARGET_READY, status: 'False', ...problem };
+  return { type: TARGET_READY, status: 'True', reason: 'Ready', message: 'the target takes pods' };
+}
+
+/** No Hostname, which API servers would try first and cannot resolve. */
+function toNodeAddress(address: string): NodeAddress {
+  return { type: isIP(address) === 0 ? 'InternalDNS' : 'InternalIP', address };
+}
+
+/** What the source may use: of each resource the least of what the target has, what its ResourceShare lends and what quotas grant. A cordoned share lends no pods. */
+function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts): ResourceList {
+  const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
+  if (share === undefined && quota.size === 0) return allocatable;
+  const limits = parseResourceList({ ...share?.limits, ...(share?.cordoned === true && { pods: '0' }) }).amounts;
+  const lent = [...parseResourceList(allocatable).amounts].map(([resource, amount]) => [resource, Math.min(amount, limits.get(resource) ?? amount, quota.get(resource) ?? amount)] as const);
+  return formatResourceList(new Map(lent));
+}
+
+/** The merge patch after which the Node has this status: resources that the target has lost are taken away. */
+export function toStatusPatch(before: Node | undefined, { capacity, allocatable, ...rest }: VirtualNodeStatus): object {
+  return {
+    ...rest,
+    capacity: withoutLost(before?.status?.capacity, capacity),
+    allocatable: withoutLost(before?.status?.allocatable, allocatable),
+  };
+}
+
+function withoutLost(before: ResourceList | undefined, now: ResourceList): Readonly<Record<string, string | number | null>> {
+  const lost = Object.keys(before ?? {}).filter((resource) => !Object.hasOwn(now, resource));
+  return Object.fromEntries([...lost.map((resource) => [resource, null] as const), ...Object.entries(now)]);
+}
+
+/** Whether the stored Node says all that it should say. */
+export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): boolean {
+  return (
+    sameQuantities(status.capacity, wanted.capacity) &&
+    sameQuantities(status.allocatable, wanted.allocatable) &&
+    status.conditions === wanted.conditions &&
+    Object.entries(wanted.nodeInfo).every(([field, value]) => (status.nodeInfo?.[field] ?? '') === value) &&
+    showsEndpoint(status, wanted)
+  );
+}
+
+function showsEndpoint({ addresses = [], daemonEndpoints }: NonNullable<Node['status']>, wanted: VirtualNodeStatus): boolean {
+  return (
+    addresses.length === wanted.addresses.length &&
+    wanted.addresses.every(({ type, address }, index) => addresses[index]?.type === type && addresses[index]?.address === address) &&
+    (daemonEndpoints?.kubeletEndpoint?.Port ?? 0) === wanted.daemonEndpoints.kubeletEndpoint.Port
+  );
+}
+
+/** Whether the stored Node has the labels, the annotation and the taint that it should have, and shows nothing that the target says no more. */
+export function showsIdentity(node: Node, wanted: Node): boolean {
+  const { labels = {}, annotations = {} } = node.metadata;
+  const wantedLabels = wanted.metadata.labels ?? {};
+  const taints = node.spec?.taints ?? [];
+  return (
+    Object.keys(wantedLabels).every((key) => labels[key] === wantedLabels[key]) &&
+    Object.entries(wanted.metadata.annotations ?? {}).every(([key, value]) => annotations[key] === value) &&
+    (wanted.spec?.taints ?? []).every((taint) => taints.some(({ key, value, effect }) => key === taint.key && value === taint.value && effect === taint.effect))
+  );
+}
+
+function sameQuantities(one: ResourceList | undefined, other: ResourceList): boolean {
+  const keys = Object.keys(one ?? {});
+  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
+}
+
+/** The Lease that keeps a virtual node alive in the eyes of the node lifecycle controller. The node owns it, as kubelets have it, and takes it along. */
+export function toNodeLease({ name, uid }: { readonly name: string; readonly uid: string }, renewTime: string): Lease {
+  return {
+    metadata: { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },
+    spec: { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime },
+  };
+}

@@ -1,0 +1,44 @@
+// Opens a stream in a target. A source has no standing right to logs, exec, attach and port-forward there: when it is denied, it asks by an annotation on
+// its own PodChaperon, and the target gives it the right for that pod. The first stream costs a moment more.
+import { setTimeout as delay } from 'node:timers/promises';
+import { STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
+import { POD_CHAPERONS } from '../../api/resource-types.ts';
+import { openExchange, type StreamAnswer, type StreamRequest } from '../../kubernetes/stream/stream-exchange.ts';
+import type { Transport } from '../../kubernetes/http/transport.ts';
+import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
+
+/** After being asked the target has some seconds, in ms between two tries: its controller writes a Role, and API servers hear of it. */
+const WAITS_MS = [30, 60, 120, 250, 500, 1_000, 1_000, 2_000, 2_000, 2_000, 2_000, 2_000];
+
+/** Where a stream goes. */
+export interface StreamPlace {
+  readonly transport: Transport;
+  /** What the source has made there for the pod. */
+  readonly chaperon: Pick<Chaperon, 'mode' | 'namespace' | 'name' | 'uid'> | undefined;
+}
+
+/** Opens it, as {@link openExchange} does; a denial is the answer when the target does not give the right. */
+export async function openStream({ transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
+  let answer = await openExchange(transport, asked, signal);
+  if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
+  if (!(await askFor(transport, chaperon, signal))) return answer;
+  for (const ms of WAITS_MS) {
+    await delay(ms, undefined, { signal });
+    answer.response.destroy();
+    answer = await openExchange(transport, asked, signal);
+    if (!isDenied(answer)) return answer;
+  }
+  return answer;
+}
+
+function isDenied({ kind, response }: StreamAnswer): boolean {
+  return kind === 'answer' && response.statusCode === 403;
+}
+
+/** Every replica serves streams, so this is no write that only the leader may do; gives whether it was done. */
+async function askFor(transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal): Promise<boolean> {
+  const { group, version, plural } = POD_CHAPERONS;
+  const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };
+  const path = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+  return transport.call({ method: 'PATCH', path, body, contentType: 'application/merge-patch+json' }, signal).then(() => true, () => false);
+}

@@ -1,0 +1,79 @@
+// Asks targets what the delegates there use, and remembers it for a while: everybody who asks within it shares one call. Only who is asked asks.
+import type { Pod } from '../../api/objects/core.ts';
+import { POD_METRICS } from '../../api/resource-types.ts';
+import { within } from '../../kubernetes/flow/abort.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import type { Informer } from '../../kubernetes/watch/informer.ts';
+import type { TargetSession } from '../../targets/target-session.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
+import { nodeUsageAt, toPodUsage, type NodeUsage, type PodUsage } from './pod-usage.ts';
+
+/** What one target told. */
+export interface TargetUsage {
+  readonly pods: readonly PodUsage[];
+  /** Missing where the target has no figures of anything. */
+  readonly node?: NodeUsage;
+  /** It could not be asked. One without a metrics server can, and tells nothing. */
+  readonly failed: boolean;
+}
+
+/** How long an answer is good, in ms: metrics servers look every 15 s at the oftenest. */
+const FRESH_MS = 10_000;
+/** How long a target may take, in ms; metrics-server waits 10 s for a kubelet. */
+const PATIENCE_MS = 8_000;
+const NOTHING: TargetUsage = { pods: [], failed: false };
+
+interface Remembered {
+  /** Of a monotonic clock, in ms. */
+  readonly askedAt: number;
+  readonly answer: Promise<TargetUsage>;
+}
+
+/** What elected pods use, by target. */
+export class PodUsages {
+  readonly #proxies: Informer<Pod, ProxyPod>;
+  /** A new session to a target begins anew. */
+  readonly #remembered = new WeakMap<TargetSession, Remembered>();
+
+  constructor(proxies: Informer<Pod, ProxyPod>) {
+    this.#proxies = proxies;
+  }
+
+  /** What the elected pods of one target use; never rejects. */
+  async of(session: TargetSession): Promise<TargetUsage> {
+    const before = this.#remembered.get(session);
+    if (before !== undefined && performance.now() - before.askedAt < FRESH_MS) return before.answer;
+    const answer = this.#ask(session, before?.answer);
+    this.#remembered.set(session, { askedAt: performance.now(), answer });
+    return answer;
+  }
+
+  async #ask(session: TargetSession, before: Promise<TargetUsage> | undefined): Promise<TargetUsage> {
+    const known = await before;
+    try {
+      const all = await within(PATIENCE_MS, session.signal, (signal) => session.client.list(POD_METRICS, session.ours, signal));
+      const pods = all.flatMap((metrics) => {
+        const { namespace = '', name = '' } = metrics.metadata;
+        const proxy = this.#proxyOf(session, objectKey({ namespace, name }));
+        return (proxy && toPodUsage(metrics, proxy)) ?? [];
+      });
+      return { pods, node: nodeUsageAt(pods, known?.node, Date.now()), failed: false };
+    } catch (error) {
+      const kept = known?.node === undefined ? NOTHING : { ...NOTHING, node: known.node };
+      return { ...kept, failed: !isWithoutMetrics(error) };
+    }
+  }
+
+  /** By what the target has told of the delegate, not by what its metrics say. */
+  #proxyOf({ delegates }: TargetSession, key: string): ProxyPod | undefined {
+    const delegate = delegates.get(key);
+    const proxy = delegate && this.#proxies.get(delegate.parentKey);
+    return proxy?.uid === delegate?.parentUid ? proxy : undefined;
+  }
+}
+
+/** Nothing serves the API, or the source may not read it there. */
+function isWithoutMetrics(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.status === 403);
+}

@@ -1,0 +1,43 @@
+// Keeps DaemonSets off virtual nodes. Most are kept off by the taint; those that tolerate every taint (network plugins, log collectors) would have
+// a pod on each that never starts. The DaemonSet controller makes none for a node that the template's required affinity excludes.
+import type { KubernetesObject, NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/objects/core.ts';
+import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
+import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
+import type { Admission } from '../review/admission-answer.ts';
+import { diffJson } from '../review/json-patch.ts';
+
+/** `apps/v1` DaemonSet, as far as it chooses nodes. */
+export interface DaemonSet extends KubernetesObject {
+  readonly spec: { readonly template: { readonly spec: PodSpec } };
+}
+
+const VIRTUAL_NODE_TAINT = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' } as const;
+const NOT_VIRTUAL: NodeSelectorRequirement = { key: PROVIDER_KEY, operator: 'NotIn', values: [PROVIDER_VALUE] };
+
+/** Decides about a DaemonSet as the API server sent it. One whose template speaks of virtual nodes itself is left as it is. */
+export function keepOffVirtualNodes(daemonSet: KubernetesObject): Admission {
+  const { spec } = daemonSet as DaemonSet;
+  const { template } = spec;
+  const { affinity, tolerations } = template.spec;
+  if (firstUntoleratedTaint([VIRTUAL_NODE_TAINT], tolerations) !== undefined || speaksOfVirtualNodes(template.spec)) return { kind: 'pass' };
+  const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const nodeSelectorTerms = required === undefined ? [{ matchExpressions: [NOT_VIRTUAL] }] : required.nodeSelectorTerms.map(withoutVirtualNodes);
+  const nodeAffinity = { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution: { ...required, nodeSelectorTerms } };
+  const after = { ...daemonSet, spec: { ...spec, template: { ...template, spec: { ...template.spec, affinity: { ...affinity, nodeAffinity } } } } };
+  return { kind: 'mutate', patch: diffJson(asJson(daemonSet), asJson(after)), warnings: [] };
+}
+
+function speaksOfVirtualNodes({ nodeSelector = {}, affinity }: PodSpec): boolean {
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
+  return Object.hasOwn(nodeSelector, PROVIDER_KEY) || terms.some(({ matchExpressions = [] }) => matchExpressions.some(({ key }) => key === PROVIDER_KEY));
+}
+
+/** Terms are alternatives. An empty one matches no node, and must not begin to. */
+function withoutVirtualNodes(term: NodeSelectorTerm): NodeSelectorTerm {
+  const { matchExpressions = [], matchFields = [] } = term;
+  return matchExpressions.length + matchFields.length === 0 ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };
+}
+
+function asJson(object: object): Readonly<Record<string, unknown>> {
+  return object as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,96 @@
+// Why an elected pod is refused: it could never run, or it claims what only Isthmus may write.
+import {
+  CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
+import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
+import { readPodGroup } from '../../model/pod/pod-group.ts';
+import { controllerOf } from '../../model/pod/pod.ts';
+import { deny, type Denial } from '../review/admission-answer.ts';
+
+type Check = (pod: Pod) => Denial | undefined;
+
+/** Annotations under our prefix that a pod may have when it comes: the user's, and the manifest where tools want it. */
+const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_POD_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION]);
+const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
+const RESERVED_SCHEDULERS: ReadonlySet<string> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
+
+/** Checks of every elected pod, first refusal wins. */
+const CHECKS: readonly Check[] = [
+  isAlreadyDelegate, // a delegate never travels on: no loops
+  hasReservedKeys, // what Isthmus reads elsewhere, it must have written
+  hasNodeAlready, // a pod with a node is past scheduling
+  belongsToNode, // a DaemonSet makes a pod for a node, and another one for as long as that does not get there
+  hasTwoSortsOfConstraints, // which of them is meant to choose the cluster?
+  hasBadLabelPattern,
+  hasBadGroup,
+];
+
+/** Why this pod is refused; undefined when it is not. */
+export function checkElection(pod: Pod): Denial | undefined {
+  for (const check of CHECKS) {
+    const denial = check(pod);
+    if (denial !== undefined) return denial;
+  }
+  return undefined;
+}
+
+/** Why a pod that carries no admission record is refused for what only proxy pods have. */
+export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined {
+  if (Object.hasOwn(metadata.annotations ?? {}, SOURCE_MANIFEST_ANNOTATION)) {
+    return deny('ForeignManifest', `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus doctor" tells)`);
+  }
+  if (spec.schedulerName === undefined || !RESERVED_SCHEDULERS.has(spec.schedulerName)) return undefined;
+  return deny('ReservedScheduler', `schedulerName ${spec.schedulerName} is set by Isthmus; remove it, or name the scheduler that the target cluster is to use`);
+}
+
+function isAlreadyDelegate({ metadata }: Pod): Denial | undefined {
+  const label = DELEGATE_LABELS.find((key) => Object.hasOwn(metadata.labels ?? {}, key));
+  if (label === undefined) return undefined;
+  return deny('AlreadyDelegate', `label ${label} marks a delegate pod, which cannot be elected again; remove the label or the annotation ${ELECT_ANNOTATION}`);
+}
+
+function hasReservedKeys({ metadata }: Pod): Denial | undefined {
+  const annotation = Object.keys(metadata.annotations ?? {}).find((key) => isOurs(key) && !ADMITTED_ANNOTATIONS.has(key));
+  if (annotation !== undefined) {
+    return deny('ReservedKey', `annotation ${annotation} is not for users; remove it. These are: ${[...USER_POD_ANNOTATIONS].join(', ')}`);
+  }
+  const label = Object.keys(metadata.labels ?? {}).find((key) => isOurs(key) && key !== HAS_FINALIZER_LABEL);
+  if (label === undefined) return undefined;
+  return deny('ReservedKey', `label ${label} is not for users, Isthmus writes the labels of prefix ${OWN_PREFIX}; remove it`);
+}
+
+function isOurs(key: string): boolean {
+  return key.startsWith(OWN_PREFIX);
+}
+
+function hasNodeAlready({ spec }: Pod): Denial | undefined {
+  if (spec.nodeName === undefined || spec.nodeName === '') return undefined;
+  return deny('NodeNameSet', `spec.nodeName is set, so the pod would never reach a target cluster; remove spec.nodeName or the annotation ${ELECT_ANNOTATION}`);
+}
+
+function belongsToNode({ metadata }: Pod): Denial | undefined {
+  const controller = controllerOf(metadata);
+  if (controller?.kind !== 'DaemonSet') return undefined;
+  return deny('DaemonSetPod', `a pod of DaemonSet ${controller.name} belongs to one node of this cluster; remove the annotation ${ELECT_ANNOTATION} from the DaemonSet's template`);
+}
+
+function hasTwoSortsOfConstraints({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+  if (!Object.hasOwn(annotations, PROXY_CONSTRAINTS_ANNOTATION) || !Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION)) return undefined;
+  return deny('TwoConstraints', `${PROXY_CONSTRAINTS_ANNOTATION} and ${USE_SPEC_CONSTRAINTS_ANNOTATION} both say how to choose a cluster; remove one of them`);
+}
+
+function hasBadLabelPattern({ metadata: { annotations = {} } }: Pod): Denial | undefined {
+  const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
+  if (expression === undefined) return undefined;
+  const pattern = compileLabelPattern(expression);
+  return pattern.kind === 'pattern' ? undefined : deny('BadLabelPattern', `annotation ${NO_PREFIX_LABEL_REGEXP_ANNOTATION} ${pattern.message}; correct or remove it`);
+}
+
+function hasBadGroup({ metadata }: Pod): Denial | undefined {
+  const reading = readPodGroup(metadata);
+  return reading.kind === 'invalid' ? deny('BadPodGroup', `${reading.message}; correct or remove it`) : undefined;
+}

@@ -1,0 +1,60 @@
+// Pods that are elected by their namespace: each is given what its user would have written, and then goes the way of every elected pod (contract §2.1).
+// What can only run here stays here without a word: nobody asked for these pods one by one.
+import type { ElectionStrategy, NamespaceElectionSpec, TargetSelector } from '../../api/kinds/namespace-election.ts';
+import {
+  CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
+} from '../../api/objects/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { controllerOf, isElected } from '../../model/pod/pod.ts';
+import { admitPod } from './admit-pod.ts';
+import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
+import { diffJson } from '../review/json-patch.ts';
+
+/** What is known of a namespace whose pods are all elected. */
+export interface Election {
+  /** Of its NamespaceElection; empty where there is none. */
+  readonly spec: NamespaceElectionSpec;
+  /** Names of ClusterTargets that are this very cluster. */
+  readonly selfTargets: readonly string[];
+}
+
+const DEFAULT_STRATEGY: ElectionStrategy = 'Remote';
+/** Set by kubelets on the API's pictures of static pods (`kubernetes.io/config.mirror`). */
+const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
+
+/** Decides about a pod of such a namespace. The patch begins with what the namespace says for it. */
+export function admitPodOfNamespace(pod: Pod, election: Election, context: AdmissionContext): Admission {
+  if (isElected(pod)) return admitPod(pod, context);
+  if ((election.spec.strategy ?? DEFAULT_STRATEGY) === 'Local' || belongsHere(pod)) return { kind: 'pass' };
+  const elected = electedBy(pod, election);
+  const admission = admitPod(elected, context);
+  if (admission.kind !== 'mutate') return admission;
+  return { ...admission, patch: [...diffJson({ ...pod }, { ...elected }), ...admission.patch] };
+}
+
+/** Pods of a node, and delegates of other clusters. */
+function belongsHere({ metadata, spec }: Pod): boolean {
+  const { labels = {}, annotations = {} } = metadata;
+  const isDelegate = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL].some((key) => Object.hasOwn(labels, key));
+  return isDelegate || (spec.nodeName ?? '') !== '' || controllerOf(metadata)?.kind === 'DaemonSet' || Object.hasOwn(annotations, MIRROR_ANNOTATION);
+}
+
+function electedBy(pod: Pod, election: Election): Pod {
+  const { annotations = {} } = pod.metadata;
+  const hasOwnConstraints = [PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION].some((key) => Object.hasOwn(annotations, key));
+  const constraints = hasOwnConstraints ? undefined : constraintsOf(election);
+  const added = { [ELECT_ANNOTATION]: '', ...(constraints !== undefined && { [PROXY_CONSTRAINTS_ANNOTATION]: constraints }) };
+  return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, ...added } } };
+}
+
+/** JSON, which is YAML; undefined where every target will do. */
+function constraintsOf({ spec: { strategy = DEFAULT_STRATEGY, selector = {} }, selfTargets }: Election): string | undefined {
+  const matchExpressions = [...requirementsOf(selector), ...(strategy === 'Remote' && selfTargets.length > 0 ? [{ key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets }] : [])];
+  if (matchExpressions.length === 0) return undefined;
+  const nodeSelectorTerms = [{ matchExpressions }];
+  return JSON.stringify({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } } });
+}
+
+function requirementsOf({ matchLabels = {}, matchExpressions = [] }: TargetSelector): readonly object[] {
+  return [...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })), ...matchExpressions];
+}

@@ -1,0 +1,140 @@
+// Certificates that the webhook makes for itself: CAs and a leaf in a Secret that its replicas share. Whoever comes first makes what is
+// due; the others find it there. Every write names the version that it was decided from, so that no two replicas undo one another.
+import { isIP } from 'node:net';
+import type { Logger } from 'pino';
+import type { Secret } from '../../api/objects/core.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
+import { SECRETS } from '../../api/resource-types.ts';
+import { isAlreadyExists, isConflict } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { createAuthority, loadAuthority } from '../../process/crypto/certificate-authority.ts';
+import {
+  fromSecret, planCertificates, toSecretData, trustBundle, type CertificatePair, type CertificateStep, type OverlapTimes, type StoredCertificates,
+} from './serving-certificate.ts';
+import { startTrustController } from '../registration/trust-controller.ts';
+import { webhookHosts } from '../registration/webhook-address.ts';
+
+/** How long certificates live (days) and overlap (ms). */
+export interface CertificateLives extends OverlapTimes {
+  readonly authorityDays: number;
+  readonly leafDays: number;
+}
+
+/** What a source of certificates works with; `serve` hands the one to use to the server. */
+export interface CertificateOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly serve: (pair: CertificatePair) => boolean;
+  readonly logger: Logger;
+  /** For tests; the usual lives when left out. */
+  readonly lives?: CertificateLives;
+}
+
+const LIVES: CertificateLives = { authorityDays: 730, leafDays: 90, trustFirstMs: 60_000, trustLongerMs: 600_000 };
+
+/** Starts the controller. It calls `serve` as soon as there is a certificate, and at every change. */
+export function startOwnCertificates(options: CertificateOptions, signal: AbortSignal): void {
+  const certificates = new OwnCertificates(options, signal);
+  const controller = startController({ name: 'webhook-certificates', reconcile: () => certificates.reconcile(), concurrency: 1, logger: options.logger }, signal);
+  certificates.observe(() => controller.enqueue(WEBHOOK_CERTIFICATES_SECRET));
+}
+
+interface Stored extends StoredCertificates {
+  readonly resourceVersion: string;
+}
+
+class OwnCertificates {
+  readonly #options: CertificateOptions;
+  readonly #signal: AbortSignal;
+  readonly #secrets: Informer<Secret, Stored>;
+  readonly #trust;
+  #enqueue: () => void = () => undefined;
+  #served = '';
+  #trusted: { readonly certificate: string; readonly since: number } | undefined;
+
+  constructor(options: CertificateOptions, signal: AbortSignal) {
+    const { client, logger, installNamespace } = options;
+    this.#options = options;
+    this.#signal = signal;
+    this.#trust = startTrustController({ client, logger, onChange: () => this.#enqueue() }, signal);
+    this.#secrets = new Informer({
+      client,
+      logger,
+      type: SECRETS,
+      selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
+      project: (secret) => ({ ...fromSecret(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
+    });
+  }
+
+  observe(enqueue: () => void): void {
+    this.#enqueue = enqueue;
+    this.#secrets.onChange(enqueue);
+    void this.#secrets.run(this.#signal);
+    void Promise.all([this.#secrets.synced, this.#trust.synced]).then(enqueue);
+  }
+
+  async reconcile(): Promise<ReconcileResult> {
+    if (!this.#secrets.hasSynced) return DONE;
+    await this.#trust.synced;
+    const [stored = { authorities: [], resourceVersion: '' }] = this.#secrets.records();
+    this.#use(stored);
+    const newestTrustedSince = this.#trustedSince(stored.authorities.at(-1)?.certificate ?? '', Date.now());
+    const hosts = webhookHosts(this.#trust.configurations());
+    const step = planCertificates({ ...stored, hosts, newestTrustedSince }, this.#lives, Date.now());
+    if (step.kind === 'keep') return { kind: 'requeue-after', ms: step.checkAgainMs };
+    await this.#write(await this.#carryOut(step, stored, hosts), stored.resourceVersion);
+    return DONE; // what was written comes back through the watch
+  }
+
+  /** Since when all configurations have been seen to trust a CA: the patch that tells them may be late, and API servers see it later still. */
+  #trustedSince(certificate: string, now: number): number | undefined {
+    if (!this.#trust.isTrusted(certificate)) return undefined;
+    if (this.#trusted?.certificate !== certificate) this.#trusted = { certificate, since: now };
+    return this.#trusted.since;
+  }
+
+  get #lives(): CertificateLives {
+    return this.#options.lives ?? LIVES;
+  }
+
+  #use({ authorities, leaf }: StoredCertificates): void {
+    if (authorities.length > 0) this.#trust.setBundle(trustBundle(authorities));
+    if (leaf === undefined || leaf.certificate === this.#served) return;
+    if (this.#options.serve(leaf)) this.#served = leaf.certificate;
+  }
+
+  async #carryOut(step: Exclude<CertificateStep, { kind: 'keep' }>, { authorities, leaf }: StoredCertificates, hosts: readonly string[]): Promise<StoredCertificates> {
+    this.#options.logger.info({ step: step.kind }, 'webhook certificates change');
+    switch (step.kind) {
+      case 'add-authority': {
+        const { keyPair } = await createAuthority('isthmus-webhook-ca', this.#lives.authorityDays, new Date());
+        return { authorities: [...authorities.slice(-1), keyPair], ...(leaf && { leaf }) };
+      }
+      case 'issue-leaf':
+        return { authorities, leaf: await this.#issue(step.signer, hosts) };
+      case 'drop-authorities':
+        return { authorities: step.kept, ...(leaf && { leaf }) };
+    }
+  }
+
+  async #issue(signer: CertificatePair, hosts: readonly string[]): Promise<CertificatePair> {
+    const authority = await loadAuthority(signer);
+    const names = { dnsNames: hosts.filter((host) => isIP(host) === 0), ipAddresses: hosts.filter((host) => isIP(host) !== 0) };
+    return authority.issue({ commonName: 'isthmus-webhook', ...names, days: this.#lives.leafDays, usages: ['server'] }, new Date());
+  }
+
+  /** Another replica that was faster has changed the Secret; its watch event brings us back here. */
+  async #write(certificates: StoredCertificates, resourceVersion: string): Promise<void> {
+    const { client, installNamespace } = this.#options;
+    const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
+    const data = toSecretData(certificates);
+    const written = resourceVersion === ''
+      ? client.create(SECRETS, { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret, this.#signal)
+      : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
+    await written.catch((error: unknown) => {
+      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+    });
+  }
+}

@@ -1,0 +1,105 @@
+// Compatibility with the sidecar injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it carries their opt-out keys
+// (model/proxy/sidecar-opt-outs.ts), and the delegate gets its sidecars from the injectors of the target. What an injector of the source
+// put in before us, told by the marks that it leaves, is taken out of the pod (what each of them writes: its injection template).
+import type { Container, Pod, PodSpec, StringMap, Volume } from '../../api/objects/core.ts';
+import { withOwnProbes } from './istio-probes.ts';
+
+/** How one injector is known. */
+interface Injector {
+  /** Annotation that it leaves on a pod it has injected. */
+  readonly mark: string;
+  /** Names of what it put in, from the value of the mark. */
+  readonly injected: (mark: string) => InjectedNames;
+  /** Undoes what it changed in the pod's own containers. */
+  readonly undo?: (pod: Pod) => Pod;
+  /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and those that are facts are moved in the target (ADR 0041). */
+  readonly traces: readonly string[];
+}
+
+interface InjectedNames {
+  readonly containers: readonly string[];
+  readonly volumes: readonly string[];
+}
+
+const ISTIO: Injector = {
+  mark: 'sidecar.istio.io/status',
+  injected: namesOfIstio,
+  undo: withOwnProbes,
+  traces: ['sidecar.istio.io/status', 'istio.io/rev'],
+};
+
+const LINKERD: Injector = {
+  mark: 'linkerd.io/proxy-version',
+  injected: () => ({
+    containers: ['linkerd-proxy', 'linkerd-init', 'linkerd-network-validator', 'linkerd-debug'],
+    volumes: ['linkerd-proxy-init-xtables-lock', 'linkerd-identity-end-entity', 'linkerd-identity-token'],
+  }),
+  traces: ['linkerd.io/proxy-version', 'linkerd.io/created-by', 'linkerd.io/trust-root-sha256'],
+};
+
+const VAULT: Injector = {
+  mark: 'vault.hashicorp.com/agent-inject-status',
+  injected: () => ({ containers: ['vault-agent', 'vault-agent-init'], volumes: ['home-init', 'home-sidecar', 'vault-secrets', 'vault-config', 'vault-tls-secrets'] }),
+  traces: ['vault.hashicorp.com/agent-inject-status'],
+};
+
+const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
+
+/** The pod as it was before injectors; the very same object when there were none. */
+export function withoutInjectedSidecars(pod: Pod): Pod {
+  const { annotations = {} } = pod.metadata;
+  const found = INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark));
+  return found.length === 0 ? pod : found.reduce(withoutSidecars, pod);
+}
+
+function withoutSidecars(injectedPod: Pod, { mark, injected, traces, undo }: Injector): Pod {
+  const pod = undo?.(injectedPod) ?? injectedPod;
+  const { annotations = {} } = pod.metadata;
+  const names = injected(annotations[mark] ?? '');
+  return { ...pod, metadata: { ...pod.metadata, annotations: without(annotations, traces) }, spec: withoutNamed(pod.spec, names) };
+}
+
+function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): PodSpec {
+  const isKept = ({ name }: Container): boolean => !containers.includes(name);
+  const unmounted = (container: Container): Container => {
+    const mounts = container.volumeMounts?.filter(({ name }) => !volumes.includes(name));
+    return mounts === undefined || mounts.length === container.volumeMounts?.length ? container : { ...container, volumeMounts: mounts };
+  };
+  const { containers: own, initContainers = [], volumes: mounted = [], ...others } = spec;
+  const rest = own.filter(isKept);
+  return {
+    ...others,
+    containers: (rest.length > 0 ? rest : own).map(unmounted), // a pod must have a container
+    ...unlessEmpty('initContainers', initContainers.filter(isKept).map(unmounted)),
+    ...unlessEmpty('volumes', mounted.filter(({ name }: Volume) => !volumes.includes(name))),
+  };
+}
+
+/** The API server leaves empty lists out, so a pod without any is one without the field. */
+function unlessEmpty<K extends string, V>(field: K, list: readonly V[]): { readonly [field in K]?: readonly V[] } {
+  return list.length === 0 ? {} : ({ [field]: list } as { readonly [field in K]: readonly V[] });
+}
+
+/** Istio lists what it put in; the names of Istio's own default template stand in for a list that cannot be read. */
+function namesOfIstio(mark: string): InjectedNames {
+  const listed = parseObject(mark);
+  const names = (key: string): readonly string[] => {
+    const value = listed[key];
+    return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : [];
+  };
+  const containers = [...names('initContainers'), ...names('containers')];
+  return { containers: containers.length > 0 ? containers : ['istio-proxy', 'istio-init', 'istio-validation'], volumes: names('volumes') };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function without(map: StringMap, keys: readonly string[]): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,87 @@
+// Step 2 of a pod's way: the elected pod becomes a proxy pod, which is scheduled by us and runs nothing. It stays what its user made but for
+// a few fields, which its admission record keeps. The same pod put in again comes out unchanged.
+// The rules are written once, as the fields that a proxy pod has; a pod is made of them here, a patch in proxy-patch.ts.
+import {
+  ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
+  SOURCE_MANIFEST_ANNOTATION, TRUE,
+} from '../../api/objects/keys.ts';
+import type { Pod, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
+import { optOutsFor } from '../../model/proxy/sidecar-opt-outs.ts';
+import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
+
+/** A field or key with its value; undefined takes it away. */
+export type Field<T> = readonly [name: string, value: T];
+
+/** What goes onto a proxy pod beside what its source pod says. */
+export interface ProxyParts {
+  /** Text of the admission record. */
+  readonly record: string;
+  /** Text of the source manifest, where it is written at all. */
+  readonly manifest?: string | undefined;
+  readonly constraints: ConstraintsOfPod;
+}
+
+/** What a proxy pod has, whatever its source pod has there. Everything else stays, also what we do not know. */
+export interface ProxyFields {
+  readonly labels: readonly Field<string>[];
+  readonly annotations: readonly Field<string>[];
+  readonly finalizers: readonly string[];
+  readonly spec: readonly Field<unknown>[];
+}
+
+const PROXY_TOLERATIONS: readonly Toleration[] = [
+  { key: PROVIDER_KEY, operator: 'Equal', value: PROVIDER_VALUE }, // on every virtual node
+  { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists' }, // from cloud route controllers, which do not know virtual nodes
+  // A target that is away, or Isthmus itself, must not cost the source its pods: without these the API server adds 300 s.
+  { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
+  { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
+];
+const PROXY_NODE_SELECTOR: StringMap = { [PROVIDER_KEY]: PROVIDER_VALUE };
+const HAS_FINALIZER: Field<string> = [HAS_FINALIZER_LABEL, TRUE];
+const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
+
+/** The fields of the proxy pod for a source pod. */
+export function proxyFieldsOf({ metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts): ProxyFields {
+  const { labels = {}, annotations = {}, finalizers } = metadata;
+  const written: readonly Field<string>[] = [
+    [ADMISSION_RECORD_ANNOTATION, record], ...(manifest === undefined ? [] : [[SOURCE_MANIFEST_ANNOTATION, manifest] as const]),
+  ];
+  return {
+    labels: [...optOutsFor('labels', labels), HAS_FINALIZER],
+    annotations: [...optOutsFor('annotations', annotations), ...written],
+    finalizers: finalizers === undefined ? FINALIZERS : [...finalizers.filter((finalizer) => !finalizer.startsWith(OWN_PREFIX)), DELEGATE_FINALIZER],
+    spec: specFields(constraints),
+  };
+}
+
+function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstraints }: Constraints): ProxyFields['spec'] {
+  return [
+    ['schedulerName', PROXY_SCHEDULER],
+    ['nodeSelector', nodeSelector === undefined ? PROXY_NODE_SELECTOR : { ...nodeSelector, ...PROXY_NODE_SELECTOR }],
+    ['tolerations', tolerations === undefined ? PROXY_TOLERATIONS : [...PROXY_TOLERATIONS, ...tolerations]],
+    ['affinity', affinity],
+    ['topologySpreadConstraints', topologySpreadConstraints],
+    // Nothing runs here, so nothing needs time to stop; the finalizer keeps the pod until its delegate has stopped.
+    ['terminationGracePeriodSeconds', 0],
+  ];
+}
+
+/** A pod with the fields of a proxy pod. */
+export function toProxyPod(pod: Pod, { labels, annotations, finalizers, spec }: ProxyFields): Pod {
+  const { metadata } = pod;
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      labels: { ...metadata.labels, ...Object.fromEntries(labels) },
+      annotations: { ...metadata.annotations, ...Object.fromEntries(annotations) },
+      finalizers,
+    },
+    spec: withFields(pod.spec, spec),
+  };
+}
+
+function withFields(spec: PodSpec, fields: ProxyFields['spec']): PodSpec {
+  const all = { ...spec, ...Object.fromEntries(fields) };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as PodSpec;
+}

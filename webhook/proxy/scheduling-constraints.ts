@@ -1,0 +1,66 @@
+// Which constraints choose the cluster (contract §2.1 step 4): those of an annotation, or the pod's own when an annotation says so, or none.
+import { parse } from 'yaml';
+import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
+import type { Pod, PodSpec, Toleration } from '../../api/objects/core.ts';
+import { deny, type Denial } from '../review/admission-answer.ts';
+import { CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors } from '../../model/pod/constraint-shapes.ts';
+
+/** What a proxy pod is scheduled by. */
+export type Constraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
+
+/** The constraints of a source pod, with what its user should know about them. */
+export interface ConstraintsOfPod {
+  readonly kind: 'constraints';
+  readonly constraints: Constraints;
+  readonly warnings: readonly string[];
+}
+
+/** Longest annotation in characters: far more than any set of constraints, far less than what a parser could be kept busy with. */
+const MAX_LENGTH = 32_768;
+const NONE: ConstraintsOfPod = { kind: 'constraints', constraints: {}, warnings: [] };
+/** What the API server gives pods that say nothing (apiserver `defaulttolerationseconds`): it is no wish of the user. */
+const DEFAULT_SECONDS = 300;
+
+/** The constraints, or why they cannot be used. */
+export function constraintsOf(sourcePod: Pod): ConstraintsOfPod | Denial {
+  const { annotations = {} } = sourcePod.metadata;
+  const text = annotations[PROXY_CONSTRAINTS_ANNOTATION];
+  if (text !== undefined) return parseConstraints(text);
+  return Object.hasOwn(annotations, USE_SPEC_CONSTRAINTS_ANNOTATION) ? { ...NONE, constraints: ownConstraints(sourcePod.spec) } : NONE;
+}
+
+function ownConstraints(spec: PodSpec): Constraints {
+  const { nodeSelector, affinity, topologySpreadConstraints } = spec;
+  const tolerations = spec.tolerations?.filter((toleration) => !isDefaulted(toleration));
+  return {
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations }),
+    ...(affinity && { affinity }),
+    ...(topologySpreadConstraints && { topologySpreadConstraints }),
+  };
+}
+
+function isDefaulted({ key, operator, effect, tolerationSeconds }: Toleration): boolean {
+  const isNodeCondition = key === 'node.kubernetes.io/not-ready' || key === 'node.kubernetes.io/unreachable';
+  return isNodeCondition && operator === 'Exists' && effect === 'NoExecute' && tolerationSeconds === DEFAULT_SECONDS;
+}
+
+function parseConstraints(text: string): ConstraintsOfPod | Denial {
+  if (text.length > MAX_LENGTH) return bad(`has ${text.length} characters; at most ${MAX_LENGTH} are allowed`);
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' }) ?? {};
+  } catch (error) {
+    return bad(`is no YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it cannot be read'}`);
+  }
+  const [problem] = shapeErrors(value, isOtherPodSpecField);
+  if (problem !== undefined) return bad(problem);
+  const entries = Object.entries(value as object);
+  const ignored = entries.map(([field]) => field).filter(isOtherPodSpecField);
+  const warnings = ignored.map((field) => `annotation ${PROXY_CONSTRAINTS_ANNOTATION}: field ${field} chooses no cluster and is ignored`);
+  return { kind: 'constraints', constraints: Object.fromEntries(entries.filter(([field, set]) => CONSTRAINT_FIELDS.has(field) && set !== null)), warnings };
+}
+
+function bad(problem: string): Denial {
+  return deny('BadConstraints', `annotation ${PROXY_CONSTRAINTS_ANNOTATION} ${problem}; it takes nodeSelector, tolerations, affinity and topologySpreadConstraints as in a pod's spec`);
+}

@@ -1,0 +1,28 @@
+// Pods that ask to be elected and were admitted without us: where the installer chose that nobody waits for a webhook that is away
+// (failurePolicy Ignore), or before the first webhook was reached, such a pod runs in the source. Its user is told. Pure.
+import type { Pod } from '../../api/objects/core.ts';
+import { REACHED_WEBHOOK } from '../../api/admission-rules.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
+import type { WebhookConfiguration } from '../../api/resource-types.ts';
+import type { EventRecord } from '../../model/proxy/event-record.ts';
+import { isElected, isProxyPod, isTerminal, isTerminating } from '../../model/pod/pod.ts';
+import { webhooksWithoutRules } from './missing-rules.ts';
+
+/** Whether elected pods may be admitted without us. */
+export function mayMissPods(configuration: WebhookConfiguration): boolean {
+  const ofPods = (configuration.webhooks ?? []).filter(({ name }) => name !== REACHED_WEBHOOK);
+  return ofPods.some(({ failurePolicy }) => failurePolicy === 'Ignore') || webhooksWithoutRules(configuration).length > 0;
+}
+
+/** What the user of such a pod is told; undefined for any other pod, and for one that ends or has ended. */
+export function missedPodEvent(pod: Pod): EventRecord | undefined {
+  const { namespace = '', name = '', uid = '' } = pod.metadata;
+  if (!isElected(pod) || isProxyPod(pod) || isTerminating(pod) || isTerminal(pod.status?.phase)) return undefined;
+  return {
+    regarding: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+    type: 'Warning',
+    reason: 'NotElected',
+    action: 'Admit',
+    note: `The pod has annotation ${ELECT_ANNOTATION} and runs in this cluster all the same: it was made while the webhook of Isthmus was away or this namespace had not opted in. Delete it and have it made again.`,
+  };
+}

@@ -1,0 +1,156 @@
+// Keeps the path that only API servers know: makes its secret, tells the server of it, and writes it into the webhook configurations, again when
+// somebody applies these anew. API servers and other replicas see a new path a moment later, so the one before is let in a while longer.
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
+import { WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
+} from '../../api/resource-types.ts';
+import { isAlreadyExists, isConflict } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import {
+  isSegmentDue, missingAddresses, namedSegments, newSegment, segmentData, storedSegment, writableAt, type NewAddress, type OpenSegments, type PathTimes, type StoredSegment,
+} from './review-path.ts';
+import { PATH_FIELD_MANAGER, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+
+const TYPES: readonly ResourceType<WebhookConfiguration>[] = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+const KEY = 'path';
+const MIN_WAIT_MS = 100;
+
+const TIMES: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
+
+/** What the controller works with. */
+export interface ReviewPathOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly logger: Logger;
+  /** The usual times when left out. */
+  readonly times?: PathTimes | undefined;
+}
+
+/** The paths that are let in. */
+export interface ReviewPaths {
+  /** Resolves when segment and configurations are known. */
+  readonly ready: Promise<void>;
+  /** What is let in now. */
+  open(): OpenSegments;
+}
+
+/** Starts the controller. Configurations that are not installed yet are waited for, but not by {@link ReviewPaths.ready}. */
+export function startReviewPaths(options: ReviewPathOptions, signal: AbortSignal): ReviewPaths {
+  return new PathKeeper(options, signal);
+}
+
+interface Stored {
+  readonly known: StoredSegment | undefined;
+  readonly resourceVersion: string;
+}
+
+class PathKeeper implements ReviewPaths {
+  readonly ready: Promise<void>;
+  readonly #options: ReviewPathOptions;
+  readonly #signal: AbortSignal;
+  readonly #secrets: Informer<Secret, Stored>;
+  readonly #configurations: ReadonlyMap<ResourceType<WebhookConfiguration>, Informer<WebhookConfiguration, WebhookConfiguration>>;
+  readonly #startedAt = Date.now();
+  /** When a configuration was last seen to name a segment, in ms since the epoch. */
+  readonly #named = new Map<string, number>();
+  /** Those that are named now. */
+  #naming: ReadonlySet<string> = new Set();
+  #open: OpenSegments = [];
+  #isReady: () => void = () => undefined;
+
+  constructor(options: ReviewPathOptions, signal: AbortSignal) {
+    const { client, installNamespace, logger } = options;
+    this.#options = options;
+    this.#signal = signal;
+    this.ready = new Promise((resolve, reject) => {
+      this.#isReady = resolve;
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    this.ready.catch(() => undefined); // who waits for it is told
+    this.#secrets = new Informer({
+      client, logger, type: SECRETS, selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
+      project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
+    });
+    const selection = { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` };
+    this.#configurations = new Map(TYPES.map((type) => [type, new Informer({ client, logger, type, selection, project: (configuration: WebhookConfiguration) => configuration })]));
+    const controller = startController({ name: 'webhook-path', reconcile: () => this.#reconcile(), concurrency: 1, logger }, signal);
+    const informers = [this.#secrets, ...this.#configurations.values()];
+    this.#secrets.onChange(() => controller.enqueue(KEY));
+    for (const informer of this.#configurations.values()) {
+      informer.onChange(() => {
+        this.#look(); // at once: API servers ask there from now on
+        controller.enqueue(KEY);
+      });
+    }
+    for (const informer of informers) void informer.run(signal);
+    void Promise.all(informers.map((informer) => informer.synced)).then(() => controller.enqueue(KEY));
+  }
+
+  open(): OpenSegments {
+    return this.#open;
+  }
+
+  get #times(): PathTimes {
+    return this.#options.times ?? TIMES;
+  }
+
+  async #reconcile(): Promise<ReconcileResult> {
+    if (![this.#secrets, ...this.#configurations.values()].every(({ hasSynced }) => hasSynced)) return DONE;
+    const now = Date.now();
+    const [{ known, resourceVersion } = { known: undefined, resourceVersion: '' }] = this.#secrets.records();
+    this.#look();
+    if (known === undefined || isSegmentDue(known, this.#times, this.#startedAt, now)) {
+      await this.#write({ segment: newSegment(randomBytes), since: now }, resourceVersion);
+      return DONE; // what was written comes back through the watch
+    }
+    this.#isReady();
+    const later = [known.since + this.#times.renew, ...[...this.#named].filter(([segment]) => !this.#naming.has(segment)).map(([, at]) => at + this.#times.overlap)];
+    for (const [type, informer] of this.#configurations) {
+      const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
+      const webhooks = configuration === undefined ? [] : missingAddresses(configuration, known.segment);
+      if (configuration === undefined || webhooks.length === 0) continue;
+      const at = writableAt(configuration, known, this.#times, this.#startedAt);
+      if (at > now) later.push(at);
+      else await this.#apply(type, webhooks);
+    }
+    return { kind: 'requeue-after', ms: Math.max(MIN_WAIT_MS, Math.min(...later) - now) };
+  }
+
+  /** What is let in follows from the segment and from what configurations name, or named a while ago. */
+  #look(): void {
+    const now = Date.now();
+    const configurations = [...this.#configurations.values()].flatMap((informer) => [...informer.records()]);
+    const before = this.#naming;
+    this.#naming = new Set(configurations.flatMap(namedSegments));
+    for (const segment of [...before, ...this.#naming]) this.#named.set(segment, now);
+    for (const [segment, at] of this.#named) if (now >= at + this.#times.overlap) this.#named.delete(segment);
+    const newest = [...this.#secrets.records()].flatMap(({ known }) => (known === undefined ? [] : [known.segment]));
+    this.#open = [...new Set([...newest, ...this.#named.keys()])];
+  }
+
+  async #apply(type: ResourceType<WebhookConfiguration>, webhooks: readonly NewAddress[]): Promise<void> {
+    await this.#options.client.apply(type, { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks } as KubernetesObject, PATH_FIELD_MANAGER, this.#signal);
+    this.#options.logger.info({ kind: type.kind }, 'webhook configuration has the path of this webhook');
+  }
+
+  /** Another replica that was faster has changed the Secret; its watch event brings us back here. */
+  async #write(stored: StoredSegment, resourceVersion: string): Promise<void> {
+    const { client, installNamespace, logger } = this.#options;
+    const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };
+    const data = segmentData(stored);
+    const written = resourceVersion === ''
+      ? client.create(SECRETS, { metadata: { ...at, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data } as Secret, this.#signal)
+      : client.patch(SECRETS, at, { patchType: 'merge', patch: { metadata: { resourceVersion }, data } }, this.#signal);
+    const isWritten = await written.then(() => true, (error: unknown) => {
+      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+      return false;
+    });
+    if (isWritten) logger.info({}, 'the webhook has a new path');
+  }
+}

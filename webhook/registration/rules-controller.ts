@@ -1,0 +1,85 @@
+// Has pods sent to the webhook once it is known that they get there: the API server is asked until it has asked us. Before that no pod is
+// refused because nothing answers; after it the failure policy of the configuration holds, and the rules stay until the configuration goes.
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { MIGRATION_CONFIG_MAP } from '../../api/objects/keys.ts';
+import { CONFIG_MAPS, EVENTS, MUTATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { webhookOffReason } from '../../targets/admiralty/standby.ts';
+import type { EventRecord } from '../../model/proxy/event-record.ts';
+import { askedElsewhere } from '../../model/targets/live-admiralty.ts';
+import { isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from './missing-rules.ts';
+import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+
+/** Owner of the rules, apart from that of the CA: each applies all that is its own. */
+const FIELD_MANAGER = 'isthmus-webhook-rules';
+const ASK_EVERY_MS = 1_000;
+/** After so many answers without us users are told, for pods run in the source meanwhile. */
+const TELL_AFTER = 30;
+
+/** What the controller works with. */
+export interface RulesOptions {
+  readonly client: ClusterClient;
+  readonly installNamespace: string;
+  readonly events: EventSink;
+  /** Told whether pods are not sent to the webhook yet. */
+  readonly onMissing: (areMissing: boolean) => void;
+  readonly logger: Logger;
+  /** How often the API server is asked, in ms; each second when left out. */
+  readonly askEveryMs?: number;
+}
+
+/** Starts the controller. A configuration that has its rules already is left alone, one that comes later is waited for. */
+export function startRulesController({ client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal): void {
+  const informer = new Informer<WebhookConfiguration, WebhookConfiguration>({
+    client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
+  });
+  let unanswered = 0;
+  const reconcile = async (): Promise<ReconcileResult> => {
+    const configuration = informer.get(WEBHOOK_CONFIGURATION_NAME);
+    const names = configuration === undefined ? [] : webhooksWithoutRules(configuration);
+    onMissing(names.length > 0);
+    if (names.length === 0) return DONE;
+    const question = reachedQuestion({ installNamespace, instance: hostname(), at: new Date() });
+    if (!isAnswered(await client.dryRunCreate(EVENTS, question, signal))) {
+      unanswered += 1;
+      if (unanswered % TELL_AFTER === 0) tellNotReached(events, logger);
+      return { kind: 'requeue-after', ms: askEveryMs };
+    }
+    unanswered = 0;
+    const why = await whyToWait(client, installNamespace, signal);
+    if (why !== undefined) {
+      logger.debug({ why }, 'elected pods are not sent to this webhook yet');
+      return { kind: 'requeue-after', ms: askEveryMs };
+    }
+    await client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, withRules(names), FIELD_MANAGER, signal);
+    logger.info({ webhooks: names }, 'the API server reaches this webhook: elected pods are sent to it from now on');
+    return DONE;
+  };
+  const controller = startController({ name: 'webhook-rules', reconcile, concurrency: 1, logger }, signal);
+  informer.onChange(() => controller.enqueue(WEBHOOK_CONFIGURATION_NAME));
+  void informer.run(signal);
+}
+
+/** A pod is to be asked about by one of two webhooks, not by both: Admiralty's, until a migration has turned that to this one. */
+async function whyToWait(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<string | undefined> {
+  const record = await client.get(CONFIG_MAPS, { namespace: installNamespace, name: MIGRATION_CONFIG_MAP }, signal).catch(unless(isNotFound));
+  const off = record === undefined ? undefined : webhookOffReason(record);
+  if (off !== undefined) return off;
+  return askedElsewhere(await client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal));
+}
+
+function tellNotReached(events: EventSink, logger: Logger): void {
+  logger.warn({}, 'the API server does not reach this webhook: elected pods run in this cluster');
+  events.record(notReached());
+}
+
+function notReached(): EventRecord {
+  const regarding = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', name: WEBHOOK_CONFIGURATION_NAME, uid: '' };
+  const note = 'The API server does not reach the webhook, so elected pods are not sent to it and run in this cluster. Check its Service or URL, network policies between API server and webhook, and the CA bundle.';
+  return { regarding, type: 'Warning', reason: 'NotReached', action: 'Ask', note };
+}

@@ -1,0 +1,79 @@
+// Keeps the API server's trust in step with our certificates: the CA bundle goes into both webhook configurations, and again
+// when somebody applies these anew.
+import type { Logger } from 'pino';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import {
+  MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, type WebhookConfiguration,
+} from '../../api/resource-types.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import { hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
+
+const TYPES: readonly ResourceType<WebhookConfiguration>[] = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
+const FIELD_MANAGER = 'isthmus-webhook';
+
+/** What the controller works with. */
+export interface TrustOptions {
+  readonly client: ClusterClient;
+  /** Told when a configuration came, went or changed. */
+  readonly onChange: () => void;
+  readonly logger: Logger;
+}
+
+/** The webhook configurations and who is trusted in them. */
+export interface Trust {
+  /** Resolves when both are known, or known to be missing. */
+  readonly synced: Promise<unknown>;
+  configurations(): readonly WebhookConfiguration[];
+  /** From now on this bundle (PEM) is what API servers are to trust. */
+  setBundle(bundle: string): void;
+  /** Whether every configuration trusts this CA certificate. */
+  isTrusted(certificate: string): boolean;
+}
+
+/** Starts the controller. Configurations that are not installed yet are waited for. */
+export function startTrustController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
+  let bundle: string | undefined;
+  const informers = new Map(TYPES.map((type) => [type.kind, toInformer(client, type, logger)]));
+  const reconcile = async (kind: string): Promise<ReconcileResult> => {
+    const type = TYPES.find((known) => known.kind === kind);
+    const configuration = informers.get(kind)?.get(WEBHOOK_CONFIGURATION_NAME);
+    if (type === undefined || configuration === undefined || bundle === undefined) return DONE;
+    if (isCertManagers(configuration) || hasBundle(configuration, bundle)) return DONE;
+    await client.apply(type, withBundle(configuration, bundle), FIELD_MANAGER, signal);
+    logger.info({ kind }, 'webhook configuration trusts this webhook');
+    return DONE;
+  };
+  const controller = startController({ name: 'webhook-trust', reconcile, concurrency: 1, logger }, signal);
+  for (const [kind, informer] of informers) {
+    informer.onChange(() => {
+      controller.enqueue(kind);
+      onChange();
+    });
+    void informer.run(signal);
+  }
+  const configurations = (): readonly WebhookConfiguration[] => [...informers.values()].flatMap((informer) => [...informer.records()]);
+  return {
+    synced: Promise.all([...informers.values()].map((informer) => informer.synced)),
+    configurations,
+    setBundle: (wanted) => {
+      bundle = wanted;
+      for (const kind of informers.keys()) controller.enqueue(kind);
+    },
+    isTrusted: (certificate) => configurations().every((configuration) => trusts(configuration, certificate)),
+  };
+}
+
+function toInformer(client: ClusterClient, type: ResourceType<WebhookConfiguration>, logger: Logger): Informer<WebhookConfiguration, WebhookConfiguration> {
+  return new Informer({ client, logger, type, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration });
+}
+
+/** Only the fields that are ours to apply: the CA of each webhook. */
+function withBundle(configuration: WebhookConfiguration, bundle: string): WebhookConfiguration {
+  const caBundle = Buffer.from(bundle).toString('base64');
+  return {
+    metadata: { name: configuration.metadata.name ?? '' },
+    webhooks: (configuration.webhooks ?? []).map(({ name }) => ({ name, clientConfig: { caBundle } })),
+  };
+}

@@ -1,0 +1,140 @@
+// AdmissionReview in, AdmissionReview out (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1).
+// A review that has a uid is always answered with it, whatever else is wrong with it.
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { deny, type Admission } from './admission-answer.ts';
+import { excessOf, frameOf } from './review-size.ts';
+
+/** The part of a request that is looked at; `object` is missing for a DELETE. */
+export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject> {
+  readonly uid: string;
+  readonly operation: string;
+  readonly namespace?: string;
+  readonly dryRun?: boolean;
+  readonly object: T;
+}
+
+/** The answer to one request. */
+export interface AdmissionResponse {
+  readonly uid: string;
+  readonly allowed: boolean;
+  readonly patchType?: 'JSONPatch';
+  /** Base64 of a JSON patch. */
+  readonly patch?: string;
+  /** Shown to the user beside the answer. */
+  readonly warnings?: readonly string[];
+  readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
+}
+
+/** A review with its answer. */
+export interface AnsweredReview {
+  readonly apiVersion: string;
+  readonly kind: 'AdmissionReview';
+  readonly response: AdmissionResponse;
+}
+
+/** A parsed body: a request about an object, one that can only be answered in one way, or none at all. */
+export type ParsedReview =
+  | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest }
+  | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
+  | { readonly kind: 'invalid'; readonly message: string };
+
+/** Of pods, and of all else that has a spec. */
+const POD_PARTS = ['metadata', 'spec'];
+/** What follows the patch in an answer: the ends of its text, of the response and of the review. */
+const PATCH_END = '"}}';
+const API_VERSIONS: ReadonlySet<unknown> = new Set(['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']);
+/** The API server cuts longer warnings (KEP-1693). */
+const MAX_WARNING_LENGTH = 256;
+
+/** Reads the body of a review. Only its frame is checked: the API server has validated the object, which must have these parts. */
+export function parseReview(body: string, parts: readonly string[] = POD_PARTS): ParsedReview {
+  const excess = excessOf(body);
+  return excess === undefined ? readFrame(body, parts) : tooMuch(body, excess);
+}
+
+function readFrame(body: string, parts: readonly string[]): ParsedReview {
+  const review = asObject(readReview(body));
+  const request = asObject(review?.['request']);
+  const apiVersion = review?.['apiVersion'];
+  if (review?.['kind'] !== 'AdmissionReview' || !API_VERSIONS.has(apiVersion) || typeof request?.['uid'] !== 'string') {
+    return { kind: 'invalid', message: `the body is no AdmissionReview of ${[...API_VERSIONS].join(' or ')} with a request and its uid` };
+  }
+  const admission = settle(request, parts);
+  if (admission !== undefined) return { kind: 'settled', apiVersion: String(apiVersion), uid: request['uid'], admission };
+  return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
+}
+
+/** The answer to a review that would take too long to read. Its user can do something about it, so it is told like any other refusal. */
+function tooMuch(body: string, excess: string): ParsedReview {
+  const frame = frameOf(body);
+  if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
+  return { kind: 'settled', ...frame, admission: deny('TooManyValues', `the object ${excess}: move what it carries into a ConfigMap or Secret`) };
+}
+
+function readReview(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer that follows from the request's frame alone. */
+function settle(request: Json, parts: readonly string[]): Admission | undefined {
+  if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
+  const object = asObject(request['object']);
+  if (parts.every((part) => asObject(object?.[part]) !== undefined)) return undefined;
+  return deny('BadRequest', `the object of the request has no ${parts.join(' or no ')}`);
+}
+
+/** The answer to the request with this uid. An object that is to be as it is gets no patch. */
+export function answerReview(apiVersion: string, uid: string, admission: Admission): AnsweredReview {
+  return { apiVersion, kind: 'AdmissionReview', response: toResponse(uid, admission) };
+}
+
+/**
+ * The answer as the bytes of its JSON. A patch is base64, in which nothing is to be escaped, so it is written as it is: printing a
+ * large answer as a text, and encoding that, takes several times as long.
+ */
+export function printReview({ apiVersion, kind, response }: AnsweredReview): Buffer {
+  const { patch, ...rest } = response;
+  const frame = JSON.stringify({ apiVersion, kind, response: rest });
+  if (patch === undefined) return Buffer.from(frame);
+  const head = `${frame.slice(0, -2)},"patch":"`;
+  const headLength = Buffer.byteLength(head);
+  const bytes = Buffer.allocUnsafe(headLength + patch.length + PATCH_END.length);
+  bytes.write(head, 'utf8');
+  bytes.write(patch, headLength, 'latin1');
+  bytes.write(PATCH_END, headLength + patch.length, 'latin1');
+  return bytes;
+}
+
+/** The answer to a request whose handling failed; `code` 500 makes it a fault of ours and not of the user. */
+export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
+  const status = { code: 500, reason: 'InternalError', message: 'isthmus: the object could not be reviewed; see the log of the webhook' };
+  return { apiVersion, kind: 'AdmissionReview', response: { uid, allowed: false, status } };
+}
+
+function toResponse(uid: string, admission: Admission): AdmissionResponse {
+  switch (admission.kind) {
+    case 'pass':
+      return { uid, allowed: true };
+    case 'deny':
+      return { uid, allowed: false, status: { code: 403, reason: admission.reason, message: `isthmus: ${admission.message}` } };
+    case 'mutate': {
+      const { patch } = admission;
+      const warnings = admission.warnings.map((warning) => `isthmus: ${warning}`.slice(0, MAX_WARNING_LENGTH));
+      return { uid, allowed: true, ...(patch.length > 0 && { patchType: 'JSONPatch', patch: encodePatch(patch) }), ...(warnings.length > 0 && { warnings }) };
+    }
+  }
+}
+
+function encodePatch(patch: readonly object[]): string {
+  return Buffer.from(JSON.stringify(patch)).toString('base64');
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function asObject(value: unknown): Json | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}

@@ -1,0 +1,291 @@
+// Shell of admission: HTTPS in, the pure answer out. It takes on what it can answer in time, turns the rest away, and ends without
+// cutting a review off. It has no side effects, so a dry run is the same as any other request.
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { REACHED_PATH } from '../../api/admission-rules.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import { podAttributes, traceOf } from '../../model/proxy/trace.ts';
+import { keepDeadlines, type DeadlineKeeper } from '../../process/servers/connection-deadlines.ts';
+import type { GateLimits } from '../../process/servers/connection-gate.ts';
+import { AppError, messageOf } from '../../process/errors.ts';
+import { Handshakes } from '../../process/servers/handshakes.ts';
+import { isTracing, newSpanId, newTraceId, recordSpan } from '../../process/tracing.ts';
+import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
+import type { AdmissionMetrics } from './admission-metrics.ts';
+import { answerFailure, answerReview, parseReview, printReview, type AdmissionRequest, type AnsweredReview } from '../review/admission-review.ts';
+import { admitPod } from '../admission/admit-pod.ts';
+import { keepOffVirtualNodes } from '../admission/daemon-set.ts';
+import type { ElectionOf } from './election-cache.ts';
+import { answerQuestion } from '../registration/missing-rules.ts';
+import { guardFront, type PublicAnswer } from './front-server.ts';
+import { admitPodOfNamespace } from '../admission/namespace-election.ts';
+import { RequestBudget, type RequestLimits } from './request-budget.ts';
+import { PLAIN, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
+import { expiryOf, problemOf, type CertificatePair } from '../certificates/serving-certificate.ts';
+import { DEADLINES, GATE, OWN_DEADLINES, tlsSettings } from './tls-server.ts';
+import { withTrace } from '../proxy/trace-patch.ts';
+import { validateShare } from '../admission/validate-share.ts';
+import { validateTarget } from '../admission/validate-target.ts';
+
+/** Path of pods that the webhook configuration names (Admiralty's). */
+export const ADMISSION_PATH = '/mutate--v1-pod';
+/** Path of pods in namespaces that elect all of theirs. */
+export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
+/** Path of DaemonSets. */
+export const DAEMON_SETS_PATH = '/mutate--daemonsets';
+/** Path of (Cluster)Targets. */
+export const TARGETS_PATH = '/validate--targets';
+/** Path of ResourceShares. */
+export const SHARES_PATH = '/validate--resourceshares';
+
+/** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
+const BODY_LIMIT = 8 * 1024 * 1024;
+/** API servers have 200 mutating requests under way by default. */
+const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
+/** How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter than who stops a process waits. */
+const CLOSE_PATIENCE_MS = 7_000;
+
+/** Where to listen and with what. */
+export interface AdmissionServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly certificate: CertificatePair;
+  /** Whether proxy pods get a copy of their source pod, for tools that read it. */
+  readonly writesManifest?: boolean;
+  readonly metrics: AdmissionMetrics;
+  /** How a namespace elects its pods; where it is missing, none does. */
+  readonly elections?: ElectionOf | undefined;
+  readonly logger: Logger;
+  /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
+  readonly drainMs?: number;
+  readonly limits?: RequestLimits;
+  /** Behind which segments reviews are asked for; on plain paths when missing. */
+  readonly openSegments?: () => OpenSegments;
+  readonly gate?: GateLimits;
+  /** PEM of the authority whose certificates clients must have; without it anybody may ask. */
+  readonly clientAuthority?: string;
+}
+
+/** A listening server; `port` is the real one when 0 was asked for. */
+export interface AdmissionServer {
+  readonly port: number;
+  /** New connections get this certificate, open ones end with their next answer. A pair that does not fit is refused, and the old one stays: false. */
+  useCertificate(pair: CertificatePair): boolean;
+  /** Answers what has begun, then ends; later calls wait for the first. */
+  close(): Promise<void>;
+}
+
+type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
+
+/** Tells of an election and has its pod remember the trace, where somebody wants to know. A dry run leaves no trace. */
+function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number): Admission {
+  if (!isTracing() || dryRun || admission.kind !== 'mutate') return admission;
+  const { metadata: { name, generateName = '', annotations } } = object;
+  if (traceOf(annotations) !== undefined) return admission; // asked about again, after other webhooks
+  const trace = { traceId: newTraceId(), rootId: newSpanId(), startedAt };
+  recordSpan({ name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt, endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }) });
+  return withTrace(admission, annotations, trace);
+}
+
+const DECISIONS: Readonly<Record<string, Decide>> = {
+  [ADMISSION_PATH]: (request, context) => {
+    if (request.operation !== 'CREATE') return { kind: 'pass' };
+    const startedAt = Date.now();
+    return traced(request, admitPod(request.object as Pod, context), startedAt);
+  },
+  [DAEMON_SETS_PATH]: ({ object }) => keepOffVirtualNodes(object),
+  [TARGETS_PATH]: ({ object }) => validateTarget(object),
+  [SHARES_PATH]: ({ object }) => validateShare(object),
+};
+
+/** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
+export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
+  const admission = new Admissions(options);
+  await admission.listen();
+  return admission;
+}
+
+class Admissions implements AdmissionServer {
+  readonly #options: AdmissionServerOptions;
+  readonly #app: FastifyInstance<HttpsServer>;
+  readonly #budget: RequestBudget;
+  readonly #connections = new Set<Socket>();
+  readonly #deadlines: DeadlineKeeper;
+  readonly #handshakes: Handshakes;
+  /** Connections that began with a certificate that is not in use any more. */
+  #outdated = new WeakSet<Socket>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: AdmissionServerOptions) {
+    this.#options = options;
+    this.#budget = new RequestBudget(options.limits ?? LIMITS);
+    this.#app = fastify({
+      https: { ...tlsSettings(options.certificate, options.clientAuthority), ...OWN_DEADLINES },
+      return503OnClosing: false,
+      bodyLimit: BODY_LIMIT,
+      requestTimeout: OWN_DEADLINES.requestTimeout,
+      keepAliveTimeout: OWN_DEADLINES.keepAliveTimeout,
+      logger: false,
+      rewriteUrl: ({ url = '' }) => routeOf(url, options.openSegments?.() ?? [PLAIN]),
+    });
+    guardFront(this.#app.server, {
+      limits: options.gate ?? GATE, open: () => options.openSegments?.() ?? [PLAIN], answer: (path) => this.#publicAnswer(path), knowsClients: options.clientAuthority !== undefined, metrics: options.metrics,
+    });
+    this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
+    this.#handshakes = new Handshakes(this.#app.server);
+    this.#app.removeAllContentTypeParsers();
+    // Whatever a client says that it is, it must be a review. What is not UTF-8 is not JSON.
+    this.#app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''));
+    this.#app.server.on('secureConnection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    this.#app.addHook('onRequest', (request, reply, done) => {
+      if (this.#take(request, reply)) done();
+    });
+    // Of a request that was under way when the server began to close, the connection would else stay.
+    this.#app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.#closing !== undefined) reply.header('connection', 'close');
+      done();
+    });
+    for (const [path, decide] of Object.entries(DECISIONS)) {
+      this.#app.post(path, (request, reply) => this.#review(request, reply, decide));
+    }
+    this.#app.post(REACHED_PATH, (request, reply) => this.#review(request, reply, ({ object }) => answerQuestion(object), ['metadata']));
+    this.#app.post(NAMESPACE_PATH, (request, reply) => this.#reviewOfNamespace(request, reply));
+    for (const path of PUBLIC_PATHS) {
+      this.#app.get(path, async (_request, reply) => {
+        const { status, type, text } = await this.#publicAnswer(path);
+        return reply.code(status).type(type).send(text);
+      });
+    }
+  }
+
+  get port(): number {
+    const address = this.#app.server.address();
+    return typeof address === 'object' && address !== null ? address.port : this.#options.port;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port, logger, metrics, certificate } = this.#options;
+    await this.#app.listen({ host, port }).catch((error: unknown) => {
+      throw new AppError('StartFailed', `the webhook cannot listen on ${host}:${port}: ${messageOf(error)}; choose another --webhook-port`, { cause: error });
+    });
+    metrics.certificate('used', expiryOf(certificate));
+    logger.info({ port: this.port }, 'admission webhook listens');
+  }
+
+  useCertificate(pair: CertificatePair): boolean {
+    const { logger, metrics } = this.#options;
+    const problem = problemOf(pair);
+    if (problem !== undefined) {
+      metrics.certificate('refused');
+      logger.warn({ problem }, 'new serving certificate refused, the old one stays');
+      return false;
+    }
+    const { server } = this.#app;
+    server.setSecureContext(tlsSettings(pair, this.#options.clientAuthority));
+    server.setTicketKeys(randomBytes(48)); // sessions of the old certificate are not resumed
+    this.#outdated = new WeakSet(this.#connections);
+    metrics.certificate('used', expiryOf(pair));
+    logger.info({ notAfter: new Date(expiryOf(pair)).toISOString() }, 'serving certificate in use');
+    return true;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { drainMs = 0 } = this.#options;
+    if (drainMs > 0) await delay(drainMs, new AbortController().signal); // readiness says no meanwhile, so that nobody new comes
+    const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
+    const handshakes = setTimeout(() => this.#handshakes.end(), DEADLINES.unusedAtEnd);
+    this.#deadlines.end();
+    await this.#app.close();
+    clearTimeout(handshakes);
+    clearTimeout(patience);
+  }
+
+  /** Whether the request is taken on; if not, it has been answered. */
+  #take(request: FastifyRequest, reply: FastifyReply): boolean {
+    if (request.is404) {
+      // From its head alone, and with it goes the connection: whatever body comes is not read.
+      this.#options.metrics.turnedAway('no-path');
+      reply.code(404).header('connection', 'close').send({ message: 'there is nothing here' });
+      return false;
+    }
+    if (request.method !== 'POST') return true;
+    const release = this.#budget.take(Number(request.headers['content-length'] ?? BODY_LIMIT));
+    if (release !== undefined) {
+      releaseAtTheEnd(request, reply, release);
+      return true;
+    }
+    this.#options.metrics.turnedAway('overload');
+    // The body is not worth reading: with the connection it goes.
+    reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
+    return false;
+  }
+
+  #review(request: FastifyRequest, reply: FastifyReply, decide: Decide, parts?: readonly string[]): unknown {
+    const { metrics, writesManifest } = this.#options;
+    const startedAt = performance.now();
+    const parsed = parseReview(typeof request.body === 'string' ? request.body : '', parts);
+    if (parsed.kind === 'invalid') {
+      metrics.turnedAway('no-review');
+      return reply.code(400).send({ message: parsed.message });
+    }
+    const answer = parsed.kind === 'settled'
+      ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
+      : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, { writesManifest }));
+    metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
+    // With its answer, and not before: a connection that is closed while it is idle may have a request on its way.
+    if (this.#outdated.has(request.raw.socket)) reply.header('connection', 'close');
+    return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
+  }
+
+  /** The only review that may have to ask the API server first; one that cannot be answered for that reason is an error, and tried again. */
+  async #reviewOfNamespace(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
+    const namespace = parsed.kind === 'review' ? (parsed.request.namespace ?? '') : '';
+    const election = namespace === '' ? undefined : await this.#options.elections?.(namespace);
+    return this.#review(request, reply, (asked, context) => {
+      if (asked.operation !== 'CREATE' || election === undefined) return { kind: 'pass' };
+      const startedAt = Date.now();
+      return traced(asked, admitPodOfNamespace(asked.object as Pod, election, context), startedAt);
+    });
+  }
+
+  #answer(apiVersion: string, request: AdmissionRequest, decide: (request: AdmissionRequest) => Admission): AnsweredReview {
+    try {
+      return answerReview(apiVersion, request.uid, decide(request));
+    } catch (error) {
+      this.#options.logger.error({ uid: request.uid, error: messageOf(error) }, 'review failed');
+      return answerFailure(apiVersion, request.uid);
+    }
+  }
+
+  async #publicAnswer(path: string): Promise<PublicAnswer> {
+    const { registry } = this.#options.metrics;
+    if (path === '/metrics') return { status: 200, type: registry.contentType, text: await registry.metrics() };
+    const isReady = this.#closing === undefined;
+    return { status: isReady ? 200 : 503, type: 'text/plain', text: isReady ? 'ok' : 'not ready' };
+  }
+}
+
+/** Calls back when the answer has ended. Where it waits behind another one it has no end of its own, but that of the connection. */
+function releaseAtTheEnd({ raw: { socket } }: FastifyRequest, { raw: answer }: FastifyReply, release: () => void): void {
+  const end = (): void => {
+    socket.off('close', end);
+    answer.off('close', end);
+    release();
+  };
+  socket.once('close', end);
+  answer.once('close', end);
+}

@@ -1,0 +1,41 @@
+// Shell: what namespaces say about the election of their pods. From a cache where it has it; asked of the API server where it has not, for a
+// NamespaceElection may have been made in the same breath as the pod.
+import PQueue from 'p-queue';
+import type { Logger } from 'pino';
+import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
+import { NAMESPACE_ELECTION_NAME, type NamespaceElection, type NamespaceElectionSpec } from '../../api/kinds/namespace-election.ts';
+import { CLUSTER_TARGETS, NAMESPACE_ELECTIONS } from '../../api/resource-types.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { Informer } from '../../kubernetes/watch/informer.ts';
+import type { Election } from '../admission/namespace-election.ts';
+
+/** How long an answer may take once it was asked for, in ms: the API server gives the webhook five seconds. */
+const ASK_MS = 3_000;
+
+/** Questions at once, one for each pod; more wait for their turn, for the connections are those that renewals of leases need as well. */
+const ASKED_AT_ONCE = 16;
+
+/** Gives the election of a namespace. Rejects when the API server cannot be asked. */
+export type ElectionOf = (namespace: string) => Promise<Election>;
+
+/** Starts to follow elections until the signal aborts. */
+export function followElections({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }, signal: AbortSignal): ElectionOf {
+  const elections = new Informer<NamespaceElection, NamespaceElectionSpec>({
+    client, logger, type: NAMESPACE_ELECTIONS, selection: { fieldSelector: `metadata.name=${NAMESPACE_ELECTION_NAME}` }, project: ({ spec }) => spec,
+  });
+  const selfTargets = new Informer<ClusterTarget, string>({
+    client, logger, type: CLUSTER_TARGETS, selection: {}, project: ({ metadata, spec }) => (spec.self === true ? metadata.name : undefined),
+  });
+  void elections.run(signal);
+  void selfTargets.run(signal);
+  const asking = new PQueue({ concurrency: ASKED_AT_ONCE });
+  const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
+    const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
+    if (known !== undefined) return known;
+    // Without the signal: a webhook that ends still answers for a while.
+    const found = await asking.add(() => client.urgent(ASK_MS).get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }).catch(unless(isNotFound)));
+    return found?.spec ?? {};
+  };
+  return async (namespace) => ({ spec: await specOf(namespace), selfTargets: [...selfTargets.records()] });
+}

@@ -1,0 +1,52 @@
+// What stands before the admission server: few connections for strangers, and of each connection the first line. Reviews on an open path go on to the
+// server; what anybody may ask is answered here, and all else with 404. In both cases the connection ends, and nothing more of it is read.
+import type { Server, Socket } from 'node:net';
+import { ConnectionGate, type GateLimits } from '../../process/servers/connection-gate.ts';
+import { readFirstLines } from '../../process/servers/first-line.ts';
+import { takeOneAtATime } from '../../process/servers/one-request.ts';
+import type { AdmissionMetrics } from './admission-metrics.ts';
+import { isReviewRoute, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
+
+/** What anybody may read. */
+export interface PublicAnswer {
+  readonly status: 200 | 404 | 503;
+  readonly type: string;
+  readonly text: string;
+}
+
+/** What the front works with. */
+export interface FrontOptions {
+  readonly limits: GateLimits;
+  readonly open: () => OpenSegments;
+  /** The answer on a public path. */
+  readonly answer: (path: string) => Promise<PublicAnswer>;
+  /** Whether clients have shown a certificate before they can say anything. */
+  readonly knowsClients: boolean;
+  readonly metrics: AdmissionMetrics;
+}
+
+const NOTHING: PublicAnswer = { status: 404, type: 'application/json', text: '{"message":"there is nothing here"}' };
+const REASONS = { 200: 'OK', 404: 'Not Found', 503: 'Service Unavailable' } as const;
+
+/** Stands before a server that does not listen yet. */
+export function guardFront(server: Server, { limits, open, answer, knowsClients, metrics }: FrontOptions): void {
+  takeOneAtATime(server);
+  const gate = new ConnectionGate(server, limits, () => metrics.turnedAway('connection'));
+  readFirstLines(server, (line, socket) => {
+    const [, method = '', target = ''] = /^(\S+) (\S+) HTTP\/1\.[01]$/.exec(line) ?? [];
+    const isReview = method === 'POST' && isReviewRoute(routeOf(target, open()));
+    if (isReview || knowsClients) gate.know(socket);
+    if (isReview) return true;
+    if (method === 'GET' && PUBLIC_PATHS.has(target)) void answer(target).then((given) => end(socket, given), () => socket.destroy());
+    else {
+      metrics.turnedAway('no-path');
+      end(socket, NOTHING);
+    }
+    return false;
+  });
+}
+
+function end(socket: Socket, { status, type, text }: PublicAnswer): void {
+  const head = `HTTP/1.1 ${status} ${REASONS[status]}\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + text, () => socket.destroy());
+}

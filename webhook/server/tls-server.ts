@@ -1,0 +1,41 @@
+// What the webhook speaks: TLS 1.2 with forward secrecy and authenticated encryption, or TLS 1.3, and whom it lets in for how long.
+import { constants } from 'node:crypto';
+import type { ConnectionDeadlines } from '../../process/servers/connection-deadlines.ts';
+import type { GateLimits } from '../../process/servers/connection-gate.ts';
+import type { CertificatePair } from '../certificates/serving-certificate.ts';
+
+/** Suites of TLS 1.3, and of 1.2 those that every API server of the last ten years offers (Go `crypto/tls`, preference order). */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':');
+
+/** Settings of a TLS server that serves this pair; with `clientAuthority` (PEM) only clients with a certificate of it get in. */
+export function tlsSettings(pair: CertificatePair, clientAuthority?: string) {
+  return {
+    cert: pair.certificate,
+    key: pair.key,
+    minVersion: 'TLSv1.2',
+    ciphers: CIPHERS,
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION, // a client could have us compute without end
+    ...(clientAuthority !== undefined && { ca: clientAuthority, requestCert: true, rejectUnauthorized: true }),
+  } as const;
+}
+
+/**
+ * Connections of those who have not asked for a review on an open path, and of addresses that have: API servers, which may begin one for each of the
+ * reviews that they have under way.
+ */
+export const GATE: GateLimits = {
+  stranger: { burst: 20, perSecond: 10, open: 256 },
+  known: { burst: 1_000, perSecond: 300, open: 1_024 },
+  strangers: { burst: 50, perSecond: 50, open: 1_024 },
+  patience: 10_000,
+  remember: 3_600_000,
+};
+
+/** The API server waits 5 s for an answer. Its client (k8s.io/apimachinery, SetTransportDefaults) keeps connections for 90 s, used or not. In ms. */
+export const DEADLINES: ConnectionDeadlines = { headers: 3_000, request: 5_000, unused: 110_000, unusedInCrowd: 3_000, unusedAtEnd: 1_000, crowd: 1_000, checkEvery: 1_000 };
+/** Node.js' own, in ms: longer than any of {@link DEADLINES}, for what those do not see. */
+export const OWN_DEADLINES = { handshakeTimeout: 5_000, headersTimeout: 120_000, requestTimeout: 120_000, keepAliveTimeout: 120_000 };
