@@ -3,6 +3,8 @@
 import { ApiError, UnreachableError } from '../kubernetes/flow/api-error.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
+import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
+import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { completionText, wordsToComplete } from './completion.ts';
 import { program } from './program.ts';
 
@@ -23,7 +25,7 @@ function report(error: unknown, debug: boolean): void {
   exitWith(1);
 }
 
-const isthmus = program();
+const isthmus = program([sandboxCommand({ startIsthmus })]);
 const words = wordsToComplete(process.argv);
 try {
   if (words === undefined) await isthmus.parseAsync();

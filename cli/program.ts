@@ -1,8 +1,6 @@
 // All commands of `isthmus` in one tree, for the program itself and for the test that holds the documentation against it.
 import { Command } from 'commander';
 import { version } from '../process/version.ts';
-import { startIsthmus } from '../sandbox/isthmus-in-sandbox.ts';
-import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { adoptCommand } from './takeover/adopt.ts';
 import { approveCommand } from './join/approve.ts';
 import { checkUninstallCommand } from './install/check-uninstall.ts';
@@ -33,9 +31,9 @@ import { uninstallCommand } from './install/uninstall.ts';
 import { unpeerCommand } from './join/unpeer.ts';
 import { verifyCommand } from './pods/verify.ts';
 
-/** The command `isthmus` with its subcommands; nothing runs before it is asked to parse. */
-export function program(): Command {
-  return new Command('isthmus')
+/** The command `isthmus` with its subcommands and those for development; nothing runs before it is asked to parse. */
+export function program(development: readonly Command[] = []): Command {
+  const isthmus = new Command('isthmus')
     .description('Annotate a pod and it runs in whichever Kubernetes cluster has room.')
     .option('--debug', 'show where an error came from')
     .addCommand(installCommand())
@@ -72,7 +70,7 @@ export function program(): Command {
     .addCommand(completionCommand())
     .addCommand(gatewayCommand())
     .addCommand(brokerCommand())
-    .addCommand(serviceCommand())
-    .addCommand(sandboxCommand({ startIsthmus }))
-    .addCommand(new Command('version').description('print the version').action(() => console.log(version())));
+    .addCommand(serviceCommand());
+  for (const command of development) isthmus.addCommand(command);
+  return isthmus.addCommand(new Command('version').description('print the version').action(() => console.log(version())));
 }

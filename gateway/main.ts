@@ -16,7 +16,7 @@ import { keepGatewayObject } from './status/gateway-object-controller.ts';
 import { ImportListeners } from './local-end/import-listener-server.ts';
 import { startImportListeners } from './local-end/import-listeners-controller.ts';
 import type { PortRange } from './local-end/import-listeners.ts';
-import { followSubmariner } from '../pod-plane/submariner/submariner-controller.ts';
+import { followSubmariner } from './submariner/submariner-controller.ts';
 import { countStream, observeGateway } from './status/tunnel-metrics.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts';
 

@@ -8,7 +8,7 @@ import { ensureBinaries } from './build/build-binaries.ts';
 import { maxTargets } from './plan/cluster-plan.ts';
 import { startDetached, supervisorChannel, supervisorLogPath } from './detached-sandbox.ts';
 import { showElectedPods } from './demo.ts';
-import type { OnProgress } from './build/go-build.ts';
+import type { OnProgress } from '../process/programs/go-build.ts';
 import { ensurePackagingTools } from './build/packaging-tools.ts';
 import { noProgress, showProgress } from './processes/progress.ts';
 import { startSandbox, type Sandbox } from './sandbox.ts';

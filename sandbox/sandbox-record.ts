@@ -4,8 +4,8 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/
 import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';
 import { clusterNames } from './plan/cluster-plan.ts';
-import { acquireLock, createExclusively } from './processes/file-lock.ts';
-import { identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity } from './processes/process-identity.ts';
+import { acquireLock, createExclusively } from '../process/programs/file-lock.ts';
+import { identify, isAlive, signalGroup, waitForEnd, type ProcessIdentity } from '../process/programs/process-identity.ts';
 
 /** One cluster, as scripts need to know it; all paths are absolute. */
 export interface ClusterRecord {

@@ -1,7 +1,7 @@
 // Ends the sandbox of a folder from another process: by asking its supervisor, or, when that is dead, by clearing away
 // what it left.
 import { AppError } from '../process/errors.ts';
-import { isAlive, waitForEnd, type ProcessIdentity } from './processes/process-identity.ts';
+import { isAlive, waitForEnd, type ProcessIdentity } from '../process/programs/process-identity.ts';
 import { killLeftovers, readRecord, removeFiles, removeFolders, type SandboxRecord } from './sandbox-record.ts';
 
 /** What was found and done. */

@@ -41,7 +41,7 @@ export function gatewayNodeCommand(): Command {
     .option('--address <host:port>', `UDP address where gateways of other clusters reach this one, repeated; "${NO_ADDRESS}" where it can only dial out; the nodes' own when missing`, collect, [])
     .option('--listen-port <number>', 'UDP port of WireGuard', parsePort('--listen-port'), WIREGUARD_PORT)
     .option('--mtu <bytes>', 'largest packet on the way between clusters', Number, 1_500)
-    .option('--wireguard <file>', 'the program of sandbox/wireguard; built on first use when missing, which needs Go')
+    .option('--wireguard <file>', 'the program of pod-plane/wireguard/program; built on first use when missing, which needs Go')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((flags: GatewayNodeFlags) => runNode(flags, untilStopped()));

@@ -1,6 +1,6 @@
 // Tells metrics and traces that a proxy shows what became of its pod: the end of the way of an elected pod.
 import type { Pod } from '../../api/objects/core.ts';
-import { observeShown } from '../../scheduler/reporting/placement-metrics.ts';
+import { observeShown } from '../../process/placement-metrics.ts';
 import { isTracing, recordSpan } from '../../process/tracing.ts';
 import { shownSpan } from './running-span.ts';
 

@@ -27,7 +27,7 @@ export interface PodPlaneOptions {
   readonly namespace: string;
   /** Name of this node. */
   readonly node: string;
-  /** Path of the program, see sandbox/wireguard. */
+  /** Path of the program, see pod-plane/wireguard/program. */
   readonly program: string;
   readonly listenPort: number;
   /** Where peers reach the gateway, `host:port`; empty where it can only dial out; missing for the candidates' own addresses. */

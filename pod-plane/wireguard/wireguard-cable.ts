@@ -21,7 +21,7 @@ import type { WireguardPeerState } from '../plan/wireguard-protocol.ts';
 /** What a driver is made with. */
 export interface WireguardDriverOptions {
   readonly clusterId: string;
-  /** Path of the program, see sandbox/wireguard. */
+  /** Path of the program, see pod-plane/wireguard/program. */
   readonly program: string;
   readonly names: LinkNames;
   readonly listenPort: number;

@@ -1,4 +1,4 @@
-// The program that is a WireGuard interface (sandbox/wireguard): our child, configured over its standard input. When this process ends, however it
+// The program that is a WireGuard interface (pod-plane/wireguard/program): our child, configured over its standard input. When this process ends, however it
 // does, the program's input ends, and the interface is gone.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { messageOf } from '../../process/errors.ts';

@@ -5,8 +5,6 @@ import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../../process/config.ts';
 import {
-  binariesKey,
-  goPlatform,
   linkerFlags,
   planBinaries,
   type BinaryPlan,
@@ -14,8 +12,9 @@ import {
   type ComponentCommands,
 } from '../plan/binary-plan.ts';
 import { componentNames, type ComponentName } from '../plan/cluster-plan.ts';
-import { acquireLock } from '../processes/file-lock.ts';
-import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from './go-build.ts';
+import { acquireLock } from '../../process/programs/file-lock.ts';
+import { binariesKey, goPlatform } from '../../process/programs/go-toolchain.ts';
+import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from '../../process/programs/go-build.ts';
 
 const programs: readonly BuiltProgram[] = ['kubernetes', 'kwok'];
 const moduleFiles = ['go.mod', 'go.sum', 'kubernetes/main.go', 'kwok/main.go'];
@@ -73,7 +72,7 @@ async function build(source: string, environment: Environment, onProgress: OnPro
  * Throws AppError `ToolMissing` when something must be built and there is no fit Go, `StartFailed` when building fails.
  */
 export async function ensureBinaries(environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<ComponentCommands> {
-  const source = await moduleFolder('binaries');
+  const source = await moduleFolder('sandbox/binaries');
   const present = await plan(source, environment);
   if (present.toBuild.length === 0) return present.commands;
   await mkdir(dirname(present.folder), { recursive: true });

@@ -1,8 +1,8 @@
 // helm and kubectl for the tests of the chart, the Kustomize files and the documentation: one program, from the Go module `packaging`. Nothing that
 // runs in production needs it.
 import type { Environment } from '../../process/config.ts';
-import type { OnProgress } from './go-build.ts';
-import { ensureGoProgram } from './go-program.ts';
+import type { OnProgress } from '../../process/programs/go-build.ts';
+import { ensureGoProgram } from '../../process/programs/go-program.ts';
 
 /** How to start a tool: the executable and its first argument. */
 export type ToolCommand = readonly [program: string, tool: string];
@@ -18,7 +18,7 @@ export interface PackagingTools {
  * @throws AppError `ToolMissing` when there is no fit Go, `StartFailed` when building fails.
  */
 export async function ensurePackagingTools(environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<PackagingTools> {
-  const what = { module: 'packaging', what: 'helm and kubectl for tests', takes: 'about a minute', remedy: 'Only tests need them.' } as const;
+  const what = { module: 'sandbox/packaging', name: 'packaging', what: 'helm and kubectl for tests', takes: 'about a minute', remedy: 'Only tests need them.' } as const;
   const program = await ensureGoProgram(what, environment, onProgress, signal);
   return { helm: [program, 'helm'], kubectl: [program, 'kubectl'] };
 }

@@ -9,7 +9,7 @@ import { startComponent, type ComponentProcess } from '../processes/component-pr
 import { openKubeletGate, type KubeletGate } from './kubelet-gate.ts';
 import { containerLogFile } from '../plan/kwok-configuration.ts';
 import { nodeObjects } from '../plan/node-objects.ts';
-import type { ProcessIdentity } from '../processes/process-identity.ts';
+import type { ProcessIdentity } from '../../process/programs/process-identity.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
 /** How to stop a component: politely, as a crash, or only paused so that its connections hang. */

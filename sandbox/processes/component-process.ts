@@ -5,7 +5,7 @@ import { open, readFile } from 'node:fs/promises';
 import { environment } from '../../process/config.ts';
 import { AppError } from '../../process/errors.ts';
 import { beforeExit } from '../../process/lifecycle.ts';
-import { identify, signalGroup, type ProcessIdentity } from './process-identity.ts';
+import { identify, signalGroup, type ProcessIdentity } from '../../process/programs/process-identity.ts';
 
 /** How to start a program. */
 export interface ComponentSpec {

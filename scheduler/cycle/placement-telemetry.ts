@@ -1,6 +1,6 @@
 // What metrics and traces hear of a pod's way from admission to its bind.
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { observeBound, observeCandidate } from '../reporting/placement-metrics.ts';
+import { observeBound, observeCandidate } from '../../process/placement-metrics.ts';
 import { isTracing, newSpanId, recordSpan } from '../../process/tracing.ts';
 import { placementSpan } from '../reporting/placement-span.ts';
 import type { PodMemory } from './pod-memory.ts';

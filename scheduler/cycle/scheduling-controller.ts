@@ -16,7 +16,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
-import { observeDecision, observeRefusal } from '../reporting/placement-metrics.ts';
+import { observeDecision, observeRefusal } from '../../process/placement-metrics.ts';
 import { createCandidate } from './candidate-writer.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';

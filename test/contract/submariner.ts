@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTERS, CUSTOM_RESOURCE_DEFINITIONS, ENDPOINTS, GATEWAYS } from '../../api/resource-types.ts';
 import { SUBMARINER_CLUSTERS, SUBMARINER_ENDPOINTS, SUBMARINER_GATEWAYS } from '../../api/objects/submariner.ts';
-import { followSubmariner } from '../../pod-plane/submariner/submariner-controller.ts';
+import { followSubmariner } from '../../gateway/submariner/submariner-controller.ts';
 import { podAddressesOf, readPodPlane } from '../../model/network/pod-plane.ts';
 import { makeNamespaces, untilEqual, type Member } from '../support/clusterset-world.ts';
 

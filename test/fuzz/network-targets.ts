@@ -4,7 +4,7 @@ import packet from 'dns-packet';
 import type { Invitation, JoinRequest } from '../../api/kinds/invitation.ts';
 import { issuedSerials, parseEndpoint, parseJoin, parseSigningRequest, toMemberObjects, type Parsed } from '../../gateway/broker/broker-protocol.ts';
 import { afterNews, parseExport } from '../../gateway/broker/export-protocol.ts';
-import { planSubmariner, readSubmariner } from '../../pod-plane/submariner/submariner-facts.ts';
+import { planSubmariner, readSubmariner } from '../../gateway/submariner/submariner-facts.ts';
 import { parseAddress, parseServices } from '../../gateway/protocol/allowed-services.ts';
 import { parseAnswer } from '../../pod-plane/plan/wireguard-protocol.ts';
 import { exportedPortName, isClusterId, parseExportedPort, parseRoute } from '../../model/network/gateway-names.ts';

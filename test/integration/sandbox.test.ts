@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Agent, request, WebSocket } from 'undici';
 import { parse } from 'yaml';
-import { isAlive, type ProcessIdentity } from '../../sandbox/processes/process-identity.ts';
+import { isAlive, type ProcessIdentity } from '../../process/programs/process-identity.ts';
 import { startSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxRecord } from '../../sandbox/sandbox-record.ts';
 import { isthmus } from '../support/command-line.ts';

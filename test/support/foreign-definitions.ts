@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../../process/config.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
-import { binariesKey } from '../../sandbox/plan/binary-plan.ts';
+import { binariesKey } from '../../process/programs/go-toolchain.ts';
 
 const run = promisify(execFile);
 

@@ -12,7 +12,7 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters, TargetObject } from '../../targets/target-clusters.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
-import { forgetTarget, showTarget, type TargetFigures } from '../../scheduler/reporting/placement-metrics.ts';
+import { forgetTarget, showTarget, type TargetFigures } from '../../process/placement-metrics.ts';
 import { onlyFiguresDiffer, toTargetStatus, type ObservedTarget } from './target-status.ts';
 import { targetQuotas } from './target-quota-reader.ts';
 import { targetVersions } from './target-version.ts';

@@ -7,6 +7,8 @@ import type { Command } from 'commander';
 import { parse, parseAllDocuments } from 'yaml';
 import { customResourceDefinitions } from '../../../manifests/objects/crds.ts';
 import { program } from '../../../cli/program.ts';
+import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
+import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
 import { blocksOf, PAGES as pages, ROOT, textOf, withoutBlocks } from '../../support/documented-blocks.ts';
 import { problemsOf } from '../../support/crd-check.ts';
 
@@ -36,7 +38,7 @@ function commandsOf(text: string): readonly string[] {
   return [...lines, ...spans].map((line) => line.replace(/^\s*(?:\$ )?(?:npx )?/, '').replace(/\s+#.*$/, '').trim()).filter((line) => /^(isthmus|npm run)\s/.test(line));
 }
 
-const known = program();
+const known = program([sandboxCommand({ startIsthmus })]);
 
 /** What a command line has that the program has not. */
 function unknownIn(line: string): readonly string[] {

@@ -6,7 +6,7 @@ import '../../../virtual-node/kubelet/kubelet-metrics.ts'; // and those of the k
 import '../../../process/tracing.ts'; // and that of traces
 import type { Registry } from 'prom-client';
 import { informerMetrics, METRICS, metricsText, observeApiCall, queueMetrics, serveAlso } from '../../../process/metrics.ts';
-import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../scheduler/reporting/placement-metrics.ts';
+import { forgetTarget, observeBound, observeCandidate, observeDecision, observeRefusal, observeShown, showTarget } from '../../../process/placement-metrics.ts';
 import { AdmissionMetrics } from '../../../webhook/server/admission-metrics.ts';
 
 /** Compiled tests are one folder deeper than their sources. */

@@ -1,7 +1,8 @@
 // Which executables are used, which are built, and whether the Go on this machine can build them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { binariesKey, goObjection, goPlatform, linkerFlags, parseGoVersion, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
+import { linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
+import { binariesKey, goObjection, goPlatform, parseGoVersion } from '../../../../process/programs/go-toolchain.ts';
 import { componentNames, type ComponentName } from '../../../../sandbox/plan/cluster-plan.ts';
 
 describe('binariesKey', () => {

@@ -10,7 +10,7 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
 import { version } from '../../process/version.ts';
-import { keepGatewayObject } from '../../gateway/status/gateway-object-controller.ts';
+import { keepGatewayObject } from '../status/gateway-object-controller.ts';
 import { planSubmariner, readSubmariner, type SubmarinerFacts } from './submariner-facts.ts';
 
 /** What following needs. */

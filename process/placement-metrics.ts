@@ -1,7 +1,7 @@
 // What placement tells, in Prometheus' terms: decisions, how long pods take to their place, and what is known of each target.
 // The label `target` is `Kind/name`: there are as many values as (Cluster)Targets, and those of one that is gone go with it.
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { METRICS } from '../../process/metrics.ts';
+import { METRICS } from './metrics.ts';
 
 const decisions = new Histogram({
   name: 'isthmus_scheduling_decision_duration_seconds', help: 'How long it took to choose a target, by what came of it.', labelNames: ['outcome'],

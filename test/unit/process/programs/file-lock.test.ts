@@ -6,8 +6,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { acquireLock, createExclusively, parseOwner } from '../../../../sandbox/processes/file-lock.ts';
-import { identify } from '../../../../sandbox/processes/process-identity.ts';
+import { acquireLock, createExclusively, parseOwner } from '../../../../process/programs/file-lock.ts';
+import { identify } from '../../../../process/programs/process-identity.ts';
 
 let folder = '';
 let path = '';

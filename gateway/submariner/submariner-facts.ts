@@ -8,8 +8,8 @@ import { SUBMARINER_TIMESTAMP_ANNOTATION, type SubmarinerCluster, type Submarine
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { misfitOf, type Shape } from '../../model/objects/schema-check.ts';
-import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
-import type { RoundTripStatistics } from '../../gateway/protocol/round-trip-statistics.ts';
+import type { CableConnection } from '../protocol/cable-driver.ts';
+import type { RoundTripStatistics } from '../protocol/round-trip-statistics.ts';
 
 /** All that is read of Submariner. */
 export interface SubmarinerObjects {

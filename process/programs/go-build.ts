@@ -1,28 +1,32 @@
-// Building programs of this checkout's Go modules: the control planes', and that of the tools for charts. Needs a fit Go, and says so where there is none.
+// Builds programs of this checkout's Go modules: the control planes, WireGuard, the tools for charts. Says so where there is no fit Go.
 // A compiler runs in a process group of its own, so that an abort leaves nothing running.
 import { execFile, spawn } from 'node:child_process';
 import { access, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Environment } from '../../process/config.ts';
-import { AppError } from '../../process/errors.ts';
-import { goObjection, parseGoVersion } from '../plan/binary-plan.ts';
-import { signalGroup } from '../processes/process-identity.ts';
+import type { Environment } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { goObjection, parseGoVersion } from './go-toolchain.ts';
+import { signalGroup } from './process-identity.ts';
 
 const run = promisify(execFile);
 
 /** Where to tell what is going on: a text is one line; a line that ends in `… N s` replaces the one before it. */
 export type OnProgress = (text: string) => void;
 
-/** The folder of a Go module of this folder: beside this file in the source tree, two levels up when this is the compiled file. Throws AppError `NotFound`. */
-export async function moduleFolder(name: 'binaries' | 'packaging' | 'wireguard' | 'metrics'): Promise<string> {
-  const candidates = [join(import.meta.dirname, name), join(import.meta.dirname, '..', '..', '..', 'sandbox', name)];
+/**
+ * The folder of a Go module of this checkout, `sandbox/binaries`; the compiled form of this file lies one folder deeper than its source.
+ * @throws AppError `NotFound` where the sources are missing.
+ */
+export async function moduleFolder(name: string): Promise<string> {
+  const roots = [join(import.meta.dirname, '..', '..'), join(import.meta.dirname, '..', '..', '..')];
+  const candidates = roots.map((root) => join(root, name));
   for (const candidate of candidates) {
     const found = await access(join(candidate, 'go.mod')).then(() => true, () => false);
     if (found) return candidate;
   }
-  throw new AppError('NotFound', `The sources of the sandbox's programs are missing: ${candidates.join(' or ')}.`);
+  throw new AppError('NotFound', `The sources of a program are missing: ${candidates.join(' or ')}.`);
 }
 
 /** What is to be built, for messages, and what else could be done. */
@@ -88,5 +92,5 @@ export async function compile({ package: name, source, output, flags, environmen
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
   signal.removeEventListener('abort', end);
   signal.throwIfAborted();
-  if (code !== 0) throw new AppError('StartFailed', `Building ${name} for the sandbox failed:\n${said.trim()}`);
+  if (code !== 0) throw new AppError('StartFailed', `Building ${name} failed:\n${said.trim()}`);
 }

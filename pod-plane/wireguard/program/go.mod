@@ -1,4 +1,4 @@
-module isthmus.dev/sandbox/wireguard
+module isthmus.dev/pod-plane/wireguard
 
 go 1.26.0
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Cluster, Endpoint } from '../../../../api/kinds/gateway.ts';
 import type { SubmarinerCluster, SubmarinerConnection, SubmarinerEndpoint, SubmarinerGateway } from '../../../../api/objects/submariner.ts';
-import { planSubmariner, readSubmariner, type SubmarinerObjects } from '../../../../pod-plane/submariner/submariner-facts.ts';
+import { planSubmariner, readSubmariner, type SubmarinerObjects } from '../../../../gateway/submariner/submariner-facts.ts';
 import type { Plan } from '../../../../model/objects/plan.ts';
 
 const cluster = (id: string, range: string, global: readonly string[] = []): SubmarinerCluster => ({ metadata: { name: id }, spec: { cluster_id: id, cluster_cidr: [range], service_cidr: ['100.64.0.0/16'], global_cidr: global } });

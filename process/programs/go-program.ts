@@ -1,9 +1,9 @@
 // One program of one Go module of this checkout, built once into the user's cache folder under a key of its inputs. Two runs at once build once.
 import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Environment } from '../../process/config.ts';
-import { binariesKey, goPlatform } from '../plan/binary-plan.ts';
-import { acquireLock } from '../processes/file-lock.ts';
+import type { Environment } from '../config.ts';
+import { binariesKey, goPlatform } from './go-toolchain.ts';
+import { acquireLock } from './file-lock.ts';
 import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from './go-build.ts';
 
 const MODULE_FILES = ['go.mod', 'go.sum', 'main.go'];
@@ -11,7 +11,10 @@ const FLAGS = '-s -w';
 
 /** A module with one `main`, and how to talk about it. */
 export interface GoProgram {
-  readonly module: 'packaging' | 'wireguard' | 'metrics';
+  /** Folder of the module in the checkout, `sandbox/packaging`. */
+  readonly module: string;
+  /** Name of the executable. */
+  readonly name: string;
   /** `helm and kubectl for tests`. */
   readonly what: string;
   /** How long building takes, `about a minute`. */
@@ -35,15 +38,15 @@ interface Building {
   readonly onProgress: OnProgress;
 }
 
-async function build({ module, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal): Promise<void> {
+async function build({ name, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal): Promise<void> {
   if (await isThere(path)) return; // the process that was waited for has built it
   await requireGo({ source, environment, what, remedy });
   await mkdir(dirname(path), { recursive: true });
   const draft = await mkdtemp(join(dirname(path), 'building-'));
   const stop = tellTime(`Building ${what} (once, ${takes})`, onProgress);
   try {
-    await compile({ package: '.', source, output: join(draft, module), flags: FLAGS, environment }, signal);
-    await rename(join(draft, module), path);
+    await compile({ package: '.', source, output: join(draft, name), flags: FLAGS, environment }, signal);
+    await rename(join(draft, name), path);
   } finally {
     stop();
     await rm(draft, { recursive: true, force: true });
@@ -56,7 +59,7 @@ async function build({ module, what, takes, remedy }: GoProgram, { source, path,
  */
 export async function ensureGoProgram(program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<string> {
   const source = await moduleFolder(program.module);
-  const path = await programPath(source, program.module, environment.cacheFolder);
+  const path = await programPath(source, program.name, environment.cacheFolder);
   if (await isThere(path)) return path;
   await mkdir(dirname(dirname(path)), { recursive: true });
   const onWait = (pid: number): void => onProgress(`Another run (process ${pid}) is building ${program.what}; waiting for it.`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { identify, isAlive, signalGroup, startTimeOfStat, stateOfStat, waitForEnd } from '../../../../sandbox/processes/process-identity.ts';
+import { identify, isAlive, signalGroup, startTimeOfStat, stateOfStat, waitForEnd } from '../../../../process/programs/process-identity.ts';
 
 describe('the text of /proc/PID/stat', () => {
   const fields = Array.from({ length: 50 }, (_, index) => String(index + 4)).join(' ');
