@@ -8,7 +8,7 @@ import { lookFor } from '../cli/clusters/apply-objects.ts';
 import { findCondition } from '../model/objects/conditions.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { openCluster } from '../kubernetes/client/open-cluster.ts';
-import { virtualNodeName } from '../model/targets/names.ts';
+import { virtualNodeName } from '../model/naming/names.ts';
 import { AppError } from '../process/errors.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';

@@ -10,7 +10,8 @@ import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-n
 import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-cache/target-pod.ts';
 import { missingFor, subtractAmounts, type ResourceAmounts } from '../model/resources/resources.ts';
 import { DecisionCache } from '../scheduler/cache/equivalence-cache.ts';
-import { toRequirements, type NodeRequirements } from '../scheduler/snapshot/target-capacity.ts';
+import { toRequirements } from '../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../scheduler/snapshot/node-requirements.ts';
 import { TargetViews } from '../scheduler/cache/target-views.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';
 import { RandomSource } from './random-source.ts';

@@ -3,8 +3,8 @@
 import { DEFAULT_KUBECONFIG_KEY, type DelegationWish, type TargetSpec } from '../api/kinds/cluster-target.ts';
 import type { Secret } from '../api/objects/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
-import { virtualNodeName } from '../model/targets/names.ts';
-import { targetKey, type TargetRef } from '../model/targets/target-ref.ts';
+import { virtualNodeName } from '../model/naming/names.ts';
+import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
@@ -33,7 +33,7 @@ export class TargetCluster {
   /** The Node in the source that stands for this target. */
   readonly nodeName: string;
   readonly #environment: TargetEnvironment;
-  readonly #listener: TargetListener;
+  readonly #listener: TargetListener<TargetCluster>;
   #spec: TargetSpec | undefined;
   #secretWatch: AbortController | undefined;
   #kubeconfig: string | undefined;
@@ -46,7 +46,7 @@ export class TargetCluster {
   /** The last failure that was logged. */
   #logged = '';
 
-  constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener) {
+  constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener<TargetCluster>) {
     this.ref = ref;
     this.key = targetKey(ref);
     this.nodeName = virtualNodeName(ref);

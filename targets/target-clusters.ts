@@ -1,9 +1,8 @@
 // All targets of the source, kept as its ClusterTargets and Targets say. Shared by the components of one process.
+import { toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
-import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
-import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
-import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/targets/target-identity.ts';
-import { targetKey, type TargetRef } from '../model/targets/target-ref.ts';
+import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
+import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import type { Problem } from './availability.ts';
 import { TargetCluster } from './target-cluster.ts';
@@ -11,22 +10,6 @@ import type { TargetEnvironment } from './target-environment.ts';
 import type { TargetSession } from './target-session.ts';
 import { TargetsOfTenant } from './tenant-targets.ts';
 import { DEFAULT_TENANT_SETTINGS } from './tenant-rules.ts';
-
-/** A target's object as it is remembered. */
-export interface TargetObject {
-  readonly ref: TargetRef;
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly finalizers: readonly string[];
-  /** It is being removed. */
-  readonly terminating: boolean;
-  /** In ms since the epoch. */
-  readonly createdAt: number;
-  readonly generation: number;
-  readonly labels: StringMap;
-  readonly spec: TargetSpec;
-  readonly status: TargetStatus;
-}
 
 /** Hears what happens to targets. All are optional. */
 export interface TargetsListener {
@@ -36,8 +19,6 @@ export interface TargetsListener {
   /** The target's object is gone. */
   readonly removed?: (target: TargetCluster) => void;
 }
-
-type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonly status?: TargetStatus };
 
 /** Follows the targets of the source. */
 export class TargetClusters {
@@ -208,17 +189,4 @@ export class TargetClusters {
     this.#retryDuplicates(target);
     this.#useNow(this.#targets.get(successor ?? ''));
   }
-}
-
-function toTargetObject(object: TargetLike): TargetObject {
-  const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
-  const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
-  return {
-    ref, uid, resourceVersion, finalizers,
-    terminating: deletionTimestamp !== undefined,
-    createdAt: Date.parse(creationTimestamp),
-    generation, labels,
-    spec: object.spec,
-    status: object.status ?? {},
-  };
 }

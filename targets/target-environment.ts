@@ -1,11 +1,10 @@
 // What the targets of a process share, and what they tell.
 import type { Logger } from 'pino';
 import type { DelegationMode } from '../api/kinds/cluster-target.ts';
-import type { IdentityProblem } from '../model/targets/target-identity.ts';
+import type { IdentityProblem } from '../model/naming/target-identity.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
-import type { TargetCluster } from './target-cluster.ts';
 import type { TargetSession } from './target-session.ts';
 import type { TenantRules } from './tenant-rules.ts';
 
@@ -27,16 +26,16 @@ export interface TargetEnvironment {
   readonly logger: Logger;
 }
 
-/** Hears what happens to a target. */
-export interface TargetListener {
+/** Hears what happens to a target; `Target` is the TargetCluster that tells it. */
+export interface TargetListener<Target> {
   /** A session is about to start: add listeners to its informers now. */
-  sessionOpened(target: TargetCluster, session: TargetSession): void;
+  sessionOpened(target: Target, session: TargetSession): void;
   /** Availability may have changed. */
-  changed(target: TargetCluster): void;
+  changed(target: Target): void;
   /** How pods were delegated to it so far. */
-  settledDelegation(target: TargetCluster): DelegationMode | undefined;
+  settledDelegation(target: Target): DelegationMode | undefined;
   /** Whether there is a target of this key. */
   isTarget(key: string): boolean;
   /** Which cluster it is has become known; what is given back speaks against using it. */
-  identified(target: TargetCluster): IdentityProblem | undefined;
+  identified(target: Target): IdentityProblem | undefined;
 }

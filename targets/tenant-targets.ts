@@ -1,6 +1,6 @@
 // Which Targets of a namespace are used where there may be so many and no more: the oldest. Kept in order, so that a namespace with thousands of
 // them costs little.
-import type { TargetObject } from './target-clusters.ts';
+import type { TargetObject } from './target-object.ts';
 
 /** What decides on a Target's place, and its key. */
 export type RankedTarget = Pick<TargetObject, 'createdAt'> & { readonly key: string };

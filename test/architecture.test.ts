@@ -1,10 +1,11 @@
-// Holds the layers of design §2, the purity of what decides, and the few files that may touch the process. Each rule is shown to fail first.
+// Holds the walls of architecture.json, the purity of what decides, and the few files that may touch the process. Each rule is shown to fail first.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
-  EXPECTED_DEPENDENCIES, findBadNames, findClientNode, findForbiddenImports, findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
-  findUnexpectedDependencies, MAX_DEPENDENCIES, type SourceFile,
+  EXPECTED_DEPENDENCIES, findBadNames, findCircles, findCircularRooms, findClientNode, findCrowdedRooms, findForbiddenImports,
+  findImpurity, findLeakySignals, findMissingHeader, findProblems, findProcessUse, findUndeclaredPackages,
+  findUnexpectedDependencies, findUnknownRooms, FLOORS, MAX_DEPENDENCIES, MAX_FILES_IN_A_ROOM, type SourceFile,
 } from './support/architecture.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -29,6 +30,9 @@ describe('the repository', () => {
   });
 
   it('keeps every rule', () => assert.deepEqual(files.flatMap(findProblems), []));
+  it('has no circles, types included', () => assert.deepEqual(findCircles(files), []));
+  it('has no circles of rooms', () => assert.deepEqual(findCircularRooms(FLOORS), []));
+  it('has no crowded room', () => assert.deepEqual(findCrowdedRooms(files), []));
   it('C2-44: depends only on what has a reason', () => assert.deepEqual(findUnexpectedDependencies(packageJson), []));
   it('imports only what it declares', () => assert.deepEqual(files.flatMap((file) => findUndeclaredPackages(file, packageJson)), []));
   it('could not have more libraries than there are reasons', () => assert.ok(EXPECTED_DEPENDENCIES.size <= MAX_DEPENDENCIES));
@@ -45,37 +49,70 @@ function rule(name: string, find: Rule, examples: { readonly refused: Record<str
   });
 }
 
-rule('layers', findForbiddenImports, {
+describe('the walls', () => {
+  const file = (path: string, text = ''): SourceFile => ({ path, text });
+
+  it('refuse a circle of two files, of types alone as well', () => {
+    const files = [file('model/pod/a.ts', "import type { B } from './b.ts';"), file('model/pod/b.ts', "import type { A } from './a.ts';")];
+    assert.deepEqual(findCircles(files), ['model/pod/a.ts -> model/pod/b.ts -> model/pod/a.ts']);
+    assert.deepEqual(findCircles(files.slice(0, 1)), []);
+  });
+
+  it('refuse a circle of rooms, and of floors, in the table itself', () => {
+    const room = (...imports: string[]) => ({ imports, acts: 'all' as const });
+    assert.equal(findCircularRooms({ a: { imports: [], rooms: { x: room('y'), y: room('x') } } }).length, 1);
+    assert.equal(findCircularRooms({ a: { imports: ['b'], rooms: {} }, b: { imports: ['a'], rooms: {} } }).length, 1);
+    assert.deepEqual(findCircularRooms({ a: { imports: ['b'], rooms: { x: room('y'), y: room() } }, b: { imports: [], rooms: {} } }), []);
+  });
+
+  it('refuse a room with too many files', () => {
+    const files = Array.from({ length: MAX_FILES_IN_A_ROOM + 1 }, (_, index) => file(`model/pod/f${index}.ts`));
+    assert.equal(findCrowdedRooms(files).length, 1);
+    assert.deepEqual(findCrowdedRooms(files.slice(1)), []);
+  });
+});
+
+rule('rooms', findUnknownRooms, {
+  refused: { 'a new floor': ['dashboard/page.ts', ''], 'a new room': ['scheduler/magic/choose.ts', ''], 'a floor without loose files': ['kubernetes/loose.ts', ''] },
+  accepted: { 'a room of the table': ['scheduler/decision/scores.ts', ''], 'a test': ['test/anything/a.test.ts', ''] },
+});
+
+rule('imports', findForbiddenImports, {
   refused: {
-    'the API types knowing the model': ['api/objects/core.ts', "import type { A } from '../model/a.ts';"],
-    'the model knowing a component': ['model/pod/pod.ts', "import { a } from '../scheduler/a.ts';"],
-    'the model knowing an adapter, by type only': ['model/pod/pod.ts', "import type { A } from '../kubernetes/a.ts';"],
-    'a decision knowing an adapter': ['scheduler/decision/scores.ts', "import { a } from '../kubernetes/a.ts';"],
-    'a decision knowing the shell beside it': ['scheduler/decision/scores.ts', "import { a } from './scheduling-controller.ts';"],
-    'a component knowing another': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../webhook/a.ts';"],
+    'the API types knowing the model': ['api/objects/core.ts', "import type { A } from '../../model/pod/a.ts';"],
+    'a kind knowing the list of kinds': ['api/kinds/gateway.ts', "import type { A } from '../resource-types.ts';"],
+    'the model knowing a component': ['model/pod/pod.ts', "import { a } from '../../scheduler/decision/a.ts';"],
+    'the model knowing an adapter, by type only': ['model/pod/pod.ts', "import type { A } from '../../kubernetes/http/a.ts';"],
+    'a decision knowing an adapter': ['scheduler/decision/scores.ts', "import { a } from '../../kubernetes/http/a.ts';"],
+    'a decision knowing the shell above it': ['scheduler/decision/scores.ts', "import { a } from '../cycle/scheduling-controller.ts';"],
+    'a pure file knowing the shell beside it': ['scheduler/failback/failback.ts', "import { a } from './failback-controller.ts';"],
+    'a room knowing one that the table does not name': ['scheduler/snapshot/snapshot.ts', "import type { A } from '../decision/scores.ts';"],
+    'a component knowing another': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../webhook/server/a.ts';"],
     'a component knowing another by its main': ['scheduler/main.ts', "import { a } from '../webhook/main.ts';"],
-    'a shell knowing its composition': ['scheduler/cycle/scheduling-controller.ts', "import { a } from './main.ts';"],
-    'a shell knowing the command line': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../cli/run/run.ts';"],
-    'an adapter knowing a component': ['kubernetes/watch/informer.ts', "import { a } from '../scheduler/a.ts';"],
-    'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/a.ts';"],
-    'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../process/a.ts';"],
-    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from './support/builders.ts';"],
-    'a re-export': ['model/pod/pod.ts', "export { a } from '../webhook/a.ts';"],
-    'a re-export of everything': ['model/pod/pod.ts', "export * from '../webhook/a.ts';"],
-    'an import for its effect': ['model/pod/pod.ts', "import '../process/crypto/reflect-metadata.ts';"],
-    'an import at run time': ['model/pod/pod.ts', "const a = import('../webhook/a.ts');"],
-    'an import over several lines': ['model/pod/pod.ts', "import {\n  a,\n  b,\n} from '../webhook/a.ts';"],
-    'a way round through a folder': ['model/pod/pod.ts', "import { a } from '../model/../webhook/a.ts';"],
+    'a shell knowing its composition': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../main.ts';"],
+    'a shell knowing the command line': ['scheduler/cycle/scheduling-controller.ts', "import { a } from '../../cli/run/run.ts';"],
+    'an adapter knowing targets': ['kubernetes/watch/informer.ts', "import { a } from '../../targets/target-session.ts';"],
+    'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/http/a.ts';"],
+    'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../../process/a.ts';"],
+    'a command knowing the sandbox': ['cli/run/run.ts', "import { a } from '../../sandbox/sandbox.ts';"],
+    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from '../test/support/builders.ts';"],
+    'a re-export': ['model/pod/pod.ts', "export { a } from '../../webhook/server/a.ts';"],
+    'a re-export of everything': ['model/pod/pod.ts', "export * from '../../webhook/server/a.ts';"],
+    'an import for its effect': ['model/pod/pod.ts', "import '../../process/crypto/reflect-metadata.ts';"],
+    'an import at run time': ['model/pod/pod.ts', "const a = import('../../webhook/server/a.ts');"],
+    'an import over several lines': ['model/pod/pod.ts', "import {\n  a,\n  b,\n} from '../../webhook/server/a.ts';"],
+    'a way round through a folder': ['model/pod/pod.ts', "import { a } from '../pod/../../webhook/server/a.ts';"],
   },
   accepted: {
-    'the model knowing the API types': ['model/pod/pod.ts', "import type { A } from '../api/objects/core.ts';"],
+    'the model knowing the API types': ['model/pod/pod.ts', "import type { A } from '../../api/objects/core.ts';"],
     'a decision knowing the one beside it': ['scheduler/decision/scores.ts', "import { a } from './filters.ts';"],
-    'a shell knowing adapters, model and its decisions': ['webhook/server/admission-server.ts', "import { a } from '../process/a.ts';\nimport { b } from '../kubernetes/b.ts';\nimport { c } from './admit-pod.ts';"],
-    'Kubernetes knowing the process': ['kubernetes/watch/informer.ts', "import { a } from '../process/errors.ts';"],
-    'the command line knowing everything': ['cli/run/run.ts', "import { a } from '../webhook/main.ts';\nimport { b } from '../sandbox/sandbox.ts';"],
-    'the generator writing files': ['manifests/generate.ts', "import { a } from '../process/a.ts';"],
-    'a test knowing everything': ['test/unit/model/pod.test.ts', "import { a } from '../../../cli/run.ts';"],
-    'a comment about an import': ['model/pod/pod.ts', "// import { a } from '../webhook/a.ts';"],
+    'a room knowing one that the table names': ['scheduler/decision/scores.ts', "import { a } from '../snapshot/snapshot.ts';"],
+    'a shell knowing adapters, model and its decisions': ['webhook/server/admission-server.ts', "import { a } from '../../process/errors.ts';\nimport { b } from '../../kubernetes/http/transport.ts';\nimport { c } from '../admission/admit-pod.ts';"],
+    'Kubernetes knowing the process': ['kubernetes/watch/informer.ts', "import { a } from '../../process/errors.ts';"],
+    'the command line knowing components': ['cli/run/run.ts', "import { a } from '../../webhook/main.ts';"],
+    'the program putting everything together': ['cli/main.ts', "import { b } from '../sandbox/sandbox-command.ts';"],
+    'a test knowing everything': ['test/unit/model/pod.test.ts', "import { a } from '../../../cli/run/run.ts';"],
+    'a comment about an import': ['model/pod/pod.ts', "// import { a } from '../../webhook/server/a.ts';"],
     'a package': ['kubernetes/http/transport.ts', "import { Pool } from 'undici';"],
   },
 });
@@ -100,12 +137,12 @@ rule('purity', findImpurity, {
     'a clock in manifests': ['manifests/objects/crds.ts', 'const now = Date.now();'],
   },
   accepted: {
-    'hashing': ['model/targets/names.ts', "import { createHash } from 'node:crypto';"],
-    'hashing by another name': ['model/targets/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
-    'a time that was given': ['model/targets/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
-    'words that stand in a text': ['model/targets/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
-    'words that stand in a comment': ['model/targets/names.ts', '// never await Date.now()\n/* console.log */'],
-    'names that only begin alike': ['model/targets/names.ts', 'const awaitsKubelet = processed.envelope;'],
+    'hashing': ['model/naming/names.ts', "import { createHash } from 'node:crypto';"],
+    'hashing by another name': ['model/naming/names.ts', "import { createHash as hash, type KeyObject } from 'node:crypto';"],
+    'a time that was given': ['model/naming/names.ts', 'const text = new Date(now).toISOString(); const ms = Date.parse(text);'],
+    'words that stand in a text': ['model/naming/names.ts', "const message = 'await the process. console'; const other = `fetch (it)`;"],
+    'words that stand in a comment': ['model/naming/names.ts', '// never await Date.now()\n/* console.log */'],
+    'names that only begin alike': ['model/naming/names.ts', 'const awaitsKubelet = processed.envelope;'],
     'a shell that waits': ['scheduler/cycle/scheduling-controller.ts', 'await Date.now();'],
     'a server, a client and a main that wait': ['webhook/server/admission-server.ts', 'await a;'],
     'an adapter that reads the clock': ['kubernetes/flow/backoff.ts', 'Date.now();'],

@@ -1,5 +1,5 @@
 // Whether an Admiralty works in this cluster, and whether it has left something in the source that nobody takes away. Pure.
-import { isLive, signsText } from '../../model/targets/live-admiralty.ts';
+import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Admiralty';

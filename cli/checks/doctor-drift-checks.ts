@@ -1,5 +1,5 @@
 // What is there and should not be, or the other way round: remains of what was broken off, copies that somebody changed. Pure.
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Drift';

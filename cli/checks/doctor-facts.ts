@@ -7,7 +7,7 @@ import type { Cluster } from '../../api/kinds/gateway.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import type { SecretCopy } from '../../api/kinds/secret-copy.ts';
-import type { AdmiraltySigns } from '../../model/targets/live-admiralty.ts';
+import type { AdmiraltySigns } from '../../model/naming/live-admiralty.ts';
 
 /** From when to when something holds, in ms since the epoch. */
 export interface Validity {

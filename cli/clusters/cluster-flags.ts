@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { untilStopped } from '../../process/lifecycle.ts';
 import { requireLabel } from '../output/object-names.ts';

@@ -4,7 +4,7 @@ import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from './cluster-flags.ts';
 import type { Place } from './own-objects.ts';

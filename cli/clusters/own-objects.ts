@@ -6,7 +6,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf } from './apply-objects.ts';
 

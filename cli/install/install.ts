@@ -16,7 +16,7 @@ import type { InstallRole } from '../../manifests/objects/component-rights.ts';
 import { toYaml } from '../../manifests/files.ts';
 import { admiraltyRoles } from '../../manifests/objects/rbac.ts';
 import { serviceDiscoveryAccess } from '../../manifests/objects/service-discovery.ts';
-import { isLive, signsText } from '../../model/targets/live-admiralty.ts';
+import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { installManifests, type InstallOptions } from '../../manifests/install.ts';
 import { validatingWebhookConfiguration, webhookConfiguration, WEBHOOK_CONFIGURATION_NAME, WEBHOOK_PATH } from '../../manifests/objects/webhook-configuration.ts';

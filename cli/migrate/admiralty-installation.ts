@@ -2,7 +2,7 @@
 // had two names (multicluster-scheduler up to 0.15, admiralty since). Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
-import { admiraltyWebhookOf } from '../../model/targets/live-admiralty.ts';
+import { admiraltyWebhookOf } from '../../model/naming/live-admiralty.ts';
 
 /** The label `component` that the chart gives pods. */
 export const ADMIRALTY_COMPONENTS = ['restarter', 'proxy-scheduler', 'controller-manager', 'candidate-scheduler'] as const;

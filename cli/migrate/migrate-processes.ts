@@ -4,7 +4,7 @@ import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../api/resource-types.ts';
 import { readAdmiraltyLeases } from '../../targets/admiralty/admiralty-signs.ts';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
-import { isHeld } from '../../model/targets/live-admiralty.ts';
+import { isHeld } from '../../model/naming/live-admiralty.ts';
 import type { AdmiraltyComponent, Deployment } from './admiralty-installation.ts';
 import { leaseName } from '../run/leadership.ts';
 import { untilSo, type Migration } from './migration.ts';

@@ -5,7 +5,7 @@ import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { WEBHOOK_CONFIGURATION_NAME, WEBHOOK_NAME } from '../../manifests/objects/webhook-configuration.ts';
-import { addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook } from '../../model/targets/live-admiralty.ts';
+import { addressOf, admiraltyWebhookOf, isAsked, NEVER_SELECTED, type AdmiraltyWebhook } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
 import { untilSo, type Migration } from './migration.ts';

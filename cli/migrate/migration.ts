@@ -5,9 +5,9 @@ import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
-import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import type { AdmiraltyInstallation } from './admiralty-installation.ts';
 import { lookFor, type Progress } from '../clusters/apply-objects.ts';

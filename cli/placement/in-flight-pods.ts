@@ -10,7 +10,7 @@ import { requirementsIn } from '../../scheduler/decision/filters.ts';
 import { inFlight, type InFlightPod } from '../../scheduler/cache/pending-candidates.ts';
 import type { ObservedState } from '../../scheduler/cycle/cluster-cache.ts';
 import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
-import type { NodeRequirements } from '../../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../../scheduler/snapshot/node-requirements.ts';
 
 /** Pods that a target's figures do not show and that hold places in it all the same, by `namespace/name`. */
 export interface PodsInFlight {

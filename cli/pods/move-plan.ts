@@ -5,9 +5,9 @@ import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE } from '../../api/o
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { restoreSourcePod, type RestoredPod } from '../../model/proxy/admission-record.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { isTerminal, isTerminating } from '../../model/pod/pod.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
 /** What is to be moved, and where to. */

@@ -10,7 +10,7 @@ import { CLUSTER_TARGETS, NAMESPACES, PODS, TARGETS } from '../../api/resource-t
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
 import { parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';

@@ -9,7 +9,7 @@ import { ClusterClient, pathOf } from '../../kubernetes/client/cluster-client.ts
 import { readKubeconfig, type ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 

@@ -9,10 +9,10 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
-import { joinName, MAX_LABEL_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { controllerOf } from '../../model/pod/pod.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { planEnding, planFinalizers, planWaiting, type Candidate, type WaitingTakeover } from './waiting-takeover.ts';
 
 /** What is known of a proxy. */

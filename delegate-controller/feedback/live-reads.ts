@@ -5,7 +5,7 @@ import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-
 import type { TargetSession } from '../../targets/target-session.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { isLost } from '../../model/delegate/delegation.ts';
-import { delegateName } from '../../model/targets/names.ts';
+import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
 /** Where what runs for a proxy can be: under the name that follows from its UID, and of an adopted one under the name that it had. */

@@ -1,7 +1,7 @@
 // Which objects elected pods need, and in which targets: those that they name, those that select them, and what leads to the latter. Pure.
 import type { StringMap } from '../../api/objects/core.ts';
 import { isSelected, type PodNeeds } from '../../model/pod/pod-needs.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import type { SourceObject } from '../copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedName } from '../copies/followed-kinds.ts';
 import type { Placements } from './needs-by-target.ts';

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type RightsHolder } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';

@@ -1,7 +1,7 @@
 // Credentials that a program or an auth provider makes. The only file that loads @kubernetes/client-node, and only when a kubeconfig
 // needs it: loading it costs 0.4 s of CPU and 80 MiB. It keeps a plugin's answer until its expiry.
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { ResolvedCredentials } from './kubeconfig.ts';
+import type { ResolvedCredentials } from './resolved-credentials.ts';
 
 /** Credentials that a kubeconfig describes by a plugin. */
 export interface PluginCredentials {

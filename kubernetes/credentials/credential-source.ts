@@ -1,7 +1,8 @@
 // What a connection's credentials are now. Files, plugins and kubeconfigs are looked at again after a while, and at once when the
 // server says 401; what has not changed is told apart from what has, so that nothing is reconnected without need.
 import { forgetPluginAnswer } from './credential-plugin.ts';
-import { resolveCredentials, type ClusterConnection, type ResolvedCredentials } from './kubeconfig.ts';
+import { resolveCredentials, type ClusterConnection } from './kubeconfig.ts';
+import type { ResolvedCredentials } from './resolved-credentials.ts';
 
 /** A connection with its credentials as they are now. */
 export interface FreshCredentials {

@@ -1,4 +1,5 @@
 // Kubeconfig text to a connection. What its author may not use is refused, what cannot be used is named; nothing is silently ignored.
+import type { ResolvedCredentials } from './resolved-credentials.ts';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { Lexer, parse, Parser, stringify, YAMLParseError } from 'yaml';
@@ -125,15 +126,6 @@ export async function readInClusterConnection(host: string, port: string, readTe
     insecure: false,
     credentials: { kind: 'token-file', path: `${folder}/token` },
   };
-}
-
-/** What a request needs besides the connection: a bearer token or a client certificate, fresh at the time of the call. */
-export interface ResolvedCredentials {
-  readonly token?: string;
-  /** `user:password`. */
-  readonly basic?: string;
-  readonly certificate?: string;
-  readonly key?: string;
 }
 
 /** Reads or computes credentials. Plugins run under the rules of the kubeconfig's author, checked when it was read. */

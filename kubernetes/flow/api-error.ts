@@ -78,3 +78,12 @@ export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown
     throw thrown;
   };
 }
+
+/** No answer came in time. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+
+  constructor(ms: number) {
+    super(`no answer within ${ms / 1_000} s`);
+  }
+}

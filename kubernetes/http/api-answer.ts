@@ -1,9 +1,8 @@
 // How calls are written into URLs and how error answers are read.
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { ApiError } from '../flow/api-error.ts';
+import { ApiError, DeadlineError } from '../flow/api-error.ts';
 import { LimitError } from '../connect/connection-limits.ts';
-import { DeadlineError } from './pending-call.ts';
 
 /** An answer, read to its end. */
 export interface Answer {

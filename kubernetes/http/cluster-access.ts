@@ -5,7 +5,8 @@ import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
 import { dialThroughGateway, type GatewayRoute } from '../connect/gateway-dialer.ts';
 import { guardedConnector, guardedLookup, refuseLiteral } from '../connect/guarded-dial.ts';
-import type { ClusterConnection, ResolvedCredentials } from '../credentials/kubeconfig.ts';
+import type { ClusterConnection } from '../credentials/kubeconfig.ts';
+import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts';
 import { plainSocket, secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 

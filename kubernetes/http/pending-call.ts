@@ -1,5 +1,6 @@
 // One call on its way through undici, by its lowest interface: no streams for short bodies, and a look at the fence right before
 // the bytes are written. The answer is given as a whole or not at all.
+import { DeadlineError } from '../flow/api-error.ts';
 import { errors, type Dispatcher } from 'undici';
 import { onAbort } from '../flow/abort.ts';
 import type { Answer } from './api-answer.ts';
@@ -33,15 +34,6 @@ export class UnsentError extends Error {
 
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
-  }
-}
-
-/** No answer came in time. */
-export class DeadlineError extends Error {
-  override readonly name = 'DeadlineError';
-
-  constructor(ms: number) {
-    super(`no answer within ${ms / 1_000} s`);
   }
 }
 

@@ -3,7 +3,7 @@
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE, type ComponentAccount } from '../../model/access/component-accounts.ts';
-import { ADMIRALTY_SOURCE_LEASES } from '../../model/targets/live-admiralty.ts';
+import { ADMIRALTY_SOURCE_LEASES } from '../../model/naming/live-admiralty.ts';
 import { onlyNamed, rule, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-configuration.ts';

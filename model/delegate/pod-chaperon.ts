@@ -9,7 +9,7 @@ import {
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
-import { delegateName } from '../targets/names.ts';
+import { delegateName } from '../naming/names.ts';
 
 /** The proxy pod on whose behalf a chaperon is made, and the source cluster it lives in (UID of kube-system). */
 export interface ChaperonParent {

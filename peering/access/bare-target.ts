@@ -2,7 +2,7 @@
 // No (Cluster)Source keeps these objects up; peering again does.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
-import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
 import { sourceAccount, sourceName, type Peering } from './target-access.ts';
 

@@ -7,10 +7,10 @@ import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/ob
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { componentHolders, TARGET_USERS } from '../../model/access/component-accounts.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
-import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
-import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { SourceIdentity } from '../identity/source-identity.ts';
 
 /** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */

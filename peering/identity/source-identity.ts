@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../../model/access/component-accounts.ts';
-import { joinName, MAX_NAME_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RightsHolder, type ServiceAccountName } from '../../model/access/rbac-objects.ts';

@@ -1,6 +1,7 @@
 // Decisions in flight: capacity that a target's summary does not show as taken yet (kube-scheduler's "assumed pods").
 // An entry leaves when the summary has seen the delegate on its node, or when the candidate is gone; at rest the ledger is empty.
-import type { NodeRequirements, Taken } from '../snapshot/target-capacity.ts';
+import type { Taken } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** One assumed pod on one target. */
 export interface Assumed {

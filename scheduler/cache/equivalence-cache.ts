@@ -6,8 +6,9 @@ import { concerns, FILTERS, isLocal, PER_POD, prepareFilters, type PreparedFilte
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { prepareScores, type PreparedScore } from '../decision/scores.ts';
-import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
-import type { NodeRequirements } from '../snapshot/target-capacity.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** Classes remembered; the one that was not used for longest is forgotten first. */
 const MOST_CLASSES = 200;

@@ -2,11 +2,13 @@
 // A step costs what it changes: one row of one target. Every change of a target gives it a new TargetSnapshot object, so that what
 // was concluded from the old one is known to be stale; its capacity is shared and changes in place.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
 import { ChangedPlaces } from './changed-places.ts';
-import type { Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
-import { toTargetCapacity, type NodeRequirements, type TargetCapacity } from '../snapshot/target-capacity.ts';
+import type { TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import { toTargetCapacity, type TargetCapacity } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import type { TargetTraits } from '../snapshot/target-traits.ts';
 
 /** A target as it is told to {@link TargetViews.update}. */

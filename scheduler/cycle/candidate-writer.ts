@@ -17,7 +17,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Candidate } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
-import type { Rejection } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
 export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {

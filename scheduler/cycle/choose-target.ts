@@ -21,7 +21,7 @@ import type { GroupStanding } from '../queue/pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
-import type { NodeRequirements } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** What a chooser works with. */
 export interface ChooserOptions {

@@ -11,7 +11,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { candidateLeaseName, CONFIRM_WITHIN_MS } from '../../model/delegate/confirmation.ts';
-import { delegateName } from '../../model/targets/names.ts';
+import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { CandidateDeadlines } from './candidate-deadlines.ts';

@@ -10,7 +10,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { GroupStanding } from '../queue/pod-groups.ts';
 import { explainRejections, type RejectedTarget } from '../decision/schedule-pod.ts';
-import type { Rejection } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** What became of the delete of a candidate: nobody knows, or it was done. Its collections may not show that yet, and its pods are heard apart from it. */
 export type Withdrawal = 'sent' | 'done';

@@ -2,7 +2,7 @@
 // in their targets, and refusals are asked for again.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Withdrawal } from './placement.ts';
-import type { Rejection } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** A create whose chaperon has not been seen in the target's collection yet. */
 export type PendingCreate =

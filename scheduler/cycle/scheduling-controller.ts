@@ -29,7 +29,7 @@ import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
-import type { Rejection } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import { TargetChooser } from './choose-target.ts';
 
 /** What the scheduler works with. */

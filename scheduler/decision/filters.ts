@@ -5,8 +5,10 @@ import { firstUntoleratedTaint, toleratesTaint } from '../../model/pod/toleratio
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
 import { podAffinityFilter } from './pod-affinity.ts';
 import { shareFilter } from './replica-shares.ts';
-import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
-import { fitsOnNode, type NodeRequirements } from '../snapshot/target-capacity.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import { fitsOnNode } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { tierFilter } from './tiers.ts';
 import { topologySpreadFilter } from './topology-spread.ts';
 

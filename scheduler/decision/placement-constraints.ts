@@ -8,7 +8,8 @@ import type { PlacedPods } from '../snapshot/placed-pods.ts';
 import { rulesFor, type PlacementRules, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { mergeWeights, parseWeights, type ScoreWeights } from '../snapshot/score-weights.ts';
 import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
-import { toRequirements, type NodeRequirements } from '../snapshot/target-capacity.ts';
+import { toRequirements } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** What is the same for all pods. */
 export interface PlacementWorld {

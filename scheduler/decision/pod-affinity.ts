@@ -4,7 +4,8 @@
 import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import type { PodClass } from '../snapshot/placed-pods.ts';
-import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** The pod that a term belongs to. */
 interface TermOwner {

@@ -1,7 +1,8 @@
 // Replicas of a workload in proportion (3 here, 5 there): each next replica goes to the share that is furthest behind its weight
 // (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Counted by the object that controls the pods.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
-import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
 /** What a share has against what it should have; the least goes first. */

@@ -2,7 +2,8 @@
 import { concerns, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
 import { shareRank, type ShareRank } from './replica-shares.ts';
 import { prepareScores, weightedMean, type PreparedScore } from './scores.ts';
-import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import { tierOf, untilNextTier } from './tiers.ts';
 
 /** A target that the pod cannot go to, and why. */

@@ -1,7 +1,8 @@
 // Tiers of a policy: targets that are used in order. A lower tier wins over every score; a higher one waits for its time.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementRules } from '../snapshot/placement-rules.ts';
-import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
 /** The tier of a target, from 0; undefined when the policy's tiers leave it out. A target that several tiers select is in the first. */

@@ -4,7 +4,8 @@ import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-s
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import { missingKey } from './pod-affinity.ts';
-import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** One constraint with what is counted for it. */
 interface Counted {

@@ -7,7 +7,8 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { concerns, FILTERS, requirementsIn } from '../decision/filters.ts';
 import { compareRanked, rankTargets, type RankedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { prepareScores } from '../decision/scores.ts';
-import type { PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** The answer of one check: it has nothing to say to this pod, it passes, or no. */
 export type CheckAnswer = { readonly filter: string; readonly answer: 'not-asked' | 'passes' } | ({ readonly filter: string; readonly answer: 'no' } & Rejection);

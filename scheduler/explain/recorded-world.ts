@@ -1,9 +1,11 @@
 // What decisions were made on, as plain JSON and back: for what-if, for the decision log, for replay. What is read back decides alike.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
-import type { PlacementWishes, PodToSchedule, Rejection, TargetSnapshot } from '../snapshot/snapshot.ts';
-import { toTargetCapacity, type NodeRequirements } from '../snapshot/target-capacity.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
+import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
+import { toTargetCapacity } from '../snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import type { TargetTraits } from '../snapshot/target-traits.ts';
 
 /** A target as it was at a decision. */

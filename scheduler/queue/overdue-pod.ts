@@ -6,7 +6,7 @@ import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import type { Rejection } from '../snapshot/snapshot.ts';
+import type { Rejection } from '../snapshot/rejection.ts';
 
 /** A pod without a node says why after so long, in ms. */
 export const WORD_AFTER_MS = 15_000;

@@ -8,7 +8,7 @@ import { HOSTNAME_LABEL, matchesNodeSelector, namedNodes } from '../../model/pod
 import { parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import type { OpenRows, TableRow } from './node-capacity-table.ts';
-import type { NodeRequirements } from './target-capacity.ts';
+import type { NodeRequirements } from './node-requirements.ts';
 
 /** Nodes alike in labels and taints. */
 export interface GroupOfNodes {

@@ -8,7 +8,7 @@ import type { LabelSelector, StringMap } from '../../api/objects/core.ts';
 import { formatSelector, matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import { policyProblem } from './policy-problem.ts';
 import type { ScoreWeights } from './score-weights.ts';
-import type { Rejection } from './snapshot.ts';
+import type { Rejection } from './rejection.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 
 /** A policy as it is remembered. */

@@ -1,18 +1,14 @@
 // The state of the world that one decision is made on.
+import type { Rejection } from './rejection.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import type { PodClass } from './placed-pods.ts';
 import type { ScoreWeights } from './score-weights.ts';
-import type { NodeRequirements, TargetCapacity } from './target-capacity.ts';
+import type { TargetCapacity } from './target-capacity.ts';
+import type { NodeRequirements } from './node-requirements.ts';
 import type { TargetTraits } from './target-traits.ts';
-
-/** Why a target does not get a pod. `reason` is CamelCase, `message` says what to change. */
-export interface Rejection {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** A target as a decision sees it. Every change of the target makes another object. */
 export interface TargetSnapshot {

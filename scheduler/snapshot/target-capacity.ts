@@ -1,21 +1,14 @@
 // What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
 // It is compiled once from a summary. Taking a pod and giving it back change it in place, exactly and in any order;
 // a decision only reads it.
+import type { NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, Hole } from '../../api/kinds/cluster-summary.ts';
-import type { Affinity, PodSpec, StringMap, Toleration } from '../../api/objects/core.ts';
+import type { PodSpec } from '../../api/objects/core.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
 import { HoleTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
-
-/** What a delegate pod asks of a node. Equal pods should share one object: what follows from it is remembered by identity. */
-export interface NodeRequirements {
-  readonly requests: ResourceAmounts;
-  readonly nodeSelector?: StringMap;
-  readonly affinity?: Affinity;
-  readonly tolerations?: readonly Toleration[];
-}
 
 /** What a delegate of this spec will ask of a node: the chaperon's, which may have fewer constraints than the source pod's. */
 export function toRequirements(spec: PodSpec): NodeRequirements {

@@ -5,7 +5,7 @@ import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Node, StringMap, Taint } from '../../api/objects/core.ts';
 import { OWN_PREFIX, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL } from '../../api/objects/keys.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
 

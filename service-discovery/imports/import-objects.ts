@@ -5,7 +5,7 @@ import {
   MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
   type ServiceImport,
 } from '../../api/kinds/service-discovery.ts';
-import { joinName, MAX_LABEL_LENGTH } from '../../model/targets/names.ts';
+import { joinName, MAX_LABEL_LENGTH } from '../../model/naming/names.ts';
 import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
 import { reachedSlices, type Outlook } from './reached-slices.ts';

@@ -1,7 +1,7 @@
 // Reads whether an Admiralty works in a cluster. What may not be read is no sign.
 import type { Lease } from '../../api/objects/core.ts';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { ADMIRALTY_LEASES, signsOfAdmiralty, type AdmiraltySigns } from '../../model/targets/live-admiralty.ts';
+import { ADMIRALTY_LEASES, signsOfAdmiralty, type AdmiraltySigns } from '../../model/naming/live-admiralty.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 

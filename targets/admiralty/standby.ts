@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { KubernetesObject, Lease } from '../../api/objects/core.ts';
 import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, LEASES, TARGETS } from '../../api/resource-types.ts';
-import { ADMIRALTY_SOURCE_LEASES, isHeld } from '../../model/targets/live-admiralty.ts';
+import { ADMIRALTY_SOURCE_LEASES, isHeld } from '../../model/naming/live-admiralty.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';

@@ -17,7 +17,7 @@ import {
   CLUSTER_PLACEMENT_POLICIES, CLUSTER_ROLES, CLUSTER_TARGETS, CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES,
   PLACEMENT_POLICIES, PODS,
 } from '../../api/resource-types.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { isthmus as typed } from '../support/command-line.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { WatchedCollection } from '../support/watched-collection.ts';

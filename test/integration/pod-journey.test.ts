@@ -17,7 +17,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
 import { ChartInstallation } from '../support/chart-world.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { admiraltyChaperon, admiraltyProxy } from '../support/admiralty-pods.ts';
 import { eventually } from '../support/eventually.ts';
 import { SpanCollector } from '../support/span-collector.ts';

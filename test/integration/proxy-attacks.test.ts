@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import type { Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../api/resource-types.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { reviewOf } from '../support/admission.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
 import { createPod } from '../support/webhook-world.ts';

@@ -8,7 +8,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
 import { fencedChaperon } from '../../model/pod/fencing.ts';
 import type { Command } from '../../model/objects/plan.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import type { Withdrawal } from '../../scheduler/cycle/placement.ts';
 import { intern, type Collection, type Ref, type Watch } from './servers.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../api/resource-types.ts';
 import { installInto } from '../../cli/install/install.ts';
 import { ALL_COMPONENTS_ACCOUNT } from '../../model/access/component-accounts.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import type { customResourceDefinitions } from '../../manifests/objects/crds.ts';
 import { startComponent, type ComponentProcess } from '../../sandbox/processes/component-process.ts';
 import { eventually } from '../support/eventually.ts';

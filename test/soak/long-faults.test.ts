@@ -8,7 +8,7 @@ import type { Pod } from '../../api/objects/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, DELEGATE_FINALIZER, PROXY_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import { NODES } from '../../api/resource-types.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { eventually } from '../support/eventually.ts';
 import { FaultWorld, tell, within, type Pair } from '../support/fault-world.ts';
 import { isRunning, type WorldCluster } from '../support/isthmus-world.ts';

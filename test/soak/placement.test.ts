@@ -7,7 +7,7 @@ import { ELECT_ANNOTATION, PARENT_UID_LABEL, TARGET_ANNOTATION } from '../../api
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
-import { delegateName, virtualNodeName } from '../../model/targets/names.ts';
+import { delegateName, virtualNodeName } from '../../model/naming/names.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, type WorldCluster } from '../support/isthmus-world.ts';
 import { secondsOfSteps } from '../support/placement-steps.ts';
 import { seededRandom } from '../support/seeded-random.ts';

@@ -11,7 +11,7 @@ import { cpuMsPer, readCpuMs } from '../../benchmarks/process-cpu.ts';
 import { peerClusters } from '../../cli/join/peer-clusters.ts';
 import { untilTargetReady } from '../../cli/clusters/target-readiness.ts';
 import { openCluster } from '../../kubernetes/client/open-cluster.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { readRecord } from '../../sandbox/sandbox-record.ts';
 import { atOnce } from '../support/at-once.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,5 +1,6 @@
-// The rules of design §2 as functions over a file's path and text, so that each can be shown to fail on a made-up file.
+// The rules of the architecture as functions over a file's path and text, so that each can be shown to fail on a made-up file.
 // TypeScript 7 has no JavaScript API: imports and names are found by regular expressions in the text without its comments.
+import { readFileSync } from 'node:fs';
 
 /** A source file; `path` is relative to the repository, with slashes. */
 export interface SourceFile {
@@ -17,13 +18,34 @@ interface Import {
   readonly names: readonly string[];
 }
 
-const COMPONENTS: ReadonlySet<string> = new Set(['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'gateway', 'service-discovery', 'peering']);
-const COMPOSITION: ReadonlySet<string> = new Set(['cli', 'dashboard', 'sandbox']);
+/** One room: a folder whose files belong together. */
+interface Room {
+  /** Rooms of the same floor; `.` is the floor itself. */
+  readonly imports: readonly string[];
+  /** Names of the files that may wait, read a clock and reach out; the others decide and touch nothing. */
+  readonly acts: 'all' | readonly string[];
+}
+
+/** A top-level folder. */
+interface Floor {
+  /** Floors that its files may import: those that act, all of them; the others, only what does not act. */
+  readonly imports: readonly string[];
+  readonly rooms: Readonly<Record<string, Room>>;
+}
+
+const TABLE = new URL('../../../architecture.json', import.meta.url);
+/** The one table of floors and rooms, which the linter reads as well. */
+export const FLOORS = (JSON.parse(readFileSync(TABLE, 'utf8')) as { readonly floors: Readonly<Record<string, Floor>> }).floors;
+
 const UNRESTRICTED: ReadonlySet<string> = new Set(['test', 'benchmarks']);
 /** Commands, and what is unrestricted anyway. */
 const SHORT_LIVED: ReadonlySet<string> = new Set([...UNRESTRICTED, 'cli', 'sandbox']);
+/** The program itself: it puts the floors together, and may import them all. */
+const ENTRY = 'cli/main.ts';
+/** Most files of a room. */
+export const MAX_FILES_IN_A_ROOM = 12;
 
-/** Direct run-time dependencies with the reason for each (design D17); there are to be at most {@link MAX_DEPENDENCIES}. */
+/** Direct run-time dependencies with the reason for each; there are to be at most {@link MAX_DEPENDENCIES}. */
 export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
   ['@kubernetes/client-node', 'exec credential plugins, and the exec, attach and log streams'],
   ['@peculiar/x509', 'certificates and signing requests'],
@@ -40,7 +62,7 @@ export const EXPECTED_DEPENDENCIES: ReadonlyMap<string, string> = new Map([
   ['ws', 'streams where client-node does not serve'],
   ['yaml', 'kubeconfigs, manifests, user annotations'],
 ]);
-/** Most direct run-time dependencies (design D17). */
+/** Most direct run-time dependencies. */
 export const MAX_DEPENDENCIES = 14;
 
 /** Packages without I/O, clock or randomness of their own. */
@@ -49,6 +71,7 @@ const PURE_PACKAGES: ReadonlySet<string> = new Set(['dns-packet', 'fast-json-pat
 const PURE_NODE: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['node:crypto', new Set(['createHash', 'createHmac', 'createPrivateKey', 'createPublicKey', 'createSecretKey', 'hash', 'timingSafeEqual', 'KeyObject', 'X509Certificate'])],
   ['node:zlib', new Set(['gzipSync', 'gunzipSync'])],
+  ['node:path', new Set(['basename', 'dirname', 'join'])],
   ['node:net', new Set(['isIP', 'isIPv4', 'isIPv6'])],
 ]);
 
@@ -99,50 +122,81 @@ function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.indexOf('/')) : '';
 }
 
-function isShell(path: string): boolean {
-  return COMPONENTS.has(folderOf(path)) && /(?:-controller|-server|-client|\/main)\.ts$/.test(path);
+function roomOf(path: string): string {
+  const parts = path.split('/');
+  return parts.length > 2 ? parts.slice(1, -1).join('/') : '.';
 }
 
-/** Programs in the folder of the manifests; all else there is pure. */
-const WRITES_FILES: ReadonlySet<string> = new Set(['manifests/generate.ts', 'manifests/release.ts']);
+function entryOf(path: string): Room | undefined {
+  return FLOORS[folderOf(path)]?.rooms[roomOf(path)];
+}
 
 /** Whether the file must decide without waiting, I/O, clock or randomness. */
 export function isPure(path: string): boolean {
-  const folder = folderOf(path);
-  if (folder === 'manifests') return !WRITES_FILES.has(path);
-  return folder === 'api' || folder === 'model' || (COMPONENTS.has(folder) && !isShell(path));
+  const room = entryOf(path);
+  return room !== undefined && room.acts !== 'all' && !room.acts.includes(path.slice(path.lastIndexOf('/') + 1, -'.ts'.length));
 }
 
 // --- rules; each gives what is wrong, in sentences
 
-/** Files import only what is below them: api, model, pure files of a component, adapters, shells, composition. */
+/** Every file is in a room of the table. */
+export function findUnknownRooms({ path }: SourceFile): string[] {
+  if (UNRESTRICTED.has(folderOf(path)) || entryOf(path) !== undefined) return [];
+  return [`${path} is in a folder that architecture.json does not know; put it into a room, or write the room into the table`];
+}
+
+/** Files import only what the table says: floors below, and the rooms of their own floor that are named. */
 export function findForbiddenImports(file: SourceFile): string[] {
-  return importsOf(file).filter(({ from, isOurs }) => isOurs && !mayImport(file.path, from)).map(({ from }) => `${file.path} imports ${from}, which is not below it (design §2)`);
+  return importsOf(file)
+    .filter(({ from, isOurs }) => isOurs && !mayImport(file.path, from))
+    .map(({ from }) => `${file.path} imports ${from}, which architecture.json does not allow`);
 }
 
 function mayImport(path: string, imported: string): boolean {
-  const folder = folderOf(path);
-  const other = folderOf(imported);
+  const [folder, other] = [folderOf(path), folderOf(imported)];
   if (UNRESTRICTED.has(folder)) return true;
-  const below = foldersBelow(path);
-  if (UNRESTRICTED.has(other) || (below !== 'all' && !below.includes(other))) return false;
-  if (other !== folder || !COMPONENTS.has(folder)) return true;
-  return !imported.endsWith('/main.ts') && (isShell(path) || !isShell(imported));
+  if (UNRESTRICTED.has(other) || entryOf(imported) === undefined) return false;
+  if (path === ENTRY) return true;
+  if (isPure(path) && !isPure(imported)) return false;
+  if (folder !== other) return FLOORS[folder]?.imports.includes(other) === true;
+  if (imported.endsWith('/main.ts')) return false;
+  return roomOf(path) === roomOf(imported) || entryOf(path)?.imports.includes(roomOf(imported)) === true;
 }
 
-const FOLDERS_BELOW: Readonly<Record<string, readonly string[]>> = {
-  api: ['api'],
-  model: ['api', 'model'],
-  process: ['api', 'model', 'process'],
-  kubernetes: ['api', 'model', 'process', 'kubernetes'],
-  manifests: ['api', 'model', 'manifests'],
-};
+/** Files that import one another in a circle, types included; one sentence for each circle. */
+export function findCircles(files: readonly SourceFile[]): string[] {
+  return circlesOf(new Map(files.map((file) => [file.path, importsOf(file).filter(({ isOurs }) => isOurs).map(({ from }) => from)])));
+}
 
-/** Folders that a file may import from, its own included. */
-function foldersBelow(path: string): readonly string[] | 'all' {
-  const folder = folderOf(path);
-  if (COMPOSITION.has(folder) || WRITES_FILES.has(path)) return 'all';
-  return FOLDERS_BELOW[folder] ?? ['api', 'model', folder, ...(isShell(path) ? ['kubernetes', 'process'] : [])];
+/** Rooms that may import one another in a circle, as the table stands. */
+export function findCircularRooms(floors: Readonly<Record<string, Floor>>): string[] {
+  const between = circlesOf(new Map(Object.entries(floors).map(([floor, { imports }]) => [floor, imports])));
+  return [...between, ...Object.values(floors).flatMap(({ rooms }) => circlesOf(new Map(Object.entries(rooms).map(([room, { imports }]) => [room, imports]))))];
+}
+
+function circlesOf(known: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (node: string, way: readonly string[]): void => {
+    if (way.includes(node)) found.push([...way.slice(way.indexOf(node)), node].join(' -> '));
+    if (done.has(node) || way.includes(node)) return;
+    for (const next of known.get(node) ?? []) visit(next, [...way, node]);
+    done.add(node);
+  };
+  for (const node of known.keys()) visit(node, []);
+  return found;
+}
+
+/** Rooms with more files than a newcomer takes in at a glance. */
+export function findCrowdedRooms(files: readonly SourceFile[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    if (UNRESTRICTED.has(folderOf(path))) continue;
+    const room = path.slice(0, path.lastIndexOf('/'));
+    counts.set(room, (counts.get(room) ?? 0) + 1);
+  }
+  const crowded = [...counts].filter(([, count]) => count > MAX_FILES_IN_A_ROOM);
+  return crowded.map(([room, count]) => `${room} has ${count} files; ${MAX_FILES_IN_A_ROOM} are the most`);
 }
 
 /** Pure files do not wait, log, read a clock, draw random numbers or reach out. */
@@ -162,7 +216,7 @@ function isPureImport(from: string, names: readonly string[]): boolean {
 
 const CLIENT_NODE_LOADER = 'kubernetes/credentials/credential-plugin.ts';
 
-/** The official client costs 0.4 s and 80 MiB to load, so one file does, when it must (design D2). */
+/** The official client costs 0.4 s and 80 MiB to load, so one file does, when it must. */
 export function findClientNode(file: SourceFile): string[] {
   if (file.path === CLIENT_NODE_LOADER || UNRESTRICTED.has(folderOf(file.path))) return [];
   return importsOf(file)
@@ -205,7 +259,7 @@ export function findBadNames({ path }: SourceFile): string[] {
 
 /** Every rule for one file. */
 export function findProblems(file: SourceFile): string[] {
-  return [findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
+  return [findUnknownRooms, findForbiddenImports, findImpurity, findClientNode, findProcessUse, findLeakySignals, findMissingHeader, findBadNames].flatMap((rule) => rule(file));
 }
 
 /** Libraries are chosen one by one, and each has its reason. */

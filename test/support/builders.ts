@@ -11,7 +11,7 @@ import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod 
 import type { Plan } from '../../model/objects/plan.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList } from '../../model/resources/resources.ts';
-import { targetKey, type TargetRef } from '../../model/targets/target-ref.ts';
+import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { toTargetCapacity } from '../../scheduler/snapshot/target-capacity.ts';
 

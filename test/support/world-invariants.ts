@@ -1,6 +1,6 @@
 // The invariants over what a test's world has seen: every integration test ends with this check, whatever it was about.
 import assert from 'node:assert/strict';
-import { virtualNodeName } from '../../model/targets/names.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
 import { breachesOf, type HistoryContext, type HistoryEvent } from './invariants.ts';
 import type { IsthmusWorld, WorldCluster } from './isthmus-world.ts';
 

@@ -3,7 +3,7 @@
 import type { StringMap } from '../../api/objects/core.ts';
 import { OWN_PREFIX } from '../../api/objects/keys.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 
 /** What an administrator says of a target's labels. */
 export interface LabelWishes {

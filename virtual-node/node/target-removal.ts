@@ -6,7 +6,7 @@ import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 
 /** A target's object, as far as its removal goes. */
 export interface RemovableTarget {

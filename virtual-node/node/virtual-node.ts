@@ -6,8 +6,8 @@ import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RESOURCE_METRI
 import { ANY_SOURCE } from '../../api/kinds/resource-share.ts';
 import { formatResourceList, NO_AMOUNTS, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { setCondition } from '../../model/objects/conditions.ts';
-import { virtualNodeName } from '../../model/targets/names.ts';
-import type { TargetRef } from '../../model/targets/target-ref.ts';
+import { virtualNodeName } from '../../model/naming/names.ts';
+import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { shownLabels, type LabelWishes } from './shown-labels.ts';
 
 /** Namespace of the Leases by which Kubernetes judges whether nodes are alive. */

@@ -11,7 +11,7 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { webhookOffReason } from '../../targets/admiralty/standby.ts';
 import type { EventRecord } from '../../model/proxy/event-record.ts';
-import { askedElsewhere } from '../../model/targets/live-admiralty.ts';
+import { askedElsewhere } from '../../model/naming/live-admiralty.ts';
 import { isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from './missing-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 

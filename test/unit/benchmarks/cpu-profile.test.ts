@@ -9,8 +9,8 @@ const profile: CpuProfile = {
   nodes: [
     frame(1, '(idle)', ''),
     frame(2, '(garbage collector)', ''),
-    frame(3, 'reconcile', 'file:///any/build/scheduler/scheduling-controller.js', 9),
-    frame(4, '', 'file:///any/build/scheduler/scheduling-controller.js', 19),
+    frame(3, 'reconcile', 'file:///any/build/scheduler/cycle/scheduling-controller.js', 9),
+    frame(4, '', 'file:///any/build/scheduler/cycle/scheduling-controller.js', 19),
     frame(5, 'write', 'file:///any/node_modules/undici/lib/dispatcher/client-h1.js', 4),
     frame(6, 'sign', 'file:///any/node_modules/@peculiar/x509/build/index.js', 4),
     frame(7, 'emit', 'node:events', 4),

@@ -8,7 +8,7 @@ import { CANNOT_BE_REACHED } from '../../../kubernetes/connect/connection-limits
 import { TargetCluster } from '../../../targets/target-cluster.ts';
 import { DEFAULT_TENANT_SETTINGS, TenantRules, type TenantSettings } from '../../../targets/tenant-rules.ts';
 import { parseRange } from '../../../model/network/ip-range.ts';
-import type { TargetRef } from '../../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../../model/naming/target-ref.ts';
 import { certificatesOfLoopback, HostileServer, tenantKubeconfig, writeForEver, type Answer, type Certificates } from '../../support/hostile-api-server.ts';
 import { ScriptedApiServer, status } from '../../support/scripted-api-server.ts';
 

@@ -11,7 +11,8 @@ const ROWS = [...numbers(31, 38).map((row) => `B2-${row}`), ...[...numbers(6, 9)
 
 const files = [['unit', 'webhook'], ['laws'], ['integration']].flatMap((path) => {
   const folder = join(TESTS, ...path);
-  return readdirSync(folder).filter((name) => name.includes('webhook') || path[1] === 'webhook').map((name) => readFileSync(join(folder, name), 'utf8'));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return names.filter((name) => name.includes('webhook') || path[1] === 'webhook').map((name) => readFileSync(join(folder, name), 'utf8'));
 });
 const titles = files.flatMap((text) => [...text.matchAll(/\bit\(\s*['"`]([^'"`]+)/g)].map(([, title = '']) => title));
 const rowsOf = (title: string): readonly string[] => title.split(':')[0]?.split(', ') ?? [];

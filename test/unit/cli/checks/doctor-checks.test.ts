@@ -9,7 +9,7 @@ import { printedFindings } from '../../../../cli/doctor/doctor.ts';
 import { printedStatus } from '../../../../cli/doctor/status.ts';
 import { customResourceDefinitions } from '../../../../manifests/objects/crds.ts';
 import { rbacManifests } from '../../../../manifests/objects/rbac.ts';
-import { virtualNodeName } from '../../../../model/targets/names.ts';
+import { virtualNodeName } from '../../../../model/naming/names.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00Z');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Node, Pod } from '../../../../api/objects/core.ts';
 import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, MOVE_LABEL } from '../../../../api/objects/keys.ts';
 import { planMove, type Move } from '../../../../cli/pods/move-plan.ts';
-import { virtualNodeName } from '../../../../model/targets/names.ts';
+import { virtualNodeName } from '../../../../model/naming/names.ts';
 
 const target = { kind: 'ClusterTarget', name: 'eu' } as const;
 const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs', controller: true };

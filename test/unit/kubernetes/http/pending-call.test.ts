@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import type { Dispatcher } from 'undici';
 import type { Fence } from '../../../../kubernetes/flow/fence.ts';
 import { NotLeaderError } from '../../../../kubernetes/flow/fence.ts';
-import { DeadlineError, sendCall } from '../../../../kubernetes/http/pending-call.ts';
+import { sendCall } from '../../../../kubernetes/http/pending-call.ts';
+import { DeadlineError } from '../../../../kubernetes/flow/api-error.ts';
 
 /** A connection that keeps what is sent until the test answers it. */
 class SilentPool {

@@ -7,7 +7,7 @@ import {
   CHAPERON_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION,
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
-import { delegateName } from '../../../../model/targets/names.ts';
+import { delegateName } from '../../../../model/naming/names.ts';
 import { prefixLabels, toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { restoreSourcePod } from '../../../../model/proxy/admission-record.ts';
 import { aPod, annotated, frozen, labelled, withFinalizers, withMetadata, withSpec, withStatus, type Change } from '../../../support/builders.ts';

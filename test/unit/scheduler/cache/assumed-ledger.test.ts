@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { AssumedLedger } from '../../../../scheduler/cache/assumed-ledger.ts';
-import type { NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 
 const one: NodeRequirements = { requests: new Map([['cpu', 1000]]) };
 const two: NodeRequirements = { requests: new Map([['cpu', 2000]]) };

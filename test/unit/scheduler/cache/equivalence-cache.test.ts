@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
-import { targetKey } from '../../../../model/targets/target-ref.ts';
+import { targetKey } from '../../../../model/naming/target-ref.ts';
 import { DecisionCache } from '../../../../scheduler/cache/equivalence-cache.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
-import type { PodToSchedule, Rejection } from '../../../../scheduler/snapshot/snapshot.ts';
-import type { NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import type { PodToSchedule } from '../../../../scheduler/snapshot/snapshot.ts';
+import type { Rejection } from '../../../../scheduler/snapshot/rejection.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 
 const REFUSAL: Rejection = { reason: 'Unschedulable', message: 'quota' };

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
-import { targetKey } from '../../../../model/targets/target-ref.ts';
-import { toTargetCapacity, type NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import { targetKey } from '../../../../model/naming/target-ref.ts';
+import { toTargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { TargetViews, type TargetIdentity } from '../../../../scheduler/cache/target-views.ts';
 import { frozen } from '../../../support/builders.ts';
 

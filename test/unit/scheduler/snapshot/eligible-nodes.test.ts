@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import { nodeDigest } from '../../../../model/resources/node-digest.ts';
 import { openRows, readGroups } from '../../../../scheduler/snapshot/eligible-nodes.ts';
-import type { NodeRequirements } from '../../../../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { frozen } from '../../../support/builders.ts';
 
 const HOSTNAME = 'kubernetes.io/hostname';

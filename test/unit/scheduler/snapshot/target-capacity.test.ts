@@ -4,7 +4,8 @@ import * as fc from 'fast-check';
 import type { NodeGroup } from '../../../../api/kinds/cluster-summary.ts';
 import type { ResourceList } from '../../../../api/objects/core.ts';
 import { addAmounts, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../../../model/resources/resources.ts';
-import { fitsOnNode, toRequirements, toTargetCapacity, type NodeRequirements, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
+import { fitsOnNode, toRequirements, toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
+import type { NodeRequirements } from '../../../../scheduler/snapshot/node-requirements.ts';
 import { aPod, frozen, withRequests, withSpec } from '../../../support/builders.ts';
 
 const GPU = 'nvidia.com/gpu';

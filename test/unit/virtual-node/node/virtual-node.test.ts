@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import type { Node, ResourceList, Taint } from '../../../../api/objects/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PROVIDER_KEY, RESOURCE_METRICS_PATH_ANNOTATION, TARGET_LABELS_ANNOTATION, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../../../api/objects/keys.ts';
-import type { TargetRef } from '../../../../model/targets/target-ref.ts';
+import type { TargetRef } from '../../../../model/naming/target-ref.ts';
 import { showsIdentity, showsStatus, toNodeLease, toStatusPatch, toVirtualNode, toVirtualNodeStatus } from '../../../../virtual-node/node/virtual-node.ts';
 import { afterMergePatch, aNode, annotated, frozen, labelled, tainted, withoutAnnotation, withReady } from '../../../support/builders.ts';
 

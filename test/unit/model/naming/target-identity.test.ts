@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { identityProblem, type IdentifiedTarget } from '../../../../model/targets/target-identity.ts';
+import { identityProblem, type IdentifiedTarget } from '../../../../model/naming/target-identity.ts';
 
 function target(name: string, rest: Partial<IdentifiedTarget> = {}): IdentifiedTarget {
   return { ref: { kind: 'ClusterTarget', name }, clusterId: 'cluster-1', createdAt: 0, isSelf: false, ...rest };

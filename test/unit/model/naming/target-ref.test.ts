@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { parseTargetKey, targetKey, type TargetRef } from '../../../../model/targets/target-ref.ts';
+import { parseTargetKey, targetKey, type TargetRef } from '../../../../model/naming/target-ref.ts';
 
 describe('targetKey', () => {
   it('names a ClusterTarget', () => assert.equal(targetKey({ kind: 'ClusterTarget', name: 'c2' }), 'ClusterTarget/c2'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Lease } from '../../../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../../../api/resource-types.ts';
-import { askedElsewhere, isLive, NEVER_SELECTED, signsOfAdmiralty, signsText } from '../../../../model/targets/live-admiralty.ts';
+import { askedElsewhere, isLive, NEVER_SELECTED, signsOfAdmiralty, signsText } from '../../../../model/naming/live-admiralty.ts';
 import { webhookConfiguration } from '../../../../manifests/objects/webhook-configuration.ts';
 
 const NOW = Date.parse('2026-06-01T12:00:00Z');

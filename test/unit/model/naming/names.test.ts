@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { delegateName, joinName, MAX_LABEL_LENGTH, virtualNodeName } from '../../../../model/targets/names.ts';
-import type { TargetRef } from '../../../../model/targets/target-ref.ts';
+import { delegateName, joinName, MAX_LABEL_LENGTH, virtualNodeName } from '../../../../model/naming/names.ts';
+import type { TargetRef } from '../../../../model/naming/target-ref.ts';
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const UID = '0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0';

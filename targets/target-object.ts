@@ -1,0 +1,37 @@
+// The object of a (Cluster)Target as the source remembers it.
+import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
+import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
+import type { TargetRef } from '../model/naming/target-ref.ts';
+
+/** A target's object as it is remembered. */
+export interface TargetObject {
+  readonly ref: TargetRef;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly finalizers: readonly string[];
+  /** It is being removed. */
+  readonly terminating: boolean;
+  /** In ms since the epoch. */
+  readonly createdAt: number;
+  readonly generation: number;
+  readonly labels: StringMap;
+  readonly spec: TargetSpec;
+  readonly status: TargetStatus;
+}
+
+/** A ClusterTarget or a Target. */
+export type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonly status?: TargetStatus };
+
+/** Keeps of an object what is remembered of it. */
+export function toTargetObject(object: TargetLike): TargetObject {
+  const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
+  const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
+  return {
+    ref, uid, resourceVersion, finalizers,
+    terminating: deletionTimestamp !== undefined,
+    createdAt: Date.parse(creationTimestamp),
+    generation, labels,
+    spec: object.spec,
+    status: object.status ?? {},
+  };
+}
