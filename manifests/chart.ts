@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { ELECTED_POD_RULES, WEBHOOK_PATHS } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/objects/core.ts';
 import type { ComponentAccount } from '../model/access/component-accounts.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from './objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from './objects/crds.ts';
 import { brokerAccess, gatewayAccess } from './objects/gateway.ts';
 import { podPlaneAccess, podPlaneNamespace } from './objects/pod-plane.ts';
 import { proxyPolicyManifests } from './objects/proxy-policy.ts';
@@ -32,7 +32,7 @@ const COMPONENTS: Readonly<Record<ComponentAccount, string>> = {
 export function chartTemplates(): readonly ChartTemplate[] {
   return [
     ...customResourceDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('.Values.crds.enabled', toText(kept(crd))) })),
-    ...serviceDiscoveryDefinitions().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))) })),
+    ...serviceDiscoveryCrds().map((crd) => ({ path: `templates/crds/${crd.spec.names.plural}.yaml`, text: HEADER + guarded('and .Values.serviceDiscovery.enabled .Values.serviceDiscovery.crds', toText(kept(crd))) })),
     { path: 'templates/rbac.yaml', text: HEADER + accessParts(NAMESPACE).map((part) => guarded(conditionOf(part), toText(part.object))).join('') },
     { path: 'templates/admiralty-roles.yaml', text: HEADER + admiraltyRoles().map((object) => guarded('.Values.admiraltyRoles.enabled', toText(object))).join('') },
     { path: 'templates/gateway-rbac.yaml', text: HEADER + gatewayAccess(NAMESPACE).map((object) => guarded('.Values.gateway.enabled', toText(object))).join('') },

@@ -3,7 +3,7 @@
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/objects/keys.ts';
-import { serviceDiscoveryDefinitions } from './objects/crds.ts';
+import { serviceDiscoveryCrds } from './objects/crds.ts';
 import { brokerManifests, DEFAULT_BROKER_NAMESPACE, gatewayManifests } from './objects/gateway.ts';
 import { installNamespaceManifest } from './install.ts';
 import { commonNetworkPolicy, gatewayNetworkPolicy, serviceDiscoveryNetworkPolicy, sourceNetworkPolicies } from './objects/network-policies.ts';
@@ -82,7 +82,7 @@ function others(): KustomizeFiles {
     'components/pod-plane/kustomization.yaml': kustomization('Component', { resources: ['pod-plane.yaml'] }),
     'components/pod-plane/pod-plane.yaml': { objects: podPlaneManifests({ installNamespace: namespace, image: DEFAULT_POD_PLANE_IMAGE }) },
     'components/service-discovery/kustomization.yaml': kustomization('Component', { resources: ['crds.yaml', 'service-discovery.yaml'] }),
-    'components/service-discovery/crds.yaml': { objects: serviceDiscoveryDefinitions() },
+    'components/service-discovery/crds.yaml': { objects: serviceDiscoveryCrds() },
     'components/service-discovery/service-discovery.yaml': { objects: [...serviceDiscoveryManifests(place), serviceDiscoveryNetworkPolicy(namespace)] },
     'broker/kustomization.yaml': kustomization('Kustomization', { resources: ['broker.yaml'] }),
     'broker/broker.yaml': { objects: brokerManifests({ namespace: DEFAULT_BROKER_NAMESPACE, image: DEFAULT_IMAGE }) },

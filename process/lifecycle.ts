@@ -18,7 +18,7 @@ export const interruptedExitCode = 130;
  * Signals within so many ms of the first one count as the same wish: on one Ctrl-C, npm and `timeout` send the signal on
  * to a process that already has it from the terminal.
  */
-export const sameWishMs = 1_000;
+export const repeatedSignalMs = 1_000;
 
 /**
  * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first aborts it, with the signal's name as reason; one more, at
@@ -30,7 +30,7 @@ export function untilStopped(source: SignalSource = process, clock: () => number
   let first = Number.POSITIVE_INFINITY;
   for (const name of stopSignals) {
     source.on(name, () => {
-      if (clock() - first >= sameWishMs) source.exit(interruptedExitCode);
+      if (clock() - first >= repeatedSignalMs) source.exit(interruptedExitCode);
       if (controller.signal.aborted) return;
       first = clock();
       controller.abort(name);

@@ -10,7 +10,7 @@ import {
 } from '../api/kinds/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
-import { wholeObjectsOf } from '../kubernetes/watch/full-objects.ts';
+import { fullInformersOf } from '../kubernetes/watch/full-objects.ts';
 import { exportedServiceName, ownClusterId } from '../model/network/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../model/network/pod-addresses.ts';
 import { toDnsService, type DnsService } from './dns/dns-answer.ts';
@@ -53,7 +53,7 @@ export class ClustersetState {
 
   constructor({ client, installNamespace, logger }: ClustersetStateOptions) {
     this.installNamespace = installNamespace;
-    const inform = wholeObjectsOf({ client, logger });
+    const inform = fullInformersOf({ client, logger });
     const own = { namespace: installNamespace };
     this.#exports = inform(SERVICE_EXPORTS);
     this.#imports = inform(SERVICE_IMPORTS);

@@ -8,11 +8,11 @@ import { DONE, startController, type ReconcileResult } from '../kubernetes/contr
 import { executePlan } from '../kubernetes/controller/execute-plan.ts';
 import type { ClustersetState } from './clusterset-state.ts';
 import { exportConditions } from './exports/export-conditions.ts';
-import { isShared, planConditions, planTold } from './exports/export-plan.ts';
+import { isShared, planConditions, planExportedService } from './exports/export-plan.ts';
 import { toExport, type Export } from './exports/exported-service.ts';
 import { isImported, toImportObjects, type ImportView } from './imports/import-objects.ts';
 import { importStatus, planImport } from './imports/import-plan.ts';
-import { planWish } from './exports/annotated-export.ts';
+import { planRequestedExport } from './exports/annotated-export.ts';
 
 /** What the controller works with. */
 export interface DiscoveryOptions {
@@ -51,10 +51,10 @@ class Discovery {
   async export(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { serviceExport, service, slices, told } = this.#state.exportOf(key);
     const { clusterId, installNamespace } = this.#state;
-    await executePlan(this.#client, planWish(service, serviceExport, this.#exportsFollowed), signal).catch(ignoreLate);
+    await executePlan(this.#client, planRequestedExport(service, serviceExport, this.#exportsFollowed), signal).catch(ignoreLate);
     if (serviceExport === undefined && told === undefined) return DONE;
     const exported: Export | undefined = serviceExport && toExport({ clusterId: clusterId ?? '', installNamespace, serviceExport, service, slices });
-    if (clusterId !== undefined) await executePlan(this.#client, planTold(exported, told), signal).catch(ignoreStale);
+    if (clusterId !== undefined) await executePlan(this.#client, planExportedService(exported, told), signal).catch(ignoreStale);
     if (serviceExport === undefined || exported === undefined) return DONE;
     const { merged } = this.#state.view(key) ?? {};
     const state = { clusterId: clusterId ?? '', exported, isShared: isShared(clusterId, told), merged, generation: serviceExport.metadata.generation };

@@ -4,7 +4,7 @@ import { delay } from '../kubernetes/flow/backoff.ts';
 import { onAbort } from '../kubernetes/flow/abort.ts';
 
 /** The server, as far as this goes. */
-export interface Heard {
+export interface ProbedServer {
   /** When it last answered anything, in ms of a monotonic clock. */
   readonly heardAt: number;
   /** Asks it. */
@@ -19,15 +19,15 @@ export const ANSWER_MS = 1_200;
 const AGAIN_MS = 1_000;
 
 /** Follows one server. */
-export class Answering {
-  readonly #server: Heard;
+export class ServerLiveness {
+  readonly #server: ProbedServer;
   readonly #changed: () => void;
   readonly #ended: AbortSignal;
   #asking: Promise<boolean> | undefined;
   #silent = new AbortController();
 
   /** `changed` hears that {@link isSilent} is another one; `ended` ends all questions. */
-  constructor(server: Heard, changed: () => void, ended: AbortSignal) {
+  constructor(server: ProbedServer, changed: () => void, ended: AbortSignal) {
     this.#server = server;
     this.#changed = changed;
     this.#ended = ended;

@@ -4,7 +4,7 @@ import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
 import type { ControllerLife } from '../model/delegate/delegation.ts';
 
 /** A summary is renewed every 60 s; two that do not come and half a minute for what is slow, in ms. */
-export const SILENT_MS = 150_000;
+export const HEARTBEAT_TIMEOUT_MS = 150_000;
 
 /** The heartbeat of one target. */
 export class Heartbeat {
@@ -26,7 +26,7 @@ export class Heartbeat {
   /** The watch is open: from now on silence tells something. */
   listen(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#become('silent'), SILENT_MS);
+    this.#timer = setTimeout(() => this.#become('silent'), HEARTBEAT_TIMEOUT_MS);
   }
 
   /** The watch broke, or the session ended: silence tells nothing. */
@@ -42,7 +42,7 @@ export class Heartbeat {
       this.#time = undefined;
       return this.#become('foreign');
     }
-    const isOld = this.#time === undefined && Math.abs(now - Date.parse(time)) > SILENT_MS;
+    const isOld = this.#time === undefined && Math.abs(now - Date.parse(time)) > HEARTBEAT_TIMEOUT_MS;
     const isSame = time === this.#time;
     this.#time = time;
     if (isOld || isSame) return;

@@ -25,6 +25,6 @@ export function boundTo(proxies: Informer<Pod, ProxyPod>, nodeName: string): rea
 }
 
 /** Those that some target was lost to when they were placed. */
-export function placedAway(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
+export function remotelyPlaced(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
   return proxies.by('away', AWAY);
 }

@@ -12,7 +12,7 @@ import { toChaperonRecord, toDelegatePodRecord, type Chaperon, type DelegatePod 
 import { expectShape } from '../model/objects/schema-check.ts';
 import { TOLD_SUMMARY } from '../model/delegate/target-answer-shapes.ts';
 import type { ProxyPod } from '../model/proxy/proxy-pod.ts';
-import { Answering } from './answering.ts';
+import { ServerLiveness } from './answering.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { ClusterClient, type Selection } from '../kubernetes/client/cluster-client.ts';
 import type { Fence } from '../kubernetes/flow/fence.ts';
@@ -47,7 +47,7 @@ export class TargetSession {
   /** Selects what the source has made there. */
   readonly ours: Selection;
   /** Whether its API server answers, for whoever is about to send something. */
-  readonly answering: Answering;
+  readonly answering: ServerLiveness;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
   /** Indexed by the key of the proxy pod. */
@@ -68,7 +68,7 @@ export class TargetSession {
     const client = new ClusterClient(new Transport(options.connection, options.userAgent), options.fence === undefined ? {} : { fence: options.fence });
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
-    this.answering = new Answering(client.transport, () => this.#tell(), this.#stopped.signal);
+    this.answering = new ServerLiveness(client.transport, () => this.#tell(), this.#stopped.signal);
     client.transport.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;

@@ -1,6 +1,6 @@
 // The checks of `isthmus doctor`, in the order in which things depend on one another. Each is a pure function over the facts.
 import { checkAdmiralty } from './doctor-admiralty-check.ts';
-import { checkDefinitions, checkRights, checkUnread } from './doctor-install-checks.ts';
+import { checkCrds, checkRights, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 import { checkClocks, checkCredentials, checkRanges, checkSources, checkTargets, checkVersions } from './doctor-peer-checks.ts';
@@ -10,7 +10,7 @@ const CHECKS: readonly ((facts: DoctorFacts) => readonly Finding[])[] = [
   checkUnread, // what was not read is found well by none of the others
   checkVersions,
   checkAdmiralty,
-  checkDefinitions,
+  checkCrds,
   checkRights,
   checkComponents,
   checkWebhook,

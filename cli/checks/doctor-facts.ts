@@ -16,7 +16,7 @@ export interface Validity {
 }
 
 /** What an API server shows to anybody who asks. */
-export interface ServerLook {
+export interface ServerProbe {
   /** How much its clock is ahead of this machine's, in ms, and by how much this may be wrong. */
   readonly aheadMs: number;
   readonly uncertainMs: number;
@@ -36,7 +36,7 @@ export interface TargetFacts {
   /** Of the certificates in `certificate-authority-data`. */
   readonly authorities: readonly Validity[];
   /** Undefined where the server was not asked, the text of what went wrong where it did not answer. */
-  readonly server: ServerLook | string | undefined;
+  readonly server: ServerProbe | string | undefined;
   /** Kubernetes' own, such as `v1.36.3`; undefined where it was not told. */
   readonly kubernetes: string | undefined;
   /** Why its kubeconfig cannot be used. */
@@ -61,7 +61,7 @@ export interface DoctorFacts {
   readonly version: string;
   /** `v1.36.3`. */
   readonly kubernetes: string | undefined;
-  readonly server: ServerLook | string | undefined;
+  readonly server: ServerProbe | string | undefined;
   /** What could not be read, and why. */
   readonly unread: readonly { readonly what: string; readonly message: string }[];
   /** What an installation of this version has, as it is stored, by `Kind namespace/name`. */

@@ -17,7 +17,7 @@ export function checkUnread({ unread }: DoctorFacts): readonly Finding[] {
 }
 
 /** Kinds are there, and have the schema of this version. */
-export function checkDefinitions({ stored }: DoctorFacts): readonly Finding[] {
+export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
   return judged('Definitions', customResourceDefinitions(), stored, (definition) => {
     const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
     const versions = Array.isArray(spec['versions']) ? spec['versions'] : [];

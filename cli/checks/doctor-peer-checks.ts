@@ -2,7 +2,7 @@
 import { findCondition } from '../../model/objects/conditions.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import type { Cluster } from '../../api/kinds/gateway.ts';
-import type { DoctorFacts, Finding, ServerLook } from './doctor-facts.ts';
+import type { DoctorFacts, Finding, ServerProbe } from './doctor-facts.ts';
 
 /** Kubernetes in which ValidatingAdmissionPolicy is GA: what keeps sources apart. */
 const FIRST_MINOR = 30;
@@ -60,7 +60,7 @@ function imageOf(deployment: object): string {
 /** All clocks tell the same time. */
 export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Clocks';
-  const own: ServerLook = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };
+  const own: ServerProbe = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };
   const looks = targets.flatMap(({ name, server: there }) => (typeof there === 'object' ? [[`target ${name}`, there.aheadMs - own.aheadMs, there.uncertainMs + own.uncertainMs, 'that of this cluster'] as const] : []));
   const here = typeof server === 'object' ? [['this cluster', own.aheadMs, own.uncertainMs, 'this machine'] as const] : [];
   const findings = [...here, ...looks].flatMap(([subject, aheadMs, uncertainMs, of]): readonly Finding[] => {

@@ -17,12 +17,12 @@ export type Readiness =
 type TargetWithStatus = KubernetesObject & { readonly status?: TargetStatus };
 
 /** Twice: until someone writes a status at all, and until it is Ready. */
-export interface ReadinessPatience {
+export interface ReadinessTimeouts {
   readonly firstStatus: Patience;
   readonly ready: Patience;
 }
 
-const PATIENCE: ReadinessPatience = { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
+const PATIENCE: ReadinessTimeouts = { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
 /** Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get} throws. */
 export async function untilTargetReady(source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE): Promise<Readiness> {

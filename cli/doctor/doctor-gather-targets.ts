@@ -14,7 +14,7 @@ import { messageOf } from '../../process/errors.ts';
 import { certificateDates } from '../checks/certificate-dates.ts';
 import type { TargetFacts } from '../checks/doctor-facts.ts';
 import { versionOf, type FactReader } from './fact-reader.ts';
-import { lookAtServer } from './server-probe.ts';
+import { probeServer } from './server-probe.ts';
 
 /** How long one call to a target may take, in ms. */
 const CALL_MS = 5_000;
@@ -46,7 +46,7 @@ async function read(text: string, { kubeconfigSecret, gateway }: TargetSpec, sig
   const token = life && { fromMs: life.issuedAt * 1_000, untilMs: life.expiresAt * 1_000 };
   const authorities = certificateDates(opened.certificateAuthority ?? '');
   if (gateway !== undefined) return { token, authorities };
-  const [server, kubernetes] = await Promise.all([lookAtServer(opened, signal), askVersion(opened, signal)]);
+  const [server, kubernetes] = await Promise.all([probeServer(opened, signal), askVersion(opened, signal)]);
   return { token, authorities, server, kubernetes };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { readAdmiraltySigns } from '../../targets/admiralty/admiralty-signs.ts';
+import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { Selection } from '../../kubernetes/client/cluster-client.ts';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -20,8 +20,8 @@ import { version } from '../../process/version.ts';
 import { gatherTargets } from './doctor-gather-targets.ts';
 import { storedKey, type DoctorFacts, type WebhookProbe } from '../checks/doctor-facts.ts';
 import { FactReader, versionOf } from './fact-reader.ts';
-import { leftMoves } from '../pods/move.ts';
-import { lookAtServer } from './server-probe.ts';
+import { interruptedMoves } from '../pods/move.ts';
+import { probeServer } from './server-probe.ts';
 
 const OURS = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).join(',');
 const LEFT_BEHIND = 'isthmus-left-behind-';
@@ -32,15 +32,15 @@ export async function gatherFacts({ client, connection }: OpenCluster, installNa
   const reader = new FactReader(client, signal);
   const inOwn = { namespace: installNamespace };
   const [server, kubernetes, stored, webhook, probe, leases, deployments, targets] = await Promise.all([
-    lookAtServer(connection, signal), reader.try('version', versionOf(client, signal)), storedObjects(reader),
+    probeServer(connection, signal), reader.try('version', versionOf(client, signal)), storedObjects(reader),
     reader.try('mutatingwebhookconfigurations', client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal).catch(unless(isNotFound))),
     probeWebhook(reader), reader.list(LEASES, inOwn), reader.list(DEPLOYMENTS, { ...inOwn, labelSelector: OURS }), gatherTargets(reader, installNamespace),
   ]);
   const [clusterSources, sources, virtualNodes, electedPods, chaperons, secretCopies, members, configMaps, secrets, moves, admiralty] = await Promise.all([
     reader.list(CLUSTER_SOURCES), reader.list(SOURCES), reader.list(NODES, { labelSelector: `${PROVIDER_KEY}=${PROVIDER_VALUE}` }),
     reader.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }), reader.list(POD_CHAPERONS), reader.list(SECRET_COPIES), reader.list(CLUSTERS, inOwn),
-    reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }), reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', leftMoves(client, signal)),
-    reader.try('leases', readAdmiraltySigns(client, signal)),
+    reader.list(CONFIG_MAPS, { ...inOwn, labelSelector: OURS }), reader.list(SECRETS, { labelSelector: OURS }), reader.try('placementpolicies', interruptedMoves(client, signal)),
+    reader.try('leases', findAdmiraltyTraces(client, signal)),
   ]);
   return {
     installNamespace, nowMs: Date.now(), version: version(), kubernetes, server, stored, webhook, probe, leases, deployments, targets, virtualNodes, electedPods, chaperons, secretCopies, members,

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import type { DoctorFacts } from '../checks/doctor-facts.ts';
 import { gatherFacts } from './doctor-gather.ts';
-import { toldWhenSlow } from '../output/progress-notice.ts';
+import { withProgressNotice } from '../output/progress-notice.ts';
 
 const FORMATS = ['wide', 'json', 'yaml', 'name'] as const;
 
@@ -24,7 +24,7 @@ export function withInspectionFlags(command: Command, formats: string): Command 
 
 /** Gathers everything, and says so when that takes long. */
 export function inspect(flags: InspectionFlags, command: string): Promise<DoctorFacts> {
-  return withCluster(flags, command, (cluster, signal) => toldWhenSlow('looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal)));
+  return withCluster(flags, command, (cluster, signal) => withProgressNotice('looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal)));
 }
 
 /** A value for programs; undefined where the format is for people. */

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
 import { messageOf } from '../../process/errors.ts';
 import { validityOf } from '../checks/certificate-dates.ts';
-import type { ServerLook } from '../checks/doctor-facts.ts';
+import type { ServerProbe } from '../checks/doctor-facts.ts';
 
 /** How long a server may take, in ms. */
 const TIMEOUT_MS = 5_000;
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
 const DATE_STEP_MS = 1_000;
 
 /** Looks at the server; gives the text of what went wrong where it does not answer, undefined where it is reached through something else. */
-export async function lookAtServer({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal): Promise<ServerLook | string | undefined> {
+export async function probeServer({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal): Promise<ServerProbe | string | undefined> {
   if (proxy !== undefined || gateway !== undefined) return undefined;
   const options = {
     method: 'GET', agent: false as const, timeout: TIMEOUT_MS, signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]), rejectUnauthorized: !insecure,
@@ -30,13 +30,13 @@ export async function lookAtServer({ server, certificateAuthority, serverName, i
   });
 }
 
-function dateOf(socket: TLSSocket): ServerLook['certificate'] {
+function dateOf(socket: TLSSocket): ServerProbe['certificate'] {
   const { valid_from: validFrom, valid_to: validTo } = socket.getPeerCertificate();
   return validFrom === undefined ? undefined : validityOf({ validFrom, validTo });
 }
 
 /** How far a server is ahead, from the Date that it gave between two moments of this machine. Undefined where it gave none. */
-export function clockOf(date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number }, certificate?: ServerLook['certificate']): ServerLook | undefined {
+export function clockOf(date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number }, certificate?: ServerProbe['certificate']): ServerProbe | undefined {
   const atMs = Date.parse(date ?? '');
   if (Number.isNaN(atMs)) return undefined;
   return { aheadMs: atMs + DATE_STEP_MS / 2 - (sentMs + answeredMs) / 2, uncertainMs: DATE_STEP_MS / 2 + (answeredMs - sentMs) / 2, certificate };

@@ -22,7 +22,7 @@ import { runService } from '../../process/lifecycle.ts';
 import { createLogger, type LogLevel } from '../../process/logger.ts';
 import { applyObjects } from '../clusters/apply-objects.ts';
 import { withCluster, withClusterOptions } from './gateway-membership.ts';
-import { withoutForeignNamespace } from '../install/install-namespace.ts';
+import { withoutOwnNamespace } from '../install/install-namespace.ts';
 import { isOfIsthmus, requireOwn } from '../clusters/own-objects.ts';
 
 interface BrokerFlags {
@@ -101,7 +101,7 @@ async function deploy(flags: DeployFlags): Promise<void> {
   await withCluster(flags, async (client, signal) => {
     const before = await readBrokerState(client, flags.namespace, signal);
     await requireOwn(client, manifests.filter(({ kind }) => kind !== 'Namespace'), isOfIsthmus, { remedy: 'Name another namespace with --namespace, or rename or delete what is there.', signal });
-    await applyObjects(client, await withoutForeignNamespace(client, objects, signal), 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
+    await applyObjects(client, await withoutOwnNamespace(client, objects, signal), 'isthmus-broker-deploy', { tell: (line) => console.log(line), signal });
     const state = before ?? { authority: (await createAuthority('Isthmus clusterset', AUTHORITY_DAYS, new Date())).keyPair, tokenKey: createTokenKey() };
     await client.apply(SECRETS, toBrokerSecret(flags.namespace, { ...state, url }), 'isthmus-broker-deploy', signal);
     console.log(`The broker is to be reached at ${url}. Let a cluster join: isthmus broker token`);

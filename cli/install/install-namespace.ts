@@ -9,7 +9,7 @@ import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
 import { isOfIsthmus } from '../clusters/own-objects.ts';
 
 /** Objects without a namespace that somebody else has made. Throws what reading throws. */
-export async function withoutForeignNamespace(client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal): Promise<readonly KubernetesObject[]> {
+export async function withoutOwnNamespace(client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal): Promise<readonly KubernetesObject[]> {
   const foreign = new Set<string | undefined>();
   for (const { kind, metadata: { name = '' } } of objects) {
     if (kind !== 'Namespace') continue;
@@ -21,7 +21,7 @@ export async function withoutForeignNamespace(client: ClusterClient, objects: re
 
 /** Makes the install namespace, or leaves the one that somebody else has made. Throws what API calls throw. */
 export async function ensureInstallNamespace(client: ClusterClient, name: string, fieldManager: string, progress: Progress): Promise<void> {
-  const objects = await withoutForeignNamespace(client, [installNamespaceManifest(name)], progress.signal);
+  const objects = await withoutOwnNamespace(client, [installNamespaceManifest(name)], progress.signal);
   await applyObjects(client, objects, fieldManager, progress);
   if (objects.length === 0) progress.tell(`kept Namespace ${name} as it is`);
 }

@@ -7,11 +7,11 @@ import {
   CLUSTER_TARGETS, CUSTOM_RESOURCE_DEFINITIONS, MUTATING_WEBHOOK_CONFIGURATIONS, TARGETS,
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_WEBHOOK_CONFIGURATIONS,
 } from '../../api/resource-types.ts';
-import { readAdmiraltySigns } from '../../targets/admiralty/admiralty-signs.ts';
+import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../manifests/objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from '../../manifests/objects/crds.ts';
 import type { InstallRole } from '../../manifests/objects/component-rights.ts';
 import { toYaml } from '../../manifests/files.ts';
 import { admiraltyRoles } from '../../manifests/objects/rbac.ts';
@@ -66,7 +66,7 @@ export function installCommand(): Command {
 
 async function runInstall(flags: InstallFlags): Promise<void> {
   const options = installOptions(flags);
-  const more = [...(flags.serviceDiscovery === true ? serviceDiscoveryDefinitions() : []), ...(flags.admiraltyRoles === true ? admiraltyRoles() : [])];
+  const more = [...(flags.serviceDiscovery === true ? serviceDiscoveryCrds() : []), ...(flags.admiraltyRoles === true ? admiraltyRoles() : [])];
   if (flags.dryRun === true) return console.log(toYaml([...installManifests(options), ...more]));
   const { client } = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('install') });
   try {
@@ -160,7 +160,7 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
  * @throws AppError `AdmiraltyLives` in a source.
  */
 export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
-  const signs = await readAdmiraltySigns(client, signal);
+  const signs = await findAdmiraltyTraces(client, signal);
   if (!isLive(signs)) return;
   const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.list(type, {}, signal).catch(unless(isNotFound))));
   const isSource = lists.some((list) => (list?.length ?? 0) > 0);
@@ -172,9 +172,9 @@ export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signa
 export async function installServiceDiscovery(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
   const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
   const isForeign = (name: string) => existing.some(({ metadata }) => metadata.name === name && Object.entries(PART_OF).some(([key, value]) => metadata.labels?.[key] !== value));
-  const definitions = serviceDiscoveryDefinitions().filter(({ metadata }) => !isForeign(metadata.name));
+  const definitions = serviceDiscoveryCrds().filter(({ metadata }) => !isForeign(metadata.name));
   await applyObjects(client, [...definitions, ...serviceDiscoveryAccess(installNamespace)], INSTALL_FIELD_MANAGER, progress);
-  for (const { metadata } of serviceDiscoveryDefinitions()) await untilEstablished(client, metadata.name, progress.signal);
+  for (const { metadata } of serviceDiscoveryCrds()) await untilEstablished(client, metadata.name, progress.signal);
 }
 
 async function untilEstablished(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {

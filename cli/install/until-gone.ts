@@ -9,7 +9,7 @@ import { AppError } from '../../process/errors.ts';
 import { lookFor, type Patience } from '../clusters/apply-objects.ts';
 
 /** How long what was deleted may take to go, in ms. API servers take down a definition with all its objects in steps of five seconds. */
-export interface GonePatience extends Patience {
+export interface DeletionTimeouts extends Patience {
   /**
    * How often a definition that is still there is changed. Where its objects could not be listed at once, the API server tries again by what its
    * cache says, which may be the definition before its own last write: it takes the conflict for somebody else's change, of which it will be told, and
@@ -18,7 +18,7 @@ export interface GonePatience extends Patience {
   readonly remindEveryMs: number;
 }
 
-const GONE: GonePatience = { forMs: 180_000, everyMs: 200, remindEveryMs: 15_000 };
+const GONE: DeletionTimeouts = { forMs: 180_000, everyMs: 200, remindEveryMs: 15_000 };
 
 interface Terminating extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly message?: string }[] };

@@ -11,7 +11,7 @@ import { createReceiver, restoreReceiver, type Receiver } from '../../process/cr
 import { isOfIsthmus, removeOwn } from '../clusters/own-objects.ts';
 
 /** The receiver of this peering, from the Secret of the source that keeps it; a new one is written there first. Throws AppError `BadInput` when it holds no key. */
-export async function keptReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
+export async function storedJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<Receiver> {
   const at = joiningSecret(peering);
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
   if (found === undefined) return newReceiver(client, peering, signal);
@@ -29,14 +29,14 @@ async function newReceiver(client: ClusterClient, peering: Peering, signal: Abor
     await client.create(SECRETS, secret, signal);
     return receiver;
   } catch (error) {
-    if (isAlreadyExists(error)) return keptReceiver(client, peering, signal); // somebody joins at the same time
+    if (isAlreadyExists(error)) return storedJoinKey(client, peering, signal); // somebody joins at the same time
     if (isNotFound(error)) throw new AppError('NotFound', `This cluster has no namespace ${secret.metadata.namespace}: create it, or run "isthmus install" here first.`, { cause: error });
     throw error;
   }
 }
 
 /** For when all is done: nobody can go on with it any more. */
-export async function forgetReceiver(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<void> {
+export async function deleteJoinKey(client: ClusterClient, peering: Peering, signal: AbortSignal): Promise<void> {
   await removeOwn(client, { type: SECRETS, at: joiningSecret(peering) }, isOfIsthmus, signal);
 }
 

@@ -20,7 +20,7 @@ import { unverifiedData } from '../../process/crypto/signed-token.ts';
 import { applyObjects, lookFor, type Progress } from '../clusters/apply-objects.ts';
 import { gatewayRoute, podPlaneCluster, withGatewayRoute, type GatewayFlags } from '../clusters/gateway-route.ts';
 import { ensureInstallNamespace } from '../install/install-namespace.ts';
-import { forgetReceiver, keptReceiver } from './join-key.ts';
+import { deleteJoinKey, storedJoinKey } from './join-key.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfTarget, requireOwn } from '../clusters/own-objects.ts';
 import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
@@ -98,12 +98,12 @@ export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Pe
   const remedy = 'Choose another --name, or rename or delete what is there.';
   await requireOwn(client, sourceSideManifests(peering, ''), isOfTarget(targetOf(peering)), { remedy, signal });
   if (data.namespace === undefined) await ensureInstallNamespace(client, installNamespace, PEER_FIELD_MANAGER, progress);
-  const receiver = await keptReceiver(client, peering, signal);
+  const receiver = await storedJoinKey(client, peering, signal);
   const granted = await askTarget(peering, { token, data, receiver, route: joiner.route }, progress);
   const kubeconfig = targetKubeconfig(peering, { server: data.server, certificateAuthority: data.certificateAuthority, token: granted.token });
   progress.tell(`the target granted a token until ${granted.expirationTimestamp}; it is renewed while Isthmus runs here`);
   await applyObjects(client, sourceSideManifests(peering, kubeconfig), PEER_FIELD_MANAGER, progress);
-  await forgetReceiver(client, peering, signal);
+  await deleteJoinKey(client, peering, signal);
   return peering;
 }
 

@@ -35,13 +35,13 @@ export function holdsAdmiralty(release: Release, roles: readonly string[]): bool
  * The release after whose uninstall Admiralty's definitions and these ClusterRoles are there still. Its hooks go: the Job that runs after an
  * uninstall takes finalizers off, also ours.
  */
-export function keepingRelease(release: Release, roles: readonly string[]): Release {
+export function withKeepPolicy(release: Release, roles: readonly string[]): Release {
   const manifest = documentsOf(release).map(({ text, object }) => (isToBeKept(object, roles) ? stringify(kept(object), { lineWidth: 0, aliasDuplicateObjects: false }) : text));
   return { ...release, manifest: manifest.map((text) => `---\n${text.trim()}\n`).join(''), hooks: [] };
 }
 
 /** Names of what an uninstall would delete although it must stay. */
-export function notKept(release: Release, roles: readonly string[]): readonly string[] {
+export function lacksKeepPolicy(release: Release, roles: readonly string[]): readonly string[] {
   const objects = documentsOf(release).map(({ object }) => object).filter((object) => isToBeKept(object, roles));
   return objects.filter((object) => object?.metadata.annotations?.[RESOURCE_POLICY] !== KEEP).map((object) => `${object?.kind} ${object?.metadata.name}`);
 }

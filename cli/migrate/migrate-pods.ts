@@ -122,7 +122,7 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
 }
 
 /** Keys of proxies that are not as they are to be; for the check at the end. */
-export async function strayPods(migration: Migration): Promise<readonly string[]> {
+export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
   return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined).map(({ metadata }) => objectKey(metadata));
 }
@@ -149,7 +149,7 @@ function planRelease(type: ResourceType, { metadata: { namespace, name = '', uid
 }
 
 /** PodChaperons whose delegates have no node and wait for Admiralty's candidate scheduler, which has ended: their sources make others. */
-export async function dropWaitingCandidates({ client, signal, tell }: Migration): Promise<void> {
+export async function deletePendingCandidates({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
   for (const { metadata, spec } of await client.list(PODS, { fieldSelector: `spec.schedulerName=${CANDIDATE_SCHEDULER},spec.nodeName=` }, signal)) {
     const owner = controllerOf(metadata);

@@ -58,14 +58,14 @@ function leaseOf(component: AdmiraltyComponent): string {
 }
 
 /** Waits until no component of ours acts in this cluster. */
-export async function untilWeStandBy(migration: Migration): Promise<void> {
+export async function untilStandby(migration: Migration): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
   const held = async (): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => ACTING.some((component) => lease.metadata.name === leaseName(component)) && isHeld(lease, Date.now()));
   await untilSo('the components of Isthmus stand by', async () => !(await held()), migration);
 }
 
 /** Waits until components of ours act in this cluster. */
-export async function untilWeAct(migration: Migration, components: readonly string[]): Promise<void> {
+export async function untilLeading(migration: Migration, components: readonly string[]): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
   const acts = async (component: string): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => lease.metadata.name === leaseName(component) && isHeld(lease, Date.now()));
   for (const component of components) await untilSo(`${component} of Isthmus acts (start it: the chart's Deployments, or "isthmus run")`, () => acts(component), migration);

@@ -3,7 +3,7 @@ import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
-import { holdsAdmiralty, KEEP, keepingRelease, notKept, readRelease, RESOURCE_POLICY, writeRelease } from './helm-release.ts';
+import { holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from './helm-release.ts';
 import type { Migration } from './migration.ts';
 
 /** Type and label of Secrets in which Helm keeps releases. */
@@ -12,7 +12,7 @@ const RELEASES = 'owner=helm';
 const BEFORE = 'release.before-migration';
 
 /** Marks the stored definitions, which `helm upgrade` looks at, and what each release says of them, which `helm uninstall` looks at; then reads all of it again. */
-export async function keepDefinitions(migration: Migration): Promise<void> {
+export async function keepCrds(migration: Migration): Promise<void> {
   const { client, installation, signal, tell } = migration;
   const roles = [installation.sourceRole, installation.summaryViewerRole];
   for (const { metadata } of await definitionsOf(migration)) {
@@ -23,8 +23,8 @@ export async function keepDefinitions(migration: Migration): Promise<void> {
     const { metadata: { namespace, name = '', resourceVersion } } = secret;
     const data = secret.data?.['release'] ?? '';
     const release = readRelease(data);
-    if (notKept(release, roles).length === 0) continue;
-    const patch = { metadata: { resourceVersion }, data: { release: writeRelease(keepingRelease(release, roles)), [BEFORE]: secret.data?.[BEFORE] ?? data } };
+    if (lacksKeepPolicy(release, roles).length === 0) continue;
+    const patch = { metadata: { resourceVersion }, data: { release: writeRelease(withKeepPolicy(release, roles)), [BEFORE]: secret.data?.[BEFORE] ?? data } };
     await client.patch(SECRETS, { namespace, name }, { patchType: 'merge', patch }, signal);
     tell(`  ${namespace}/${name}: an uninstall leaves definitions and roles of sources where they are, and runs no hooks`);
   }
@@ -33,7 +33,7 @@ export async function keepDefinitions(migration: Migration): Promise<void> {
 
 async function requireKept(migration: Migration, roles: readonly string[]): Promise<void> {
   const unmarked = (await definitionsOf(migration)).filter(({ metadata }) => metadata.annotations?.[RESOURCE_POLICY] !== KEEP).map(({ metadata }) => metadata.name ?? '');
-  const inReleases = (await releasesOf(migration, roles)).flatMap((secret) => notKept(readRelease(secret.data?.['release'] ?? ''), roles));
+  const inReleases = (await releasesOf(migration, roles)).flatMap((secret) => lacksKeepPolicy(readRelease(secret.data?.['release'] ?? ''), roles));
   const all = [...unmarked, ...inReleases];
   if (all.length > 0) throw new AppError('StillInUse', `An uninstall of Admiralty would delete ${all.join(', ')}, and with them all pods that run for others. Run this command again.`);
 }

@@ -26,7 +26,7 @@ export async function takeRights(migration: Migration): Promise<void> {
 }
 
 /** Gives all sources Admiralty's roles beside ours. */
-export async function lendRights(migration: Migration): Promise<void> {
+export async function grantAdmiraltyRights(migration: Migration): Promise<void> {
   const { client, installation, signal } = migration;
   for (const ours of await wantedBindings(migration)) {
     const role = ours.roleRef.name === SOURCE_ROLE ? installation.sourceRole : installation.summaryViewerRole;
@@ -44,7 +44,7 @@ export async function removeOurRights(migration: Migration): Promise<void> {
 }
 
 /** Waits until Admiralty's controller has made its bindings, and takes those away that stood in. */
-export async function untilRightsAreTheirs(migration: Migration): Promise<void> {
+export async function untilRightsReturned(migration: Migration): Promise<void> {
   for (const ours of await wantedBindings(migration)) {
     await untilSo(`Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration);
     await remove(migration, standIn(ours, ''));

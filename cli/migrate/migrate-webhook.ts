@@ -20,10 +20,10 @@ interface Before {
 }
 
 /** Has elected pods sent to our webhook, which must be running. */
-export async function turnWebhookToUs(migration: Migration): Promise<void> {
-  await untilOurWebhookAnswers(migration);
+export async function switchWebhook(migration: Migration): Promise<void> {
+  await untilWebhookAnswers(migration);
   await untilSo('our webhook answers', async () => {
-    const ours = await untilOurWebhookAnswers(migration);
+    const ours = await untilWebhookAnswers(migration);
     await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? toUs(webhook, ours) : webhook));
     const problem = await probe(migration);
     if (problem === undefined) return true;
@@ -32,17 +32,17 @@ export async function turnWebhookToUs(migration: Migration): Promise<void> {
     return false;
   }, migration);
   await untilSo('our webhook takes elected pods', async () => webhooksWithoutRules(await ourConfiguration(migration)).length === 0, migration);
-  await silenceTheirs(migration);
+  await disableAdmiraltyWebhook(migration);
 }
 
 /** Has Admiralty's webhook asked about nothing. */
-export async function silenceTheirs(migration: Migration): Promise<void> {
+export async function disableAdmiraltyWebhook(migration: Migration): Promise<void> {
   await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? silenced(webhook) : webhook));
 }
 
 /** Has elected pods sent to Admiralty's configuration, which leads to our webhook, and to ours no more; it goes on answering. */
-export async function turnConfigurationBack(migration: Migration): Promise<void> {
-  const ours = await untilOurWebhookAnswers(migration);
+export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
+  const ours = await untilWebhookAnswers(migration);
   await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)));
   const { metadata: { resourceVersion }, webhooks = [] } = await ourConfiguration(migration);
   const withoutRules = webhooks.map((webhook) => (webhook.name === WEBHOOK_NAME || webhook.failurePolicy !== 'Ignore' ? { ...webhook, rules: [] } : webhook));
@@ -50,7 +50,7 @@ export async function turnConfigurationBack(migration: Migration): Promise<void>
 }
 
 /** Has Admiralty's own webhook asked again, once it answers; while it does not, ours goes on. */
-export async function giveWebhookBack(migration: Migration): Promise<void> {
+export async function restoreAdmiraltyWebhook(migration: Migration): Promise<void> {
   const ours = await ourWebhook(migration);
   await untilSo("Admiralty's webhook answers", async () => {
     await eachOfTheirs(migration, (webhook, before) => before?.webhook ?? webhook, true);
@@ -88,7 +88,7 @@ async function ourWebhook(migration: Migration): Promise<AdmiraltyWebhook | unde
 }
 
 /** Our webhook, with the authority that its process writes once it serves. Throws AppError `Timeout`. */
-export async function untilOurWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
+export async function untilWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
   await untilSo("our webhook serves (start it: the chart's Deployments, or \"isthmus run\")", async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration);
   const ours = await ourWebhook(migration);
   if (ours === undefined) throw new AppError('NotFound', 'The webhook configuration of Isthmus has just been changed. Run the same command again.');

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
-import { readAdmiraltySigns } from '../../targets/admiralty/admiralty-signs.ts';
+import { findAdmiraltyTraces } from '../../targets/admiralty/admiralty-signs.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openCluster, userAgent } from '../../kubernetes/client/open-cluster.ts';
 import { readClusterId } from '../../targets/target-session.ts';
@@ -80,7 +80,7 @@ async function openTargets(client: ClusterClient, named: readonly NamedTarget[],
   if (missing.length > 0) throw new AppError('BadInput', `Give an administrator's kubeconfig of each target: ${missing.map((name) => `--target ${name}=FILE`).join(' ')}.`);
   return Promise.all(named.map(async ({ ref, object }) => {
     const opened = object.spec.self === true ? client : (await openCluster({ kubeconfigPath: files.get(targetText(ref)), userAgent: userAgent('migrate') })).client;
-    const { leases } = object.spec.self === true ? { leases: [] } : await readAdmiraltySigns(opened, signal);
+    const { leases } = object.spec.self === true ? { leases: [] } : await findAdmiraltyTraces(opened, signal);
     return migrationTarget(ref, opened, leases.some((name) => name.endsWith('/admiralty-controller-manager')));
   }));
 }

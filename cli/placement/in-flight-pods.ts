@@ -26,7 +26,7 @@ interface Gathered {
 }
 
 /** Takes what they ask for off the targets' free room. Gives them by target; targets without any are left out. */
-export async function holdPlaces(gathered: Gathered, signal: AbortSignal): Promise<readonly PodsInFlight[]> {
+export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): Promise<readonly PodsInFlight[]> {
   const held: PodsInFlight[] = [];
   for (const { key: target, session } of gathered.targets.all()) {
     if (session === undefined) continue;

@@ -15,7 +15,7 @@ import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
 import type { PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
 import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../../scheduler/decision/scheduler-settings.ts';
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
-import { holdPlaces, type PodsInFlight } from './in-flight-pods.ts';
+import { reserveInFlight, type PodsInFlight } from './in-flight-pods.ts';
 
 /** Which cluster, and how it is asked. */
 export interface LiveWorldFlags {
@@ -56,7 +56,7 @@ export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveW
     const observed = observe(cluster, { sourceId, installNamespace: flags.installNamespace }, running);
     following = observed.following;
     const [settings] = await Promise.all([readSettings(cluster, flags.installNamespace, running), untilGathered(observed, running)]);
-    const inFlight = await holdPlaces({ client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running);
+    const inFlight = await reserveInFlight({ client: cluster.client, sourceId, targets: observed.targets, state: observed.state }, running);
     return await use({ cluster, sourceId, sessions: observed.targets, targets: observed.state.views.snapshots(), world: { ...observed.state.world, ...settings }, inFlight, targetsWithout: (uid) => targetsWithout(observed, uid) });
   } finally {
     ended.abort();

@@ -15,7 +15,7 @@ import { lookFor, type Progress } from '../clusters/apply-objects.ts';
 import { parseSeconds, parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { evict } from './drain-target.ts';
 import { podName } from '../placement/explain-command.ts';
-import { withKeptManifest } from './pod-backup.ts';
+import { withPodBackup } from './pod-backup.ts';
 import { planMove, type MovePlan } from './move-plan.ts';
 
 interface MoveFlags extends ClusterFlags {
@@ -42,13 +42,13 @@ export function moveCommand(): Command {
 
 async function move(argument: string, flags: MoveFlags): Promise<void> {
   const [target, at] = [parseTarget(flags.to), { namespace: flags.namespace, name: podName(argument) }];
-  const wish: MoveWish = { at, target, recreates: flags.recreate === true, forMs: flags.timeoutSeconds * 1_000 };
+  const wish: MoveRequest = { at, target, recreates: flags.recreate === true, forMs: flags.timeoutSeconds * 1_000 };
   const moved = await withCluster(flags, 'move', ({ client }, signal) => movePod(client, wish, { tell: (line) => console.error(line), signal }));
   console.log(`pod/${moved} runs in ${targetText(target)}`);
 }
 
 /** What is to be moved. */
-export interface MoveWish {
+export interface MoveRequest {
   readonly at: { readonly namespace: string; readonly name: string };
   readonly target: TargetRef;
   readonly recreates: boolean;
@@ -60,7 +60,7 @@ export interface MoveWish {
  * Moves a pod; gives the name of the one that runs in the target.
  * @throws AppError `NotFound` where there is no such pod, `BadInput` with the reason why it cannot be moved, `Timeout` when no pod came to run there.
  */
-export async function movePod(client: ClusterClient, { at, target, recreates, forMs }: MoveWish, progress: Progress): Promise<string> {
+export async function movePod(client: ClusterClient, { at, target, recreates, forMs }: MoveRequest, progress: Progress): Promise<string> {
   const { signal, tell } = progress;
   const pod: Pod | undefined = await client.get(PODS, at, signal).catch(unless(isNotFound));
   if (pod === undefined) throw new AppError('NotFound', `There is no pod ${at.namespace}/${at.name}.`);
@@ -97,7 +97,7 @@ async function replace(client: ClusterClient, { pod, plan, forMs }: { readonly p
     await client.delete(PODS, { namespace, name }, { preconditions: { uid } }, signal);
     tell(`deleted ${namespace}/${name}`);
   };
-  return withKeptManifest(plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) });
+  return withPodBackup(plan.pod, tell, { remove, make: () => makeAnew(client, { pod, successor: plan.pod, forMs }, signal) });
 }
 
 async function makeAnew(client: ClusterClient, { pod, successor, forMs }: { readonly pod: Pod; readonly successor: Pod; readonly forMs: number }, signal: AbortSignal): Promise<void> {
@@ -131,6 +131,6 @@ async function untilThere(client: ClusterClient, { before, plan, at, target, for
 }
 
 /** The policies that moves have left behind: a process that was killed could not take its own away. */
-export async function leftMoves(client: ClusterClient, signal: AbortSignal): Promise<readonly PlacementPolicy[]> {
+export async function interruptedMoves(client: ClusterClient, signal: AbortSignal): Promise<readonly PlacementPolicy[]> {
   return (await client.list(PLACEMENT_POLICIES, { labelSelector: `${MOVE_LABEL}=${TRUE}` }, signal).catch(unless(isNotFound))) ?? [];
 }

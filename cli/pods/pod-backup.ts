@@ -20,7 +20,7 @@ export interface Renewal {
  * `tell` hears of it first, for those whose process is killed.
  * @throws AppError with the code of what was thrown, `NotMadeAnew` where that had none, and how the pod is made from the file; a refusal as it came.
  */
-export async function withKeptManifest(pod: Pod, tell: (line: string) => void, { remove, make }: Renewal): Promise<void> {
+export async function withPodBackup(pod: Pod, tell: (line: string) => void, { remove, make }: Renewal): Promise<void> {
   const path = join(await mkdtemp(join(tmpdir(), 'isthmus-move-')), `${pod.metadata.name}.json`);
   const forget = () => rm(dirname(path), { recursive: true });
   await writeFile(path, `${JSON.stringify(pod, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });

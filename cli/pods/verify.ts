@@ -15,7 +15,7 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { lookFor } from '../clusters/apply-objects.ts';
 import { parseTarget, targetText, withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { textTable } from '../output/text-table.ts';
-import { toldWhenSlow } from '../output/progress-notice.ts';
+import { withProgressNotice } from '../output/progress-notice.ts';
 
 interface VerifyFlags extends ClusterFlags {
   readonly namespace: string;
@@ -52,7 +52,7 @@ async function verify(names: readonly string[], flags: VerifyFlags): Promise<voi
     await requireOptedIn(client, flags.namespace, signal);
     const targets = names.length > 0 ? names.map(parseTarget) : await allTargets(client, flags.namespace, signal);
     if (targets.length === 0) throw new AppError('NotFound', 'There is no target: run "isthmus peer", or "isthmus join", first.');
-    return Promise.all(targets.map((target) => toldWhenSlow(`waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, flags, signal))));
+    return Promise.all(targets.map((target) => withProgressNotice(`waiting for a pod in target ${targetText(target)}`, verifyTarget(client, target, flags, signal))));
   });
   console.log(flags.output === 'json' ? JSON.stringify(results, undefined, 2) : verifiedText(results));
   const failed = results.filter(({ problem }) => problem !== undefined);

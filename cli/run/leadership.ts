@@ -4,7 +4,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { allOf, type Fence } from '../../kubernetes/flow/fence.ts';
 import { LeaderElection } from '../../kubernetes/lease/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS, type LeaseTimings } from '../../kubernetes/lease/lease-record.ts';
-import { RenewalPace } from '../../kubernetes/lease/lease-duration.ts';
+import { LeaseDuration } from '../../kubernetes/lease/lease-duration.ts';
 import { AppError } from '../../process/errors.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 
@@ -65,7 +65,7 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
 export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
   const stopped = new AbortController();
   const identity = ownIncarnation();
-  const pace = new RenewalPace(timings);
+  const pace = new LeaseDuration(timings);
   const elections: LeaderElection[] = [];
   for (const component of components.toSorted()) {
     elections.push(new LeaderElection({ client, namespace, name: leaseName(component), identity, timings, pace, after: elections.at(-1), logger }));

@@ -21,7 +21,7 @@ import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import { messageOf } from '../../process/errors.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { OwnRanges } from '../../targets/own-ranges.ts';
-import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import { boundTo } from '../../targets/proxy-pods.ts';
 import { RecentPlans } from './recent-plans.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
@@ -63,7 +63,7 @@ const REMOVED = {
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, podPlane, logger } = options;
   const sweep = new Sweep(options);
-  const feedback = new Feedback(options, sweep, new PacedEvents(options.events, signal));
+  const feedback = new Feedback(options, sweep, new EventThrottle(options.events, signal));
   onAbort(signal, () => feedback.lost.stop());
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controllers = [

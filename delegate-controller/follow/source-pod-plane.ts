@@ -6,7 +6,7 @@ import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { asReachedFromHere, podAddressesOf, readPodPlane, type PodPlane } from '../../model/network/pod-plane.ts';
 
@@ -34,7 +34,7 @@ export class SourcePodPlane {
   #said = '';
 
   constructor({ source, installNamespace: namespace, logger }: PodPlaneOptions) {
-    const inform = wholeObjectsOf({ client: source, logger });
+    const inform = fullInformersOf({ client: source, logger });
     this.#clusters = inform(CLUSTERS, { namespace });
     this.#endpoints = inform(ENDPOINTS, { namespace });
     for (const informer of this.#informers) {

@@ -12,7 +12,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { createSigningRequest } from '../../process/crypto/certificate-authority.ts';
 import { messageOf } from '../../process/errors.ts';
-import { planCopy, type BrokerNews, type Members } from './broker-protocol.ts';
+import { planCopy, type BrokerUpdate, type Members } from './broker-protocol.ts';
 import { askBroker, openBroker, type BrokerAccess } from './broker-request.ts';
 import { ExportSharing } from './export-sharing.ts';
 import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
@@ -84,7 +84,7 @@ async function followMembers({ client, namespace, controller, exports, told }: W
     for (const emitter of [stream, lines]) emitter.on('error', () => undefined); // the loop has it as well, unless it was left before
     for await (const line of lines) {
       if (line === '') continue;
-      const news = JSON.parse(line) as BrokerNews;
+      const news = JSON.parse(line) as BrokerUpdate;
       const { clusters, endpoints } = news;
       if (clusters !== undefined && endpoints !== undefined) {
         await copy({ client, namespace, clusterId: credentials.clusterId }, { clusters, endpoints }, signal);

@@ -15,7 +15,7 @@ export interface Members {
 }
 
 /** A line of the stream that members follow. Members are told whole each time; exports whole at first, then what has changed of them, for there are many. */
-export interface BrokerNews extends Partial<Members> {
+export interface BrokerUpdate extends Partial<Members> {
   /** All exports of all members. */
   readonly exports?: readonly ExportedService[];
   readonly changedExports?: readonly ExportedService[];

@@ -11,7 +11,7 @@ import { exportedServiceName, gatewayName } from '../../model/network/gateway-na
 import type { CertificateAuthority, KeyPair } from '../../process/crypto/certificate-authority.ts';
 import { verifyJoinToken } from '../../process/crypto/signed-token.ts';
 import {
-  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerNews, type Members,
+  CERTIFICATE_DAYS, globalRangesFor, isTaken, MAX_BODY_BYTES, parseEndpoint, parseJoin, parseSigningRequest, speaksFor, toMemberObjects, withSerial, type BrokerUpdate, type Members,
 } from './broker-protocol.ts';
 import { isExportName, MAX_EXPORT_BYTES, MAX_EXPORTS, parseExport } from './export-protocol.ts';
 import { clusterObjectName } from './membership.ts';
@@ -118,7 +118,7 @@ class BrokerHandlers {
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
     // The token is used up last: a request that fails for another reason may be repeated with it.
     if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
-    await this.#inTurn(async () => {
+    await this.#yieldToEventLoop(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
       const { cluster, endpoint } = toMemberObjects(parsed.value, { revokedSerials: before?.spec.revokedSerials ?? [], globalCIDR });
       const saved = withSerial({ ...cluster, metadata: { ...before?.metadata, ...cluster.metadata } }, { serial, notAfterMs }, now().getTime());
@@ -201,7 +201,7 @@ class BrokerHandlers {
     this.#tellAll({ changedExports: changed.flatMap(([, after]) => after ?? []), goneExports: changed.flatMap(([name, after]) => (after === undefined ? [name] : [])) });
   }
 
-  #tellAll(news: BrokerNews): void {
+  #tellAll(news: BrokerUpdate): void {
     const members = this.#options.store.members();
     const line = toLine(news);
     for (const [reply, peer] of this.#streams) {
@@ -236,7 +236,7 @@ class BrokerHandlers {
   }
 
   /** One after the other: no two members may be given the same global range. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #yieldToEventLoop(work: () => Promise<void>): Promise<void> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
     return mine;
@@ -251,7 +251,7 @@ class BrokerHandlers {
   }
 }
 
-function toLine(news: BrokerNews): string {
+function toLine(news: BrokerUpdate): string {
   return `${JSON.stringify(news)}\n`;
 }
 

@@ -2,7 +2,7 @@
 // whose they are follows from the certificate alone.
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName } from '../../model/network/gateway-names.ts';
-import { sameSpec, type BrokerNews, type Parsed } from './broker-protocol.ts';
+import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 
 /** Largest body of one export, in bytes: {@link MAX_EXPORTED_ENDPOINTS} endpoints with names of hosts. */
 export const MAX_EXPORT_BYTES = 400_000;
@@ -41,12 +41,12 @@ export function planSharing(own: ReadonlyMap<string, ExportedService>, atBroker:
 }
 
 /** Own exports that the broker has, whose objects do not say so yet. */
-export function sharedNow(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportedService[] {
+export function newlyShared(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportedService[] {
   return [...own].filter(([name, { spec, metadata, status }]) => status?.sharedGeneration !== metadata.generation && sameSpec(atBroker.get(name)?.spec, spec)).map(([, object]) => object);
 }
 
 /** All exports after a line of the stream; an object whose name does not follow from its spec counts for nothing. */
-export function afterNews(before: ReadonlyMap<string, ExportedService>, { exports, changedExports = [], goneExports = [] }: BrokerNews): ReadonlyMap<string, ExportedService> {
+export function applyUpdate(before: ReadonlyMap<string, ExportedService>, { exports, changedExports = [], goneExports = [] }: BrokerUpdate): ReadonlyMap<string, ExportedService> {
   const next = new Map(exports === undefined ? before : []);
   for (const name of goneExports) next.delete(name);
   for (const object of [...(exports ?? []), ...changedExports]) {

@@ -6,9 +6,9 @@ import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../..
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { planCopy, type BrokerNews } from './broker-protocol.ts';
+import { planCopy, type BrokerUpdate } from './broker-protocol.ts';
 import { askBroker, type BrokerAccess } from './broker-request.ts';
-import { afterNews, planSharing, sharedNow, type ExportChange } from './export-protocol.ts';
+import { applyUpdate, planSharing, newlyShared, type ExportChange } from './export-protocol.ts';
 
 /** What sharing needs. */
 export interface ExportSharingOptions {
@@ -39,11 +39,11 @@ export class ExportSharing {
   }
 
   /** Takes up a line of the stream: copies what others export. Throws what writing throws. */
-  async hear(clusterId: string, news: BrokerNews, signal: AbortSignal): Promise<void> {
-    this.#atBroker = afterNews(news.exports === undefined ? (this.#atBroker ?? new Map()) : new Map(), news);
+  async hear(clusterId: string, news: BrokerUpdate, signal: AbortSignal): Promise<void> {
+    this.#atBroker = applyUpdate(news.exports === undefined ? (this.#atBroker ?? new Map()) : new Map(), news);
     this.#isDirty = true;
     if (news.exports !== undefined) return this.#copyAll(clusterId, [...this.#atBroker.values()], signal);
-    const others = afterNews(new Map(), { changedExports: news.changedExports ?? [] });
+    const others = applyUpdate(new Map(), { changedExports: news.changedExports ?? [] });
     for (const exported of others.values()) if (exported.spec.clusterID !== clusterId) await this.#save(exported, signal);
     for (const name of news.goneExports ?? []) if (!name.startsWith(`${clusterId}.`)) await this.#remove(name, signal);
   }
@@ -62,7 +62,7 @@ export class ExportSharing {
       const own = new Map([...this.#own.records()].filter(({ spec }) => spec.clusterID === clusterId).map((one) => [one.metadata.name ?? '', one]));
       const mine = new Map([...known].filter(([, { spec }]) => spec.clusterID === clusterId));
       for (const change of planSharing(own, mine)) await this.#tell(access, clusterId, change, signal);
-      for (const { metadata: { name = '', generation } } of sharedNow(own, mine)) await this.#note(name, generation, signal);
+      for (const { metadata: { name = '', generation } } of newlyShared(own, mine)) await this.#note(name, generation, signal);
     } catch (error) {
       this.#isDirty = true;
       throw error;

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
-import type { Lane, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
+import type { TrafficClass, StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
 import { openForClient } from './local-stream.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
@@ -25,7 +25,7 @@ export interface ConnectEndpointOptions {
 }
 
 /** Header by which our own transport asks for the lane of calls; whoever says nothing (kubectl) is bulk. */
-export const LANE_HEADER = 'isthmus-lane';
+export const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
 const STATUS_TEXT: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 502: 'Bad Gateway', 503: 'Service Unavailable', 504: 'Gateway Timeout' };
@@ -90,7 +90,7 @@ interface ConnectRequest {
 
 async function open({ driver, audit, halfClosedMs }: ConnectEndpointOptions, { request, socket, head }: ConnectRequest): Promise<void> {
   const route = parseRoute(request.url ?? '');
-  const lane: Lane = request.headers[LANE_HEADER] === 'calls' ? 'calls' : 'bulk';
+  const lane: TrafficClass = request.headers[TRAFFIC_CLASS_HEADER] === 'calls' ? 'calls' : 'bulk';
   const active = driver();
   if (route.kind === 'invalid') return refuse(socket, 400, route.message);
   if (active === undefined) return refuse(socket, 503, 'this gateway is passive; ask the active one');

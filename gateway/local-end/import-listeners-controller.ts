@@ -7,7 +7,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { ImportListeners } from './import-listener-server.ts';
-import { planListeners, type GivenNumbers, type PortRange } from './import-listeners.ts';
+import { planListeners, type AssignedListeners, type PortRange } from './import-listeners.ts';
 
 /** What the controller works with. */
 export interface ImportListenersControllerOptions {
@@ -42,7 +42,7 @@ export function startImportListeners(options: ImportListenersControllerOptions, 
 /** What a gateway knows of ports besides what the objects say. */
 interface Memory {
   readonly taken: Set<number>;
-  given: GivenNumbers;
+  given: AssignedListeners;
 }
 
 async function follow(options: ImportListenersControllerOptions, memory: Memory, signal: AbortSignal): Promise<ReconcileResult> {

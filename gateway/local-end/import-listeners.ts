@@ -18,15 +18,15 @@ export interface ListenerTarget {
 }
 
 /** Listeners of imports, by name of the ExportedService. */
-export type GivenNumbers = ReadonlyMap<string, readonly ImportListener[]>;
+export type AssignedListeners = ReadonlyMap<string, readonly ImportListener[]>;
 
 /** All listeners, and what the copies are to say of them. */
 export interface ListenerPlan {
   readonly targets: ReadonlyMap<number, ListenerTarget>;
   /** By name of the ExportedService. */
-  readonly numbers: GivenNumbers;
+  readonly numbers: AssignedListeners;
   /** Those of them that their objects do not say yet. */
-  readonly told: GivenNumbers;
+  readonly told: AssignedListeners;
   /** Names of ExportedServices for which no port was free. */
   readonly without: readonly string[];
 }
@@ -38,7 +38,7 @@ export interface ListenerFacts {
   readonly exports: readonly ExportedService[];
   readonly range: PortRange;
   /** What this gateway has given since it became active: the objects may not show it yet. */
-  readonly given: GivenNumbers;
+  readonly given: AssignedListeners;
   /** Ports that something else on this machine has. */
   readonly taken: ReadonlySet<number>;
 }

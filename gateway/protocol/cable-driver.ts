@@ -12,7 +12,7 @@ export interface Peer {
 }
 
 /** Calls and watches travel apart from bulk (logs, exec, kubectl), so that a long answer never stands in their way. */
-export type Lane = 'calls' | 'bulk';
+export type TrafficClass = 'calls' | 'bulk';
 
 /** A cable as it is now. */
 export interface CableConnection {
@@ -53,7 +53,7 @@ export interface StreamRequest {
   readonly clusterId: string;
   /** Name of a service on the peer's list, {@link API_SERVER_SERVICE} first. */
   readonly service: string;
-  readonly lane: Lane;
+  readonly lane: TrafficClass;
 }
 
 /** A driver that carries byte streams to services of peers. */
@@ -71,7 +71,7 @@ export interface StreamRecord {
   readonly direction: 'out' | 'in';
   readonly clusterId: string;
   readonly service: string;
-  readonly lane: Lane;
+  readonly lane: TrafficClass;
   /** Address of the local client (out) or of the peer (in). */
   readonly from: string;
   readonly outcome: 'opened' | 'refused';

@@ -17,14 +17,14 @@ export interface Signs {
 }
 
 /** How long an address may take for a handshake, in ms. */
-export const HANDSHAKE_PATIENCE_MS = 2_000;
+export const HANDSHAKE_TIMEOUT_MS = 2_000;
 /** How long after a handshake the peer may take to answer through the tunnel, in ms: its own gateway may be just starting. */
-export const ANSWER_PATIENCE_MS = 8_000;
+export const ANSWER_TIMEOUT_MS = 8_000;
 
 /** The attempt to go on with; the same object while nothing changes. */
 export function nextAttempt(attempt: Attempt, { addresses, lastHandshakeMs, answers }: Signs, nowMs: number): Attempt {
   if (answers || addresses === 0) return attempt;
   const begun = Math.max(attempt.sinceMs, lastHandshakeMs);
-  const patience = lastHandshakeMs > attempt.sinceMs ? ANSWER_PATIENCE_MS : HANDSHAKE_PATIENCE_MS;
+  const patience = lastHandshakeMs > attempt.sinceMs ? ANSWER_TIMEOUT_MS : HANDSHAKE_TIMEOUT_MS;
   return nowMs - begun < patience ? attempt : { number: attempt.number + 1, sinceMs: nowMs };
 }

@@ -1,11 +1,11 @@
 // What both ends of a session agree on before the first HTTP/2 frame. Each TLS connection carries one HTTP/2 session in one direction and lane;
 // ALPN says which. The one that dials may be the HTTP/2 server: roles flip, and so a member that can only dial out is reached (ADR 0009).
-import type { Lane } from './cable-driver.ts';
+import type { TrafficClass } from './cable-driver.ts';
 
 /** One of the four sessions of a cable, as its dialer sees it: `open` means that the dialer opens streams, `serve` that its peer does. */
 export interface Purpose {
   readonly dialer: 'open' | 'serve';
-  readonly lane: Lane;
+  readonly lane: TrafficClass;
 }
 
 /** All sessions of a cable. Those over which the dialer is reached come first: a target behind NAT has nothing else to offer. */

@@ -6,7 +6,7 @@ import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
-import { isGone, isWorthWriting, toGatewayStatus, type GatewayFacts } from './gateway-status.ts';
+import { isGone, needsUpdate, toGatewayStatus, type GatewayFacts } from './gateway-status.ts';
 
 /** What is needed. */
 export interface GatewayObjectOptions {
@@ -28,7 +28,7 @@ export async function keepGatewayObject(options: GatewayObjectOptions, signal: A
   let written: GatewayStatus | undefined;
   while (!signal.aborted) {
     const next = toGatewayStatus(facts());
-    if (isWorthWriting(written, next)) {
+    if (needsUpdate(written, next)) {
       written = await write(options, next, signal).catch((error: unknown) => {
         if (!signal.aborted) logger.debug({ error: messageOf(error) }, 'the Gateway object could not be written');
         return undefined;

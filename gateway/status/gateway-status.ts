@@ -47,7 +47,7 @@ function toConnection({ clusterId, status, statusMessage, usingIP, usingNAT, lat
 }
 
 /** Whether the status is to be written now, after `written`. */
-export function isWorthWriting(written: GatewayStatus | undefined, next: GatewayStatus): boolean {
+export function needsUpdate(written: GatewayStatus | undefined, next: GatewayStatus): boolean {
   if (written === undefined || Date.parse(next.heartbeat) - Date.parse(written.heartbeat) >= HEARTBEAT_MS) return true;
   return essence(written) !== essence(next);
 }

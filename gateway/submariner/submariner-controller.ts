@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { version } from '../../process/version.ts';
 import { keepGatewayObject } from '../status/gateway-object-controller.ts';
 import { planSubmariner, readSubmariner, type SubmarinerFacts } from './submariner-facts.ts';
@@ -35,7 +35,7 @@ const ALL = 'all';
 /** Follows it until `signal` is aborted. Never throws. */
 export async function followSubmariner(options: SubmarinerOptions, signal: AbortSignal): Promise<void> {
   const { client, writer, namespace, submarinerNamespace, name, isActive, expectedId, logger } = options;
-  const inform = wholeObjectsOf({ client, logger });
+  const inform = fullInformersOf({ client, logger });
   const there = { namespace: submarinerNamespace };
   const theirs: Theirs = [inform(SUBMARINER_CLUSTERS, there), inform(SUBMARINER_ENDPOINTS, there), inform(SUBMARINER_GATEWAYS, there)];
   const clusters = inform(CLUSTERS, { namespace });

@@ -8,7 +8,7 @@ import { addRoundTrip, NO_ROUND_TRIPS, toStatistics, type RoundTrips } from '../
 import { CableError, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
 import { PURPOSES, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
 import { TunnelSession, type SessionParts } from './tunnel-session.ts';
-import type { CableConnection, Lane, Peer } from '../protocol/cable-driver.ts';
+import type { CableConnection, TrafficClass, Peer } from '../protocol/cable-driver.ts';
 import { messageOf } from '../../process/errors.ts';
 
 /** What all cables of a driver share. */
@@ -85,7 +85,7 @@ export class PeerCable {
   }
 
   /** A session over which streams of this lane can be opened, or of any lane when left out; the one that was made last. */
-  sessionFor(lane?: Lane): TunnelSession | undefined {
+  sessionFor(lane?: TrafficClass): TunnelSession | undefined {
     return [...this.#sessions].findLast((session) => session.opensStreams && (lane === undefined || session.lane === lane) && session.isUsable);
   }
 
@@ -93,7 +93,7 @@ export class PeerCable {
    * The same, after waiting for one. While the lane's own session is being made anew, the other lane's is taken after a moment.
    * Undefined when there is none in time, or when the signal was aborted.
    */
-  async untilSession(lane: Lane, ms: number, signal: AbortSignal): Promise<TunnelSession | undefined> {
+  async untilSession(lane: TrafficClass, ms: number, signal: AbortSignal): Promise<TunnelSession | undefined> {
     const started = performance.now();
     for (;;) {
       const waited = performance.now() - started;

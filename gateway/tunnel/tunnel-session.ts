@@ -3,7 +3,7 @@
 import { connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
-import type { Lane } from '../protocol/cable-driver.ts';
+import type { TrafficClass } from '../protocol/cable-driver.ts';
 import { toFailure, toRefusal, type Failure } from '../protocol/failure-cause.ts';
 import type { KnownPeer } from './tls-identity.ts';
 import { SESSION_MEMORY_MIB, SESSION_WINDOW, STREAM_WINDOW, type Purpose, type TunnelLimits } from '../protocol/tunnel-protocol.ts';
@@ -59,7 +59,7 @@ const LAST_WORDS_MS = 1_000;
 /** A session to a peer. */
 export class TunnelSession {
   readonly peer: KnownPeer;
-  readonly lane: Lane;
+  readonly lane: TrafficClass;
   readonly purpose: Purpose;
   /** Whether streams are opened by this end. */
   readonly opensStreams: boolean;

@@ -14,7 +14,7 @@ export interface GatewayRoute {
 }
 
 /** What travels apart in a cable: calls and watches, or what may be long (logs, exec). */
-export type GatewayLane = 'calls' | 'bulk';
+export type GatewayTrafficClass = 'calls' | 'bulk';
 
 /** A gateway that is just taking over is waited for: another round begins after so many ms. */
 const ROUND_MS = 200;
@@ -23,7 +23,7 @@ const ROUND_MS = 200;
  * A TCP connection that ends at the target's API server. Tries all gateways in turn, again and again, until the time is over.
  * @throws Error with what the last gateway said.
  */
-export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number, lane: GatewayLane = 'calls'): Promise<Socket> {
+export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number, lane: GatewayTrafficClass = 'calls'): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;
   let last: unknown = new Error('there is no gateway to ask');
   for (;;) {
@@ -41,7 +41,7 @@ export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number,
   }
 }
 
-function connectThrough({ endpoint, clusterId, lane }: { readonly endpoint: URL; readonly clusterId: string; readonly lane: GatewayLane }, timeoutMs: number): Promise<Socket> {
+function connectThrough({ endpoint, clusterId, lane }: { readonly endpoint: URL; readonly clusterId: string; readonly lane: GatewayTrafficClass }, timeoutMs: number): Promise<Socket> {
   const path = apiServerAuthority(clusterId);
   return new Promise((resolve, reject) => {
     const asked = request({ host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port, method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane } });

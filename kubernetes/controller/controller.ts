@@ -4,8 +4,8 @@ import { messageOf } from '../../process/errors.ts';
 import { queueMetrics } from '../../process/metrics.ts';
 import { ApiError } from '../flow/api-error.ts';
 import { NotLeaderError } from '../flow/fence.ts';
-import { RefusedKeys } from './fenced-keys.ts';
-import { inTurn } from '../flow/event-loop-yield.ts';
+import { FencedKeys } from './fenced-keys.ts';
+import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** The key is settled until something changes. */
@@ -76,7 +76,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
     signal,
     queueMetrics(options.name, () => queue.depth, signal),
   );
-  const refused = new RefusedKeys((key) => queue.add(key), signal);
+  const refused = new FencedKeys((key) => queue.add(key), signal);
   const gate = new Gate((key) => queue.add(key));
   void gate.openAfter(options.ready ?? Promise.resolve());
   return { enqueue: (key) => gate.pass(key), idle: () => queue.idle() };
@@ -101,7 +101,7 @@ class Gate {
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const key of held) {
-      const turn = inTurn();
+      const turn = yieldToEventLoop();
       if (turn !== undefined) await turn;
       this.#forward(key);
     }

@@ -11,7 +11,7 @@ const EVERY_MS = 1_000;
 const MOST_WAITING = 120;
 
 /** Hands events on at a pace. */
-export class PacedEvents implements EventSink {
+export class EventThrottle implements EventSink {
   /** Events that were not handed on, because too many waited. */
   dropped = 0;
   readonly #sink: EventSink;

@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import { onAbort } from '../flow/abort.ts';
 import { backoffDelay, timerMs } from '../flow/backoff.ts';
 import { FairQueue, namespaceOf, type FairOptions } from '../flow/fair-queue.ts';
-import { inTurn } from '../flow/event-loop-yield.ts';
+import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
 /** Does the work of one key. Rejecting means: again, later. */
 export type Work = (key: string) => Promise<void>;
@@ -79,7 +79,7 @@ export class WorkQueue {
   }
 
   async #run(key: string): Promise<void> {
-    const turn = inTurn();
+    const turn = yieldToEventLoop();
     if (turn !== undefined) await turn;
     const startedAt = performance.now();
     const addedAt = this.#wanted.get(key) ?? startedAt;

@@ -7,7 +7,7 @@ import { delay } from './backoff.ts';
 const TURN = { everyMs: 30_000, spreadMs: 500 };
 
 /** The turns of one API server. */
-export class RefusedTurns {
+export class ForbiddenRetry {
   #released = new AbortController();
   /** When the last turn that was given out comes, in ms of a monotonic clock. */
   #lastTurnAt = 0;

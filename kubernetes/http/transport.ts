@@ -16,7 +16,7 @@ import { NotLeaderError, type Fence } from '../flow/fence.ts';
 import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
 import { isBrokenConnection, sendCall, UnsentError, type UnsentBounds } from './pending-call.ts';
-import { RefusedTurns } from '../flow/forbidden-retry.ts';
+import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
 import { RoundTrip } from './round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -67,7 +67,7 @@ export class Transport {
   /** Counts what is remembered of the server; missing for one without limits. */
   readonly budget: CacheBudget | undefined;
   /** When watches that the server forbids are asked for again. */
-  readonly refused = new RefusedTurns();
+  readonly refused = new ForbiddenRetry();
   readonly #roundTrip = new RoundTrip();
   readonly #timings: TransportTimings;
   readonly #turns = new CallTurns();

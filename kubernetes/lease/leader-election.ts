@@ -12,8 +12,8 @@ import { delay } from '../flow/backoff.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 import type { Fence } from '../flow/fence.ts';
 import { LeaseCalls } from './lease-calls.ts';
-import { askFor, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type AskedRight, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
-import { RenewalPace } from './lease-duration.ts';
+import { requestLease, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type RequestedLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
+import { LeaseDuration } from './lease-duration.ts';
 
 /** Which lease, and who wants it. */
 export interface ElectionOptions {
@@ -29,7 +29,7 @@ export interface ElectionOptions {
   readonly after?: LeaderElection | undefined;
   readonly timings?: LeaseTimings;
   /** Of all leases that are held together; its own when missing. */
-  readonly pace?: RenewalPace;
+  readonly pace?: LeaseDuration;
   readonly clocks?: Clocks;
   /** Whether a holder of this name certainly no longer runs, so that its lease is free. */
   readonly isHolderGone?: (identity: string) => boolean;
@@ -53,7 +53,7 @@ export class LeaderElection implements Fence {
   readonly name: string;
   readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after' | 'pace'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #calls: LeaseCalls;
-  readonly #pace: RenewalPace;
+  readonly #pace: LeaseDuration;
   /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
   #wasHasty = false;
   readonly #listeners: ElectionListener[] = [];
@@ -67,7 +67,7 @@ export class LeaderElection implements Fence {
     this.name = options.name;
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, isHolderGone: isGone, ...options };
     leaseMetric(options.name, () => this.holds());
-    this.#pace = options.pace ?? new RenewalPace(this.#options.timings);
+    this.#pace = options.pace ?? new LeaseDuration(this.#options.timings);
     this.#calls = new LeaseCalls(this.#options);
     options.after?.listen({ leading: () => this.#nap.abort() });
   }
@@ -197,25 +197,25 @@ export class LeaderElection implements Fence {
   }
 
   /** Asked for now. A write for a shorter time may be done though nobody hears its answer: from now on the right ends no later than it says. */
-  #ask(): AskedRight {
+  #ask(): RequestedLease {
     const { timings, clocks } = this.#options;
-    const asked = askFor(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
+    const asked = requestLease(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
     this.#shorten(asked);
     return asked;
   }
 
   /** What is left at most to a holder who may not renew its lease any more, however long a one it has. */
-  #usual(): AskedRight {
+  #usual(): RequestedLease {
     const { timings, clocks } = this.#options;
-    return askFor(timings.leaseMs, timings, clocks);
+    return requestLease(timings.leaseMs, timings, clocks);
   }
 
-  #shorten({ actUntil, ownUntil }: AskedRight): void {
+  #shorten({ actUntil, ownUntil }: RequestedLease): void {
     if (this.#actUntil !== undefined) this.#actUntil = earlier(this.#actUntil, actUntil);
     if (this.#ownUntil !== undefined) this.#ownUntil = earlier(this.#ownUntil, ownUntil);
   }
 
-  #hold(lease: Lease, { begunAt, actUntil, ownUntil }: AskedRight): void {
+  #hold(lease: Lease, { begunAt, actUntil, ownUntil }: RequestedLease): void {
     const now = this.#options.clocks.monotonic();
     this.#observed = observeLease(lease, this.#observed, now);
     this.#actUntil = actUntil;

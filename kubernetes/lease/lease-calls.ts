@@ -5,7 +5,7 @@ import { LEASES } from '../../api/resource-types.ts';
 import { within } from '../flow/abort.ts';
 import { isAlreadyExists, isConflict, isNotFound, unless } from '../flow/api-error.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
-import type { AskedRight, Clocks, ObservedLease } from './lease-record.ts';
+import type { RequestedLease, Clocks, ObservedLease } from './lease-record.ts';
 
 /** Which lease, for whom, and by which clock its times are written. */
 export interface LeaseCallsOptions {
@@ -30,7 +30,7 @@ export class LeaseCalls {
   }
 
   /** Makes the lease. Undefined when there is one. */
-  create(asked: AskedRight, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+  create(asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, labels } = this.#options;
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(asked, 0, true) };
     return client.urgent(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
@@ -43,7 +43,7 @@ export class LeaseCalls {
   }
 
   /** Takes or renews this very version of the lease. Undefined when there is another version by now, or none. */
-  take(observed: ObservedLease, asked: AskedRight, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
+  take(observed: ObservedLease, asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const isNew = observed.holder !== this.#options.identity;
     return this.#change(observed.resourceVersion, this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew), timeoutMs, signal);
   }
@@ -67,7 +67,7 @@ export class LeaseCalls {
       .catch(unless((error) => isConflict(error) || isNotFound(error)));
   }
 
-  #spec({ leaseMs }: AskedRight, leaseTransitions: number, isNew: boolean): Spec {
+  #spec({ leaseMs }: RequestedLease, leaseTransitions: number, isNew: boolean): Spec {
     const { identity, clocks } = this.#options;
     const now = new Date(clocks.wall()).toISOString().replace('Z', '000Z'); // MicroTime
     const leaseDurationSeconds = Math.max(1, Math.ceil(leaseMs / 1_000));

@@ -7,7 +7,7 @@ const LATE_PART = 4;
 const BUSY_MS = 10_000;
 
 /** Shared by the leases that one process holds, for who takes over needs them all. Times are in ms by its monotonic clock. */
-export class RenewalPace {
+export class LeaseDuration {
   readonly #timings: LeaseTimings;
   #busyUntil = -Infinity;
   #isSlow = false;

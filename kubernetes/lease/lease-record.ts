@@ -89,7 +89,7 @@ export function earlier(one: Deadline, other: Deadline): Deadline {
 }
 
 /** A right as it was asked for. Times in ms. */
-export interface AskedRight {
+export interface RequestedLease {
   /** By the monotonic clock. It counts from here, before the request was sent; for others it counts from when they see its outcome. */
   readonly begunAt: number;
   /** How long others are to respect it. */
@@ -101,7 +101,7 @@ export interface AskedRight {
 }
 
 /** A right that is asked for now; the holder stops acting as long before its end as with a usual lease. */
-export function askFor(leaseMs: number, timings: LeaseTimings, clocks: Clocks): AskedRight {
+export function requestLease(leaseMs: number, timings: LeaseTimings, clocks: Clocks): RequestedLease {
   const actMs = leaseMs - timings.leaseMs + timings.renewWithinMs;
   return { begunAt: clocks.monotonic(), leaseMs, actUntil: deadlineIn(actMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };
 }

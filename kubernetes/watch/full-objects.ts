@@ -6,7 +6,7 @@ import type { ClusterClient } from '../client/cluster-client.ts';
 import { Informer, type IndexKey } from './informer.ts';
 
 /** What of a kind is kept; all of it when nothing is said. */
-export interface WholeSelection<T> {
+export interface FullSelection<T> {
   readonly namespace?: string | undefined;
   /** The one of this name. */
   readonly name?: string;
@@ -14,10 +14,10 @@ export interface WholeSelection<T> {
 }
 
 /** Makes such informers. */
-export type InformWhole = <T extends KubernetesObject>(type: ResourceType<T>, selection?: WholeSelection<T>) => Informer<T, T>;
+export type FullInformerFactory = <T extends KubernetesObject>(type: ResourceType<T>, selection?: FullSelection<T>) => Informer<T, T>;
 
 /** A maker of informers for one cluster. */
-export function wholeObjectsOf({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }): InformWhole {
+export function fullInformersOf({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }): FullInformerFactory {
   return (type, { namespace, name, indexes = {} } = {}) =>
     new Informer({ client, logger, type, selection: { namespace, ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }) }, project: (object) => object, indexes });
 }

@@ -63,7 +63,7 @@ const PASSING_REFUSALS = 6;
 /** A watch that stood for this long was a good one: what happens then counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
 /** Events are read for this long, in ms, before other work gets its turn. */
-const TURN_MS = 5;
+const TIME_SLICE_MS = 5;
 /** The server ends each watch after this long, in seconds; spread so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 
@@ -233,7 +233,7 @@ function linesOf<T extends KubernetesObject>({ client, read: { event } }: Opened
   return { read, maxLineBytes: limits.maxLineBytes };
 }
 
-/** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TURN_MS}. */
+/** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TIME_SLICE_MS}. */
 async function readEvents<T extends KubernetesObject>({ body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
   const lines = new JsonLines(read, maxLineBytes);
@@ -243,7 +243,7 @@ async function readEvents<T extends KubernetesObject>({ body, silenceMs, read, m
       watchdog.refresh();
       for (const event of lines.push(chunk)) {
         take(event as WatchEvent<T>);
-        if (performance.now() - turnBegan < TURN_MS) continue;
+        if (performance.now() - turnBegan < TIME_SLICE_MS) continue;
         await nextTurn();
         turnBegan = performance.now();
       }

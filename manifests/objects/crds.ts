@@ -26,6 +26,6 @@ export function customResourceDefinitions(): readonly CustomResourceDefinition[]
 }
 
 /** ServiceExport and ServiceImport. */
-export function serviceDiscoveryDefinitions(): readonly CustomResourceDefinition[] {
+export function serviceDiscoveryCrds(): readonly CustomResourceDefinition[] {
   return MCS_KINDS.map(toCustomResourceDefinition);
 }

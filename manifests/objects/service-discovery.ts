@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
 import { clusterRole, clusterRoleBinding, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
-import { serviceDiscoveryDefinitions } from './crds.ts';
+import { serviceDiscoveryCrds } from './crds.ts';
 import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type WorkloadPlace } from './workloads.ts';
 
 /** Name of everything of service discovery. */
@@ -39,7 +39,7 @@ export function serviceDiscoveryManifests({ namespace, image }: WorkloadPlace): 
 
 /** The kinds, and everything else. */
 export function serviceDiscoveryInstallation(place: WorkloadPlace): readonly KubernetesObject[] {
-  return [...serviceDiscoveryDefinitions(), ...serviceDiscoveryManifests(place)];
+  return [...serviceDiscoveryCrds(), ...serviceDiscoveryManifests(place)];
 }
 
 /** ServiceAccount, roles and bindings. */

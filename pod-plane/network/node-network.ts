@@ -46,17 +46,17 @@ export class NetworkKeeper {
 
   /** Repairs what differs. */
   check(): Promise<void> {
-    return this.#inTurn(() => this.#repair());
+    return this.#yieldToEventLoop(() => this.#repair());
   }
 
   /** Touches nothing any more, and takes nothing away; resolves when what was under way is done. */
   forget(): Promise<void> {
-    return this.#inTurn(async () => void (this.#wanted = undefined));
+    return this.#yieldToEventLoop(async () => void (this.#wanted = undefined));
   }
 
   /** Takes everything away. */
   async close(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#yieldToEventLoop(async () => {
       this.#wanted = undefined;
       await this.#removeAll();
     });
@@ -90,7 +90,7 @@ export class NetworkKeeper {
     this.#appliedRules = '';
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #yieldToEventLoop(work: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(() => this.#attempt(work));
     return this.#turn;
   }

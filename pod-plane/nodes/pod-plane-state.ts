@@ -6,7 +6,7 @@ import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { CLUSTERS, ENDPOINTS, GATEWAYS, LEASES, NODES, SECRETS } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
-import { wholeObjectsOf } from '../../kubernetes/watch/full-objects.ts';
+import { fullInformersOf } from '../../kubernetes/watch/full-objects.ts';
 import { ownClusterId } from '../../model/network/gateway-names.ts';
 import { PLANE_KEY_SECRET } from '../plan/plane-keys.ts';
 import { planPlaneMembers, type PlaneMembers } from '../plan/plane-members.ts';
@@ -27,7 +27,7 @@ export class PodPlaneState {
   #clusterId: string | undefined;
 
   constructor({ client, namespace, logger }: { readonly client: ClusterClient; readonly namespace: string; readonly logger: Logger }) {
-    const inform = wholeObjectsOf({ client, logger });
+    const inform = fullInformersOf({ client, logger });
     this.#namespace = namespace;
     this.#nodes = new Informer({ client, logger, type: NODES, selection: {}, project: toPlaneNode });
     this.#clusters = inform(CLUSTERS, { namespace });

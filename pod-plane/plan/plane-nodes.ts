@@ -15,7 +15,7 @@ export interface PlaneNode {
 }
 
 /** So many nodes stand by where none is marked: each of them asks for the lease twice a second. */
-export const UNMARKED_CANDIDATES = 3;
+export const UNLABELLED_CANDIDATES = 3;
 
 /** The node; undefined for one without an address, or one that stands for another cluster. */
 export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undefined {
@@ -30,7 +30,7 @@ export function toPlaneNode({ metadata, spec, status }: Node): PlaneNode | undef
 export function gatewayCandidates(nodes: readonly PlaneNode[]): readonly PlaneNode[] {
   const sorted = nodes.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const marked = sorted.filter(({ isMarked }) => isMarked);
-  return marked.length > 0 ? marked : sorted.filter(({ isReady }) => isReady).slice(0, UNMARKED_CANDIDATES);
+  return marked.length > 0 ? marked : sorted.filter(({ isReady }) => isReady).slice(0, UNLABELLED_CANDIDATES);
 }
 
 /** Where peers are to look for the gateway, in turn: at itself first, for each address that does not answer costs them two seconds; then where it may be next. */

@@ -52,7 +52,7 @@ export class WireguardProcess {
 
   /** Turns the interface into this; peers that stay as they are notice nothing. Throws when the program refuses or is gone. */
   async configure(configuration: WireguardConfiguration): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#yieldToEventLoop(async () => {
       const operation = toSetOperation(this.#applied, configuration);
       if (operation === undefined) return;
       const { errno } = parseAnswer(await this.#ask(operation));
@@ -63,7 +63,7 @@ export class WireguardProcess {
 
   /** What is known of all peers. */
   async peers(): Promise<readonly WireguardPeerState[]> {
-    return this.#inTurn(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
+    return this.#yieldToEventLoop(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
   }
 
   /** Ends it; the interface is gone when this resolves. */
@@ -76,7 +76,7 @@ export class WireguardProcess {
   }
 
   /** The program takes one operation at a time: what is sent before it has answered is lost. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #yieldToEventLoop<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
     return mine;

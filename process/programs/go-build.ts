@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Environment } from '../config.ts';
 import { AppError } from '../errors.ts';
-import { goObjection, parseGoVersion } from './go-toolchain.ts';
+import { goVersionProblem, parseGoVersion } from './go-toolchain.ts';
 import { signalGroup } from './process-identity.ts';
 
 const run = promisify(execFile);
@@ -51,12 +51,12 @@ export async function requireGo(need: GoNeed): Promise<void> {
   const wanted = parseGoVersion(await readFile(join(need.source, 'go.mod'), 'utf8'));
   const installed = parseGoVersion(text);
   if (wanted === undefined || installed === undefined) return; // a development version of Go names no number
-  const objection = goObjection(installed, wanted, await go(['env', 'GOTOOLCHAIN'], need));
+  const objection = goVersionProblem(installed, wanted, await go(['env', 'GOTOOLCHAIN'], need));
   if (objection !== undefined) throw new AppError('ToolMissing', `${need.what} must be built once. ${objection} ${need.remedy}`);
 }
 
 /** Calls `onProgress` now and each second with the seconds that have passed, until the returned function is called. */
-export function tellTime(what: string, onProgress: OnProgress): () => void {
+export function reportElapsed(what: string, onProgress: OnProgress): () => void {
   const begin = performance.now();
   const tell = (): void => onProgress(`${what} … ${Math.floor((performance.now() - begin) / 1_000)} s`);
   tell();

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Environment } from '../config.ts';
 import { binariesKey, goPlatform } from './go-toolchain.ts';
 import { acquireLock } from './file-lock.ts';
-import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from './go-build.ts';
+import { compile, moduleFolder, requireGo, reportElapsed, type OnProgress } from './go-build.ts';
 
 const MODULE_FILES = ['go.mod', 'go.sum', 'main.go'];
 const FLAGS = '-s -w';
@@ -43,7 +43,7 @@ async function build({ name, what, takes, remedy }: GoProgram, { source, path, e
   await requireGo({ source, environment, what, remedy });
   await mkdir(dirname(path), { recursive: true });
   const draft = await mkdtemp(join(dirname(path), 'building-'));
-  const stop = tellTime(`Building ${what} (once, ${takes})`, onProgress);
+  const stop = reportElapsed(`Building ${what} (once, ${takes})`, onProgress);
   try {
     await compile({ package: '.', source, output: join(draft, name), flags: FLAGS, environment }, signal);
     await rename(join(draft, name), path);

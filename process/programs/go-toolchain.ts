@@ -35,7 +35,7 @@ const selfUpdating: GoVersion = [1, 21];
  * Why this Go cannot build the module, or undefined if it can. `toolchain` is what `go env GOTOOLCHAIN` says: with
  * `local`, Go never fetches a newer one.
  */
-export function goObjection(installed: GoVersion, wanted: GoVersion, toolchain: string): string | undefined {
+export function goVersionProblem(installed: GoVersion, wanted: GoVersion, toolchain: string): string | undefined {
   if (!isOlder(installed, wanted)) return undefined;
   const has = `Go ${installed.join('.')} is installed`;
   if (isOlder(installed, selfUpdating)) return `${has}, and Go ${selfUpdating.join('.')} or newer is needed: install a current one (https://go.dev/dl).`;

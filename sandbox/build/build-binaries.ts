@@ -14,7 +14,7 @@ import {
 import { componentNames, type ComponentName } from '../plan/cluster-plan.ts';
 import { acquireLock } from '../../process/programs/file-lock.ts';
 import { binariesKey, goPlatform } from '../../process/programs/go-toolchain.ts';
-import { compile, moduleFolder, requireGo, tellTime, type OnProgress } from '../../process/programs/go-build.ts';
+import { compile, moduleFolder, requireGo, reportElapsed, type OnProgress } from '../../process/programs/go-build.ts';
 
 const programs: readonly BuiltProgram[] = ['kubernetes', 'kwok'];
 const moduleFiles = ['go.mod', 'go.sum', 'kubernetes/main.go', 'kwok/main.go'];
@@ -54,7 +54,7 @@ async function build(source: string, environment: Environment, onProgress: OnPro
   await mkdir(before.folder, { recursive: true });
   const draft = await mkdtemp(join(dirname(before.folder), 'building-'));
   const flags = linkerFlags(await readFile(join(source, 'go.mod'), 'utf8'));
-  const stop = tellTime(`Building the sandbox's control planes (once, about 5 minutes)`, onProgress);
+  const stop = reportElapsed(`Building the sandbox's control planes (once, about 5 minutes)`, onProgress);
   try {
     for (const program of before.toBuild) {
       await compile({ package: `./${program}`, source, output: join(draft, program), flags, environment }, signal);

@@ -8,7 +8,7 @@ import { DONE, startController, type ReconcileResult } from '../../kubernetes/co
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { ObservedState } from './cluster-cache.ts';
 import { NO_DELAY, planOverdue, WORD_AFTER_MS } from '../queue/overdue-pod.ts';
 import { awaitingTarget } from '../reporting/placement-event.ts';
@@ -35,7 +35,7 @@ export function startOverdue({ source, proxies, state, events, logger, ready }: 
   /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
   const urgent = source.urgent(WRITE_MS);
-  const words = new PacedEvents(events, signal);
+  const words = new EventThrottle(events, signal);
   const reconcile = async (key: string): Promise<ReconcileResult> => {
     const proxy = proxies.get(key);
     const since = proxy && seenAt.get(proxy.uid);

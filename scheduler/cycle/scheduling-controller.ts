@@ -13,7 +13,7 @@ import { DONE, startController, type Controller, type ReconcileResult } from '..
 import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { PacedEvents } from '../../kubernetes/controller/event-throttle.ts';
+import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { observeDecision, observeRefusal } from '../../process/placement-metrics.ts';
@@ -66,7 +66,7 @@ const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answ
 /** Starts the loop, and gives what it has seen, for those that look after it. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ObservedState {
   const { logger, ready } = options;
-  const scheduling = new Scheduling(options, new PacedEvents(options.events, signal));
+  const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));
   scheduling.confirmations.start(signal);
   const reconcile = (key: string) => scheduling.reconcile(key, signal);
   scheduling.observe(startController({ name: 'scheduling', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));

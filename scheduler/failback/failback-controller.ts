@@ -7,7 +7,7 @@ import { ApiError, isConflict, isNotFound } from '../../kubernetes/flow/api-erro
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { placedAway } from '../../targets/proxy-pods.ts';
+import { remotelyPlaced } from '../../targets/proxy-pods.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { isAway, PAUSE_MS, planFailback } from './failback.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
@@ -64,7 +64,7 @@ class Failback {
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const target = this.#options.targets.get(key);
     if (target === undefined) return DONE;
-    const allAway = placedAway(this.#options.proxies).filter((proxy) => isAway(proxy, target));
+    const allAway = remotelyPlaced(this.#options.proxies).filter((proxy) => isAway(proxy, target));
     const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
     const step = planFailback({ readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now());
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };

@@ -2,7 +2,7 @@
 // Until the least number of a group has a node in some target none of it is bound, and when one finds no place all candidates are
 // taken back. Once one is bound the group is committed: whoever comes later is placed by itself.
 import type { PodGroup } from '../../model/pod/pod-group.ts';
-import { inTurn, type WaitingPod } from './waiting-pods.ts';
+import { yieldToEventLoop, type WaitingPod } from './waiting-pods.ts';
 
 /** How far a member has come: without a target, asked for in one, sure of its node there, bound. */
 export type MemberState = 'unplaced' | 'asked' | 'placed' | 'bound';
@@ -89,7 +89,7 @@ export class PodGroups {
     group.failed = false;
     if (placed >= minCount) return { kind: 'complete' };
     if (group.members.size < minCount) return { kind: 'too-few', exist: group.members.size };
-    const unplaced = inTurn([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
+    const unplaced = yieldToEventLoop([...group.members.values()].filter(({ uid: of }) => group.states.get(of) === 'unplaced'));
     return { kind: 'incomplete', unplaced, needed: Math.max(0, minCount - placed - asked) };
   }
 

@@ -28,14 +28,14 @@ export class WaitingPods {
   /** Takes all pods out and gives their keys in the order of their turns. */
   takeAll(): readonly string[] {
     if (this.#pods.size === 0) return [];
-    const ordered = inTurn([...this.#pods.values()]);
+    const ordered = yieldToEventLoop([...this.#pods.values()]);
     this.#pods.clear();
     return ordered.map(({ key }) => key);
   }
 }
 
 /** By priority, then by the turn that a pod has in its namespace (the first of each, then the second of each), then by age. */
-export function inTurn<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
+export function yieldToEventLoop<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
   const turns = new Map<string, number>();
   const placed = pods.toSorted(byAge).map((pod) => {
     const line = `${pod.priority} ${pod.namespace}`;

@@ -7,7 +7,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
 /** Whether annotations of a Service wish for its export. `exportsFollowed`: so does the mark of what follows elected pods. */
-export function isExportWished(service: Service | undefined, exportsFollowed: boolean): boolean {
+export function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
   if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
   const { annotations = {} } = service.metadata;
   const isGlobal = annotations[CILIUM_GLOBAL_ANNOTATION] === TRUE || (exportsFollowed && annotations[GLOBAL_ANNOTATION] === TRUE);
@@ -15,8 +15,8 @@ export function isExportWished(service: Service | undefined, exportsFollowed: bo
 }
 
 /** Makes the export of a Service that wishes for one, and takes back what was made for a wish that has ended; an export that somebody else made stays. */
-export function planWish(service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean): Plan {
-  const isWished = isExportWished(service, exportsFollowed);
+export function planRequestedExport(service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean): Plan {
+  const isWished = isExportRequested(service, exportsFollowed);
   if (isWished && service !== undefined && serviceExport === undefined) return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
   if (isWished || serviceExport?.metadata.labels?.[MANAGED_BY_LABEL] !== SERVICE_DISCOVERY_MANAGER) return [];
   const { namespace, name = '', uid = '' } = serviceExport.metadata;

@@ -7,7 +7,7 @@ import type { Export } from './exported-service.ts';
 import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';
 
 /** Writes that make what the others are told equal to the export: nothing is told of one that is gone or that cannot be exported. */
-export function planTold(exported: Export | undefined, told: ExportedService | undefined): Plan {
+export function planExportedService(exported: Export | undefined, told: ExportedService | undefined): Plan {
   if (exported?.kind !== 'exported') {
     if (told === undefined) return [];
     const { namespace, name = '', uid = '' } = told.metadata;

@@ -6,7 +6,7 @@ import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
 /** Asks the API server. Throws what its calls throw, but for what is forbidden. */
-export async function readAdmiraltySigns(client: ClusterClient, signal: AbortSignal): Promise<AdmiraltySigns> {
+export async function findAdmiraltyTraces(client: ClusterClient, signal: AbortSignal): Promise<AdmiraltySigns> {
   const [configurations, leases] = await Promise.all([
     client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal).catch(orNone),
     readAdmiraltyLeases(client, ADMIRALTY_LEASES, signal),

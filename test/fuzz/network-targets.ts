@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import packet from 'dns-packet';
 import type { Invitation, JoinRequest } from '../../api/kinds/invitation.ts';
 import { issuedSerials, parseEndpoint, parseJoin, parseSigningRequest, toMemberObjects, type Parsed } from '../../gateway/broker/broker-protocol.ts';
-import { afterNews, parseExport } from '../../gateway/broker/export-protocol.ts';
+import { applyUpdate, parseExport } from '../../gateway/broker/export-protocol.ts';
 import { planSubmariner, readSubmariner } from '../../gateway/submariner/submariner-facts.ts';
 import { parseAddress, parseServices } from '../../gateway/protocol/allowed-services.ts';
 import { parseAnswer } from '../../pod-plane/plan/wireguard-protocol.ts';
@@ -110,7 +110,7 @@ const brokerNews: FuzzTarget = {
     const news = jsonOf(input);
     if (typeof news !== 'object' || news === null) return;
     try {
-      for (const [name, { metadata }] of afterNews(new Map(), news)) hold(name === metadata.name, 'an export is known under its name');
+      for (const [name, { metadata }] of applyUpdate(new Map(), news)) hold(name === metadata.name, 'an export is known under its name');
     } catch (error) {
       if (!(error instanceof TypeError)) throw error; // the line is given up, and the connection with it
     }

@@ -21,7 +21,7 @@ export interface StreamPlace {
 export async function openStream({ transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
   if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
-  if (!(await askFor(transport, chaperon, signal))) return answer;
+  if (!(await requestLease(transport, chaperon, signal))) return answer;
   for (const ms of WAITS_MS) {
     await delay(ms, undefined, { signal });
     answer.response.destroy();
@@ -36,7 +36,7 @@ function isDenied({ kind, response }: StreamAnswer): boolean {
 }
 
 /** Every replica serves streams, so this is no write that only the leader may do; gives whether it was done. */
-async function askFor(transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal): Promise<boolean> {
+async function requestLease(transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;
   const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };
   const path = `/apis/${group}/${version}/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;

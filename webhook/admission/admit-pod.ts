@@ -8,7 +8,7 @@ import { deny, type Admission, type AdmissionContext, type Denial } from '../rev
 import { checkElection, checkFirstAdmission } from './election-checks.ts';
 import { withoutInjectedSidecars } from '../proxy/injected-sidecars.ts';
 import { diffJson } from '../review/json-patch.ts';
-import { keptManifest } from '../proxy/manifest-annotation.ts';
+import { storedManifest } from '../proxy/manifest-annotation.ts';
 import { proxyPatch } from '../proxy/proxy-patch.ts';
 import { proxyFieldsOf, toProxyPod } from '../proxy/make-proxy-pod.ts';
 import { constraintsOf } from '../proxy/scheduling-constraints.ts';
@@ -25,7 +25,7 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
   if (source.kind === 'deny') return source;
   const constraints = constraintsOf(source.pod);
   if (constraints.kind === 'deny') return constraints;
-  const manifest = writesManifest ? keptManifest(clean, source.pod) : undefined;
+  const manifest = writesManifest ? storedManifest(clean, source.pod) : undefined;
   const fields = proxyFieldsOf(source.pod, { record: writeAdmissionRecord(source.pod), manifest: manifest?.text, constraints });
   const patch = clean === pod ? proxyPatch(pod, fields) : diffJson({ ...pod }, { ...toProxyPod(clean, fields) });
   return { kind: 'mutate', patch, warnings: [...constraints.warnings, ...(manifest?.warnings ?? [])] };

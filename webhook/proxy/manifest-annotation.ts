@@ -10,13 +10,13 @@ const ANNOTATIONS_LIMIT = 256 * 1024;
 const RESERVE = 16 * 1024;
 
 /** The text for the annotation; none, and a warning, where there is no room for it. */
-export interface KeptManifest {
+export interface StoredManifest {
   readonly text: string | undefined;
   readonly warnings: readonly string[];
 }
 
 /** The manifest of `source` beside the annotations that `pod` has. One that is there already stays as it is. */
-export function keptManifest({ metadata: { annotations = {} } }: Pod, source: Pod): KeptManifest {
+export function storedManifest({ metadata: { annotations = {} } }: Pod, source: Pod): StoredManifest {
   const there = annotations[SOURCE_MANIFEST_ANNOTATION];
   if (there !== undefined) return { text: there, warnings: [] };
   const text = saveManifest(source);

@@ -1,7 +1,7 @@
 // What the README and the comparison claim of us in figures is what the code has and what was measured.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { textOf } from '../../support/documented-blocks.ts';
 
 const row = (page: string, name: string): readonly string[] => textOf(page).split('\n').find((line) => line.startsWith(`| ${name} |`))?.split('|').slice(2).map((cell) => cell.trim()) ?? [];
@@ -9,7 +9,7 @@ const row = (page: string, name: string): readonly string[] => textOf(page).spli
 describe('the comparison', () => {
   it('counts our kinds', () => {
     assert.equal(row('docs/comparison.md', 'Kinds')[0], `${customResourceDefinitions().length}, and the two of ServiceExport and ServiceImport`);
-    assert.equal(serviceDiscoveryDefinitions().length, 2);
+    assert.equal(serviceDiscoveryCrds().length, 2);
   });
 
   it('has figures of ours in the README that are on the page of results', () => {

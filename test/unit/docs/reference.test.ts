@@ -8,14 +8,14 @@ import * as keys from '../../../api/objects/keys.ts';
 import { program } from '../../../cli/program.ts';
 import { startIsthmus } from '../../../sandbox/isthmus-in-sandbox.ts';
 import { sandboxCommand } from '../../../sandbox/sandbox-command.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { environment } from '../../../process/config.ts';
 import { commandsPage, keysPage, kindsPage } from '../../support/reference-pages.ts';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const PAGES = {
   'docs/commands.md': commandsPage(program([sandboxCommand({ startIsthmus })])),
-  'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]),
+  'docs/kinds.md': kindsPage([...customResourceDefinitions(), ...serviceDiscoveryCrds()]),
   'docs/keys.md': keysPage(readFileSync(join(ROOT, 'api/objects/keys.ts'), 'utf8'), keys),
 };
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartTemplates } from '../../../manifests/chart.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../manifests/objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
 import { GENERATED_FOLDERS, manifestFiles, toYaml } from '../../../manifests/files.ts';
 import { installManifests } from '../../../manifests/install.ts';
 import { kustomizeFiles } from '../../../manifests/kustomize.ts';
@@ -60,12 +60,12 @@ describe('the generated manifests', () => {
 
 describe('the generated templates of the chart', () => {
   it('have nothing in a description that Helm would take for an expression', () => {
-    for (const definition of [...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
+    for (const definition of [...customResourceDefinitions(), ...serviceDiscoveryCrds()]) assert.ok(!JSON.stringify(definition).includes('{{'), definition.metadata.name);
   });
 
   it('keep definitions when the chart is uninstalled', () => {
     const templates = chartTemplates().filter(({ path }) => path.startsWith('templates/crds/'));
-    assert.equal(templates.length, customResourceDefinitions().length + serviceDiscoveryDefinitions().length);
+    assert.equal(templates.length, customResourceDefinitions().length + serviceDiscoveryCrds().length);
     for (const { path, text } of templates) assert.match(text, /helm\.sh\/resource-policy: keep/, path);
   });
 

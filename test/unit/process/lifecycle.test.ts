@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
-import { aborted, beforeExit, interruptedExitCode, runService, sameWishMs, Shutdown, untilStopped, type RunningService, type SignalSource } from '../../../process/lifecycle.ts';
+import { aborted, beforeExit, interruptedExitCode, runService, repeatedSignalMs, Shutdown, untilStopped, type RunningService, type SignalSource } from '../../../process/lifecycle.ts';
 
 class FakeProcess extends EventEmitter implements SignalSource {
   readonly exits: number[] = [];
@@ -28,7 +28,7 @@ describe('untilStopped', () => {
     let time = 100;
     untilStopped(source, () => time);
     source.emit('SIGINT');
-    time += sameWishMs - 1;
+    time += repeatedSignalMs - 1;
     source.emit('SIGINT');
     assert.deepEqual(source.exits, []);
   });
@@ -38,7 +38,7 @@ describe('untilStopped', () => {
     let time = 100;
     untilStopped(source, () => time);
     source.emit('SIGTERM');
-    time += sameWishMs;
+    time += repeatedSignalMs;
     source.emit('SIGINT');
     assert.deepEqual(source.exits, [interruptedExitCode]);
   });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Answering, FRESH_MS, type Heard } from '../../../targets/answering.ts';
+import { ServerLiveness, FRESH_MS, type ProbedServer } from '../../../targets/answering.ts';
 
 /** A server that answers when it is told to. */
-class Server implements Heard {
+class Server implements ProbedServer {
   heardAt = performance.now();
   asked = 0;
   #answer: (answers: boolean) => void = () => undefined;
@@ -23,14 +23,14 @@ class Server implements Heard {
 describe('whether a server answers', () => {
   let server: Server;
   let ended: AbortController;
-  let answering: Answering;
+  let answering: ServerLiveness;
   let changes: number;
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
     server = new Server();
     ended = new AbortController();
     changes = 0;
-    answering = new Answering(server, () => (changes += 1), ended.signal);
+    answering = new ServerLiveness(server, () => (changes += 1), ended.signal);
   });
   afterEach(() => {
     ended.abort();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it, type TestContext } from 'node:test';
 import type { ClusterSummary } from '../../../api/kinds/cluster-summary.ts';
-import { Heartbeat, SILENT_MS } from '../../../targets/heartbeat.ts';
+import { Heartbeat, HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00Z');
 const summary = (agoMs: number): ClusterSummary => ({ metadata: {}, observed: { podsResourceVersion: '1', time: new Date(NOW - agoMs).toISOString() } });
@@ -31,12 +31,12 @@ describe('the heartbeat of a target', () => {
     begin(t);
     heartbeat.listen();
     heartbeat.hear(summary(0), NOW);
-    t.mock.timers.tick(SILENT_MS - 1);
-    heartbeat.hear(summary(0), NOW + SILENT_MS); // the same once more: only the labels changed, say
+    t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS - 1);
+    heartbeat.hear(summary(0), NOW + HEARTBEAT_TIMEOUT_MS); // the same once more: only the labels changed, say
     assert.deepEqual(told, ['alive']);
     t.mock.timers.tick(1);
     assert.deepEqual(told, ['alive', 'silent']);
-    heartbeat.hear(summary(-SILENT_MS), NOW + SILENT_MS);
+    heartbeat.hear(summary(-HEARTBEAT_TIMEOUT_MS), NOW + HEARTBEAT_TIMEOUT_MS);
     assert.deepEqual(told, ['alive', 'silent', 'alive']);
   });
 
@@ -54,11 +54,11 @@ describe('the heartbeat of a target', () => {
     begin(t);
     heartbeat.listen();
     heartbeat.hear(summary(3_600_000), NOW);
-    t.mock.timers.tick(SILENT_MS);
+    t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS);
     assert.deepEqual(told, ['silent']);
     const other = new Heartbeat(() => told.push('other'));
     other.listen();
-    t.mock.timers.tick(SILENT_MS);
+    t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS);
     assert.equal(other.life, 'silent');
   });
 
@@ -69,7 +69,7 @@ describe('the heartbeat of a target', () => {
     heartbeat.pause();
     t.mock.timers.tick(3_600_000);
     heartbeat.listen();
-    t.mock.timers.tick(SILENT_MS - 1);
+    t.mock.timers.tick(HEARTBEAT_TIMEOUT_MS - 1);
     assert.deepEqual(told, ['alive']);
   });
 
@@ -77,7 +77,7 @@ describe('the heartbeat of a target', () => {
     begin(t);
     heartbeat.listen();
     heartbeat.hear({ metadata: {} }, NOW);
-    t.mock.timers.tick(10 * SILENT_MS);
+    t.mock.timers.tick(10 * HEARTBEAT_TIMEOUT_MS);
     heartbeat.hear(summary(0), NOW);
     heartbeat.hear({ metadata: {} }, NOW);
     assert.deepEqual(told, ['foreign', 'alive', 'foreign']);

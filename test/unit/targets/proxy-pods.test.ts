@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { PLACEMENT_ANNOTATION } from '../../../api/objects/keys.ts';
-import { boundTo, placedAway, proxyPods } from '../../../targets/proxy-pods.ts';
+import { boundTo, remotelyPlaced, proxyPods } from '../../../targets/proxy-pods.ts';
 import { annotated, aProxy, named, onNode, withVersion } from '../../support/builders.ts';
 import { ScriptedApiServer, SILENT } from '../../support/scripted-api-server.ts';
 
@@ -26,12 +26,12 @@ describe('the proxy pods of a source', () => {
     const list = await server.list('10', pod('one', '1', onNode('a')), pod('two', '2', onNode('a'), lost), pod('new', '3'));
     assert.equal(list.query.get('fieldSelector'), 'spec.schedulerName=admiralty-proxy');
     await proxies.synced;
-    assert.deepEqual([names(boundTo(proxies, 'a')), names(boundTo(proxies, 'b')), names(placedAway(proxies))], ['one two', '', 'two']);
+    assert.deepEqual([names(boundTo(proxies, 'a')), names(boundTo(proxies, 'b')), names(remotelyPlaced(proxies))], ['one two', '', 'two']);
     const watch = await server.watch('10');
     const gone = new Promise<void>((resolve) => proxies.onChange((_key, _before, after) => after === undefined && resolve()));
     watch.send('MODIFIED', pod('new', '11', onNode('b')));
     watch.send('DELETED', pod('two', '12', onNode('a'), lost));
     await gone;
-    assert.deepEqual([names(boundTo(proxies, 'a')), names(boundTo(proxies, 'b')), names(placedAway(proxies))], ['one', 'new', '']);
+    assert.deepEqual([names(boundTo(proxies, 'a')), names(boundTo(proxies, 'b')), names(remotelyPlaced(proxies))], ['one', 'new', '']);
   });
 });

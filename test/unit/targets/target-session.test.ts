@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { KubernetesObject } from '../../../api/objects/core.ts';
-import { SILENT_MS } from '../../../targets/heartbeat.ts';
+import { HEARTBEAT_TIMEOUT_MS } from '../../../targets/heartbeat.ts';
 import { TargetSession } from '../../../targets/target-session.ts';
 import { ScriptedApiServer, SILENT, status, type Exchange } from '../../support/scripted-api-server.ts';
 
@@ -27,7 +27,7 @@ class SessionUnderTest {
     this.#server = server;
     const later: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
     t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
-      if (ms === SILENT_MS) this.#silence = callback;
+      if (ms === HEARTBEAT_TIMEOUT_MS) this.#silence = callback;
       return later(callback, ms, ...rest);
     });
     this.session = new TargetSession({

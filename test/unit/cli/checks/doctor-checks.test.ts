@@ -4,7 +4,7 @@ import type { Condition, KubernetesObject, Lease, Node } from '../../../../api/o
 import type { Cluster } from '../../../../api/kinds/gateway.ts';
 import { clusterStatus, statusText } from '../../../../cli/doctor/cluster-status.ts';
 import { diagnose, findingLines, hasErrors } from '../../../../cli/checks/doctor-checks.ts';
-import { storedKey, type DoctorFacts, type Finding, type ServerLook, type TargetFacts } from '../../../../cli/checks/doctor-facts.ts';
+import { storedKey, type DoctorFacts, type Finding, type ServerProbe, type TargetFacts } from '../../../../cli/checks/doctor-facts.ts';
 import { printedFindings } from '../../../../cli/doctor/doctor.ts';
 import { printedStatus } from '../../../../cli/doctor/status.ts';
 import { customResourceDefinitions } from '../../../../manifests/objects/crds.ts';
@@ -16,7 +16,7 @@ const NOW = Date.parse('2026-06-01T12:00:00Z');
 const DAY = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 const validity = (fromDays: number, untilDays: number) => ({ fromMs: NOW + fromDays * DAY, untilMs: NOW + untilDays * DAY });
-const look = (aheadMs = 0, certificate = validity(-30, 300)): ServerLook => ({ aheadMs, uncertainMs: 510, certificate });
+const look = (aheadMs = 0, certificate = validity(-30, 300)): ServerProbe => ({ aheadMs, uncertainMs: 510, certificate });
 const condition = (type: string, status: 'True' | 'False', reason = 'R', message = 'm'): Condition => ({ type, status, reason, message, lastTransitionTime: iso(NOW) });
 const nodeNamed = (name: string): Node => ({ metadata: { name } });
 const lease = (component: string, spec: Lease['spec'] = { holderIdentity: 'replica-1', renewTime: iso(NOW - 2_000), leaseDurationSeconds: 15 }): Lease => ({ metadata: { name: `isthmus-${component}` }, ...(spec && { spec }) });

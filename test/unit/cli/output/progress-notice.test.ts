@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toldWhenSlow } from '../../../../cli/output/progress-notice.ts';
+import { withProgressNotice } from '../../../../cli/output/progress-notice.ts';
 
 describe('who waits', () => {
   it('is told what for after a second, and not before', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
     let end: (text: string) => void = () => undefined;
-    const waited = toldWhenSlow('looking', new Promise<string>((resolve) => (end = resolve)), (line) => lines.push(line));
+    const waited = withProgressNotice('looking', new Promise<string>((resolve) => (end = resolve)), (line) => lines.push(line));
     t.mock.timers.tick(999);
     assert.deepEqual(lines, []);
     t.mock.timers.tick(1);
@@ -19,8 +19,8 @@ describe('who waits', () => {
   it('is told nothing when it is over in time, or fails', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
-    await toldWhenSlow('looking', Promise.resolve(), (line) => lines.push(line));
-    await assert.rejects(toldWhenSlow('looking', Promise.reject(new Error('no')), (line) => lines.push(line)), /no/);
+    await withProgressNotice('looking', Promise.resolve(), (line) => lines.push(line));
+    await assert.rejects(withProgressNotice('looking', Promise.reject(new Error('no')), (line) => lines.push(line)), /no/);
     t.mock.timers.tick(5_000);
     assert.deepEqual(lines, []);
   });

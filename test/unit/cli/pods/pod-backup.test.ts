@@ -4,7 +4,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { withKeptManifest } from '../../../../cli/pods/pod-backup.ts';
+import { withPodBackup } from '../../../../cli/pods/pod-backup.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { AppError } from '../../../../process/errors.ts';
 
@@ -14,11 +14,11 @@ const POD: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns', n
 async function keep(make: (path: string) => Promise<void>, remove: () => Promise<void> = async () => undefined): Promise<{ readonly path: string; readonly error: unknown }> {
   let path = '';
   const tell = (line: string) => (path = / in (\S+) until /.exec(line)?.[1] ?? '');
-  const error = await withKeptManifest(POD, tell, { remove, make: () => make(path) }).then(() => undefined, (thrown: unknown) => thrown);
+  const error = await withPodBackup(POD, tell, { remove, make: () => make(path) }).then(() => undefined, (thrown: unknown) => thrown);
   return { path, error };
 }
 
-describe('withKeptManifest', () => {
+describe('withPodBackup', () => {
   it('has the manifest in a file of this user alone while the work lasts, and takes it away after it', async () => {
     const { path, error } = await keep(async (at) => {
       assert.deepEqual(JSON.parse(await readFile(at, 'utf8')), POD);

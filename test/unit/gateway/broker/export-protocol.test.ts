@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../../../api/kinds/service-discovery.ts';
-import { afterNews, parseExport, planSharing, sharedNow } from '../../../../gateway/broker/export-protocol.ts';
+import { applyUpdate, parseExport, planSharing, newlyShared } from '../../../../gateway/broker/export-protocol.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
 const OF = { clusterId: 'eu', namespace: 'shop', name: 'web' };
@@ -47,22 +47,22 @@ describe('an own export', () => {
     ['is not noted while the broker has another', of(2, 1), [exportOf('eu', { slices: [] })], 0],
     ['is not noted while the broker has none', of(1), [], 0],
   ];
-  for (const [what, own, atBroker, expected] of rows) it(what, () => assert.equal(sharedNow(named(own), named(...atBroker)).length, expected));
+  for (const [what, own, atBroker, expected] of rows) it(what, () => assert.equal(newlyShared(named(own), named(...atBroker)).length, expected));
 });
 
 describe('all exports after a line of the stream', () => {
   const [eu, us] = [exportOf('eu'), exportOf('us')];
-  const rows: [string, Parameters<typeof afterNews>[1], readonly string[]][] = [
+  const rows: [string, Parameters<typeof applyUpdate>[1], readonly string[]][] = [
     ['are those that it tells, when it tells all', { exports: [us] }, ['us.shop.web']],
     ['are more by what has changed', { changedExports: [us] }, ['eu.shop.web', 'us.shop.web']],
     ['are fewer by what is gone', { goneExports: ['eu.shop.web'] }, []],
     ['are the same after one about members', { clusters: [], endpoints: [] }, ['eu.shop.web']],
     ['are without one whose name does not follow from what it says', { changedExports: [{ ...us, metadata: { name: 'eu.shop.web' } }] }, ['eu.shop.web']],
   ];
-  for (const [what, news, expected] of rows) it(what, () => assert.deepEqual([...afterNews(named(eu), news).keys()], expected));
+  for (const [what, news, expected] of rows) it(what, () => assert.deepEqual([...applyUpdate(named(eu), news).keys()], expected));
   it('do not change the exports before', () => {
     const before = named(eu);
-    afterNews(before, { goneExports: ['eu.shop.web'] });
+    applyUpdate(before, { goneExports: ['eu.shop.web'] });
     assert.equal(before.size, 1);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CableConnection } from '../../../../gateway/protocol/cable-driver.ts';
-import { GONE_AFTER_MS, HEARTBEAT_MS, isGone, isWorthWriting, toGatewayStatus, type GatewayFacts } from '../../../../gateway/status/gateway-status.ts';
+import { GONE_AFTER_MS, HEARTBEAT_MS, isGone, needsUpdate, toGatewayStatus, type GatewayFacts } from '../../../../gateway/status/gateway-status.ts';
 
 const RTT = { last: '1ms', min: '1ms', average: '1ms', max: '1ms', stdDev: '0s' };
 const CABLE: CableConnection = { clusterId: 'east', status: 'connected', statusMessage: '4 sessions', usingIP: '10.0.0.1', usingNAT: true, rxBytes: 1, txBytes: 2, latencyRTT: RTT };
@@ -22,14 +22,14 @@ describe('the status of a Gateway', () => {
   });
 
   const later = { nowMs: FACTS.nowMs + 1_000 };
-  it('is written at first', () => assert.ok(isWorthWriting(undefined, status())));
-  it('is not written for a round trip alone', () => assert.ok(!isWorthWriting(status(), status({ ...later, connections: [{ ...CABLE, latencyRTT: { ...RTT, last: '9ms' }, statusMessage: '3 sessions' }] }))));
-  it('is written when the heartbeat is due', () => assert.ok(isWorthWriting(status(), status({ nowMs: FACTS.nowMs + HEARTBEAT_MS }))));
+  it('is written at first', () => assert.ok(needsUpdate(undefined, status())));
+  it('is not written for a round trip alone', () => assert.ok(!needsUpdate(status(), status({ ...later, connections: [{ ...CABLE, latencyRTT: { ...RTT, last: '9ms' }, statusMessage: '3 sessions' }] }))));
+  it('is written when the heartbeat is due', () => assert.ok(needsUpdate(status(), status({ nowMs: FACTS.nowMs + HEARTBEAT_MS }))));
   const changes: Record<string, Partial<GatewayFacts>> = {
     'it becomes passive': { isActive: false }, 'a cable breaks': { connections: [{ ...CABLE, status: 'error', statusMessage: 'refused' }] }, 'a cable goes': { connections: [] },
     'the peer is seen elsewhere': { connections: [{ ...CABLE, usingIP: '10.0.0.2' }] }, 'something is wrong': { failure: 'x' }, 'it listens for imports': { importAddress: '10.0.0.7' }, 'the certificate is renewed': { certificateEndMs: 5 },
   };
-  for (const [what, change] of Object.entries(changes)) it(`is written at once when ${what}`, () => assert.ok(isWorthWriting(status(), status({ ...later, ...change }))));
+  for (const [what, change] of Object.entries(changes)) it(`is written at once when ${what}`, () => assert.ok(needsUpdate(status(), status({ ...later, ...change }))));
   it('that is old belongs to a process that is gone', () => {
     assert.ok(isGone(status(), FACTS.nowMs + GONE_AFTER_MS + 1));
     assert.ok(!isGone(status(), FACTS.nowMs + GONE_AFTER_MS) && !isGone(undefined, 0));

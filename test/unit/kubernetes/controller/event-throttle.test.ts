@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EventRecord } from '../../../../model/proxy/event-record.ts';
-import { PacedEvents } from '../../../../kubernetes/controller/event-throttle.ts';
+import { EventThrottle } from '../../../../kubernetes/controller/event-throttle.ts';
 
 const event = (name: string): EventRecord => ({ regarding: { apiVersion: 'v1', kind: 'Pod', name, uid: name }, type: 'Normal', reason: 'Scheduled', action: 'Binding', note: '' });
 
 function paced() {
   const handedOn: string[] = [];
   const ending = new AbortController();
-  const events = new PacedEvents({ record: ({ regarding }) => handedOn.push(regarding.name) }, ending.signal);
+  const events = new EventThrottle({ record: ({ regarding }) => handedOn.push(regarding.name) }, ending.signal);
   const record = (...names: readonly string[]) => names.forEach((name) => events.record(event(name)));
   return { events, handedOn, record, end: () => ending.abort() };
 }
 
-describe('PacedEvents', () => {
+describe('EventThrottle', () => {
   it('hands five on at once, then one a second, in order', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { handedOn, record } = paced();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { pino } from 'pino';
 import { DONE, startController } from '../../../../kubernetes/controller/controller.ts';
 import { NotLeaderError, type Fence } from '../../../../kubernetes/flow/fence.ts';
-import { KEPT_MS, RefusedKeys } from '../../../../kubernetes/controller/fenced-keys.ts';
+import { FENCED_KEY_TTL_MS, FencedKeys } from '../../../../kubernetes/controller/fenced-keys.ts';
 
 class Right implements Fence {
   isHeld = false;
@@ -39,7 +39,7 @@ describe('keys that were refused', () => {
   it('come back once each, when their own right holds again', async () => {
     const [ours, other] = [new Right(), new Right()];
     const again: string[] = [];
-    const refused = new RefusedKeys((key) => again.push(key), stop.signal);
+    const refused = new FencedKeys((key) => again.push(key), stop.signal);
     refused.add('a', ours);
     refused.add('b', ours);
     refused.add('a', ours);
@@ -59,7 +59,7 @@ describe('keys that were refused', () => {
   it('wait again when the right has lapsed once more', async () => {
     const right = new Right();
     const again: string[] = [];
-    const refused = new RefusedKeys((key) => again.push(key), stop.signal);
+    const refused = new FencedKeys((key) => again.push(key), stop.signal);
     for (let lapse = 1; lapse <= 3; lapse += 1) {
       right.isHeld = false;
       refused.add('a', right);
@@ -73,9 +73,9 @@ describe('keys that were refused', () => {
   it('are not kept for a right that is not coming back: their controller tries them by itself', async () => {
     const right = new Right();
     const again: string[] = [];
-    const refused = new RefusedKeys((key) => again.push(key), stop.signal);
+    const refused = new FencedKeys((key) => again.push(key), stop.signal);
     refused.add('a', right);
-    for (let passed = 0; passed < KEPT_MS; passed += 1_000) await pass(1_000);
+    for (let passed = 0; passed < FENCED_KEY_TTL_MS; passed += 1_000) await pass(1_000);
     right.isHeld = true;
     await pass(10_000);
     assert.deepEqual(again, []);
@@ -84,7 +84,7 @@ describe('keys that were refused', () => {
   it('are forgotten when all ends', async () => {
     const right = new Right();
     const again: string[] = [];
-    const refused = new RefusedKeys((key) => again.push(key), stop.signal);
+    const refused = new FencedKeys((key) => again.push(key), stop.signal);
     refused.add('a', right);
     stop.abort();
     right.isHeld = true;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inTurn } from '../../../../kubernetes/flow/event-loop-yield.ts';
+import { yieldToEventLoop } from '../../../../kubernetes/flow/event-loop-yield.ts';
 import { WorkQueue } from '../../../../kubernetes/controller/work-queue.ts';
 
 function busyFor(ms: number): void {
@@ -31,12 +31,12 @@ describe('turns of the event loop', () => {
   });
 
   it('a few pieces of work wait for nobody', async () => {
-    for (let turn = inTurn(); ; turn = inTurn()) {
+    for (let turn = yieldToEventLoop(); ; turn = yieldToEventLoop()) {
       if (turn === undefined) continue;
       await turn;
       break;
     }
-    const waits = Array.from({ length: 5 }, () => inTurn());
+    const waits = Array.from({ length: 5 }, () => yieldToEventLoop());
     assert.deepEqual(waits, [undefined, undefined, undefined, undefined, undefined]);
   });
 });

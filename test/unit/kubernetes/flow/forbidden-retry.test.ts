@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { RefusedTurns } from '../../../../kubernetes/flow/forbidden-retry.ts';
+import { ForbiddenRetry } from '../../../../kubernetes/flow/forbidden-retry.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -16,7 +16,7 @@ describe('turns of what a server refuses', () => {
     let now = 1_000;
     t.mock.method(performance, 'now', () => now);
     await fc.assert(fc.asyncProperty(fc.array(fc.nat(40_000), { minLength: 1, maxLength: 12 }), async (gaps) => {
-      const turns = new RefusedTurns();
+      const turns = new ForbiddenRetry();
       const asked: number[] = [];
       const pass = async (ms: number) => {
         for (let left = ms; left > 0; left -= 500) {
@@ -38,7 +38,7 @@ describe('turns of what a server refuses', () => {
 
   it('are given at once to all who wait when something is granted, and again to nobody after that', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const turns = new RefusedTurns();
+    const turns = new ForbiddenRetry();
     const order: string[] = [];
     const all = [noted(order, 'one', turns.next(NEVER)), noted(order, 'other', turns.next(NEVER))];
     assert.deepEqual(order, []);
@@ -55,7 +55,7 @@ describe('turns of what a server refuses', () => {
 
   it('are not waited for by who has stopped', async () => {
     const stop = new AbortController();
-    const waiting = new RefusedTurns().next(stop.signal);
+    const waiting = new ForbiddenRetry().next(stop.signal);
     stop.abort();
     await waiting;
   });

@@ -5,7 +5,7 @@ import type { Lease } from '../../../../api/objects/core.ts';
 import { ApiError } from '../../../../kubernetes/flow/api-error.ts';
 import { LeaderElection } from '../../../../kubernetes/lease/leader-election.ts';
 import { LEASE_TIMINGS, QUICK_LEASE_TIMINGS } from '../../../../kubernetes/lease/lease-record.ts';
-import { RenewalPace } from '../../../../kubernetes/lease/lease-duration.ts';
+import { LeaseDuration } from '../../../../kubernetes/lease/lease-duration.ts';
 import { LeaseStore, type CallFate } from '../../../support/lease-store.ts';
 import { SILENT } from '../../../support/scripted-api-server.ts';
 
@@ -17,7 +17,7 @@ interface ReplicaShape {
   /** Of the lease. */
   readonly name?: string;
   readonly after?: LeaderElection;
-  readonly pace?: RenewalPace;
+  readonly pace?: LeaseDuration;
 }
 
 /** Elections in virtual time; all replicas have clocks of their own, which run alike and show what they like. */
@@ -231,7 +231,7 @@ describe('LeaderElection in virtual time', () => {
 
   it('asks for the same lease for all that it holds, also when one renewal alone was late', async () => {
     world.timings = QUICK_LEASE_TIMINGS;
-    const pace = new RenewalPace(QUICK_LEASE_TIMINGS);
+    const pace = new LeaseDuration(QUICK_LEASE_TIMINGS);
     const one = world.replica('a', () => QUICK, { name: 'one', pace });
     let isLate = false;
     world.replica('a', () => (isLate ? { thereMs: 300, backMs: 300 } : QUICK), { name: 'two', after: one.election, pace });

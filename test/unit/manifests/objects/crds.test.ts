@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Schema } from '../../../../api/objects/schema.ts';
-import { customResourceDefinitions, serviceDiscoveryDefinitions } from '../../../../manifests/objects/crds.ts';
+import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../../manifests/objects/crds.ts';
 
 /** Every field of a schema with its path; those of lists and maps stand under `[]` and `{}`. */
 function fields(schema: Schema, path: string): readonly (readonly [string, Schema])[] {
@@ -44,7 +44,7 @@ function leadsSomewhere(schema: Schema, jsonPath: string): boolean {
   return at !== undefined;
 }
 
-for (const { spec, metadata } of [...customResourceDefinitions(), ...serviceDiscoveryDefinitions()]) {
+for (const { spec, metadata } of [...customResourceDefinitions(), ...serviceDiscoveryCrds()]) {
   for (const version of spec.versions) describe(`${metadata.name} ${version.name}`, () => {
     const schema: Schema = version.schema.openAPIV3Schema;
 

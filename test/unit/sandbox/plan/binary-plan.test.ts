@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { linkerFlags, planBinaries, type BuiltProgram } from '../../../../sandbox/plan/binary-plan.ts';
-import { binariesKey, goObjection, goPlatform, parseGoVersion } from '../../../../process/programs/go-toolchain.ts';
+import { binariesKey, goVersionProblem, goPlatform, parseGoVersion } from '../../../../process/programs/go-toolchain.ts';
 import { componentNames, type ComponentName } from '../../../../sandbox/plan/cluster-plan.ts';
 
 describe('binariesKey', () => {
@@ -66,7 +66,7 @@ describe('linkerFlags', () => {
   it('leaves the version out when go.mod names none', () => assert.equal(linkerFlags('module m'), '-s -w'));
 });
 
-describe('goObjection', () => {
+describe('goVersionProblem', () => {
   const wanted = [1, 26] as const;
   const rows: readonly (readonly [what: string, version: string, toolchain: string, objection: RegExp | undefined])[] = [
     ['accepts the version that is wanted', 'go version go1.26.0 linux/amd64', 'local', undefined],
@@ -77,7 +77,7 @@ describe('goObjection', () => {
   ];
   for (const [what, version, toolchain, objection] of rows) {
     it(what, () => {
-      const answer = goObjection(parseGoVersion(version)!, wanted, toolchain);
+      const answer = goVersionProblem(parseGoVersion(version)!, wanted, toolchain);
       if (objection === undefined) assert.equal(answer, undefined);
       else assert.match(answer ?? '', objection);
     });

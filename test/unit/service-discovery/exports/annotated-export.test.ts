@@ -4,7 +4,7 @@ import type { Service, StringMap } from '../../../../api/objects/core.ts';
 import { CILIUM_AFFINITY_ANNOTATION, CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION, GLOBAL_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, type ServiceExport } from '../../../../api/kinds/service-discovery.ts';
 import { preferenceOf } from '../../../../service-discovery/imports/preference.ts';
-import { planWish } from '../../../../service-discovery/exports/annotated-export.ts';
+import { planRequestedExport } from '../../../../service-discovery/exports/annotated-export.ts';
 
 const service = (annotations: StringMap, more: Partial<Service['metadata']> & { readonly type?: string } = {}): Service => {
   const { type = 'ClusterIP', ...metadata } = more;
@@ -32,11 +32,11 @@ describe('a Service', () => {
     ['that somebody exports is not exported again', service(GLOBAL), given, true, []],
   ];
   for (const [what, of, found, followed, expected] of rows) {
-    it(what, () => assert.deepEqual(planWish(of, found, followed).map((command) => (command.kind === 'delete' ? `delete ${command.preconditions.uid}` : command.kind)), expected));
+    it(what, () => assert.deepEqual(planRequestedExport(of, found, followed).map((command) => (command.kind === 'delete' ? `delete ${command.preconditions.uid}` : command.kind)), expected));
   }
 
   it('takes its export along when it goes', () => {
-    const [command] = planWish(service(GLOBAL), undefined, false);
+    const [command] = planRequestedExport(service(GLOBAL), undefined, false);
     assert.deepEqual(command?.kind === 'create' && command.object.metadata.ownerReferences, [{ apiVersion: 'v1', kind: 'Service', name: 'web', uid: 's' }]);
   });
 });

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ExportedService, ServiceExport } from '../../../../api/kinds/service-discovery.ts';
-import { isShared, planConditions, planTold } from '../../../../service-discovery/exports/export-plan.ts';
+import { isShared, planConditions, planExportedService } from '../../../../service-discovery/exports/export-plan.ts';
 import type { Export } from '../../../../service-discovery/exports/exported-service.ts';
 import { exportOf } from '../../../support/exported-services.ts';
 
 const exported = (object = exportOf('eu')): Export => ({ kind: 'exported', object, leftOut: 0 });
 const INVALID: Export = { kind: 'invalid', reason: 'NoService', message: '' };
-const kinds = (plan: ReturnType<typeof planTold>) => plan.map(({ kind }) => kind);
+const kinds = (plan: ReturnType<typeof planExportedService>) => plan.map(({ kind }) => kind);
 
 /** As an API server has it after the plan. */
 function stored(of: Export): ExportedService {
-  const [command] = planTold(of, undefined);
+  const [command] = planExportedService(of, undefined);
   assert.ok(command?.kind === 'apply');
   return { ...command.object, metadata: { ...command.object.metadata, uid: 'u', generation: 1 } } as ExportedService;
 }
 
 describe('what the others are told', () => {
-  it('is written when it is new', () => assert.deepEqual(kinds(planTold(exported(), undefined)), ['apply']));
-  it('is not written again', () => assert.deepEqual(planTold(exported(), stored(exported())), []));
-  it('is written when an endpoint changes', () => assert.deepEqual(kinds(planTold(exported(exportOf('eu', { slices: [] })), stored(exported()))), ['apply']));
+  it('is written when it is new', () => assert.deepEqual(kinds(planExportedService(exported(), undefined)), ['apply']));
+  it('is not written again', () => assert.deepEqual(planExportedService(exported(), stored(exported())), []));
+  it('is written when an endpoint changes', () => assert.deepEqual(kinds(planExportedService(exported(exportOf('eu', { slices: [] })), stored(exported()))), ['apply']));
   it('is taken back with the export, and only the very object that was seen', () => {
-    assert.deepEqual(planTold(undefined, stored(exported())).map((command) => command.kind === 'delete' && [command.at.name, command.preconditions.uid]), [['eu.shop.web', 'u']]);
+    assert.deepEqual(planExportedService(undefined, stored(exported())).map((command) => command.kind === 'delete' && [command.at.name, command.preconditions.uid]), [['eu.shop.web', 'u']]);
   });
-  it('is taken back when it cannot be exported any more', () => assert.deepEqual(kinds(planTold(INVALID, stored(exported()))), ['delete']));
-  it('is nothing where nothing is exported', () => assert.deepEqual([...planTold(undefined, undefined), ...planTold(INVALID, undefined)], []));
+  it('is taken back when it cannot be exported any more', () => assert.deepEqual(kinds(planExportedService(INVALID, stored(exported()))), ['delete']));
+  it('is nothing where nothing is exported', () => assert.deepEqual([...planExportedService(undefined, undefined), ...planExportedService(INVALID, undefined)], []));
 });
 
 describe('conditions', () => {
