@@ -1,0 +1,118 @@
+// docs/architecture.md and docs/pod-journey.md say what the table of rooms and the code say.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { environment } from '../../../process/config.ts';
+import { FLOORS } from '../../support/architecture.ts';
+import { ROOT, textOf } from '../../support/documented-blocks.ts';
+
+const PAGE = 'docs/architecture.md';
+const JOURNEY = 'docs/pod-journey.md';
+const floorNames = Object.keys(FLOORS);
+const rooms = Object.entries(FLOORS).flatMap(([floor, table]) => Object.keys(table.rooms).map((room) => (room === '.' ? floor : `${floor}/${room}`)));
+
+/** The cells of each row of the table below a heading. */
+function rowsBelow(text: string, heading: string): readonly (readonly string[])[] {
+  const section = text.split(/^## /m).find((each) => each.startsWith(heading)) ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+  return rows.map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+}
+
+const unquoted = (cell = ''): string => cell.replaceAll('`', '');
+
+/** What a floor may import, in words. */
+function importsOf(floor: string): string {
+  const { imports = [] } = FLOORS[floor] ?? {};
+  const above = floorNames.slice(0, floorNames.indexOf(floor));
+  if (imports.length === 0) return 'nothing';
+  if (imports.length > 6 && above.every((name) => imports.includes(name))) return 'all floors above it';
+  return imports.map((name) => `\`${name}\``).join(', ');
+}
+
+/** The page with its last column as the table of rooms has it. */
+function withImports(text: string): string {
+  const isFloorRow = (line: string): boolean => line.split('|').length === 7 && floorNames.includes(unquoted(line.split('|')[1]).trim());
+  return text.split('\n').map((line) => {
+    if (!isFloorRow(line)) return line;
+    const cells = line.split('|');
+    return [...cells.slice(0, 5), ` ${importsOf(unquoted(cells[1]).trim())} `, ''].join('|');
+  }).join('\n');
+}
+
+describe('the page of the architecture', () => {
+  it('has one row for each floor, in the order of the table', () => {
+    assert.deepEqual(rowsBelow(textOf(PAGE), 'Floors').map(([floor]) => unquoted(floor)), floorNames);
+  });
+
+  it('says what each floor may import; `npm run test:update-golden` makes it so', () => {
+    const text = textOf(PAGE);
+    if (environment().updateGolden) writeFileSync(join(ROOT, PAGE), withImports(text));
+    assert.equal(text, withImports(text));
+  });
+
+  it('has one row with a sentence for each room, and none for a room that there is not', () => {
+    const rows = rowsBelow(textOf(PAGE), 'Rooms');
+    assert.deepEqual(rows.map(([room]) => unquoted(room)).toSorted(), rooms.toSorted());
+    for (const [room, sentence = ''] of rows) assert.match(sentence, /^\S.{5,}\.$/, room);
+  });
+
+  it('shows each floor in its picture', () => {
+    const [picture = ''] = /^```\n[^]*?^```/m.exec(textOf(PAGE)) ?? [];
+    assert.deepEqual(floorNames.filter((floor) => !picture.includes(floor)), []);
+  });
+});
+
+/** Sources of the product, by path. */
+const sources = new Map<string, string>(floorNames.flatMap((floor) => readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts')).map((path) => [`${floor}/${path}`, textOf(`${floor}/${path}`)] as [string, string])));
+
+/** Whether a text declares a function or method of that name. */
+function declaresFunction(text: string, name: string): boolean {
+  return new RegExp(`(?:function |^ {2}(?:async )?)${name}\\b`, 'm').test(text);
+}
+
+function declaresType(name: string): boolean {
+  const declaration = new RegExp(`^export (?:interface|type|class) ${name}\\b`, 'm');
+  return [...sources.values()].some((text) => declaration.test(text));
+}
+
+/** What a row of the journey names that there is not: its file, its function there, a type that the file does not use. */
+function missingIn([file, functions, comesIn, goesOut]: readonly string[]): readonly string[] {
+  const path = unquoted(file);
+  const text = sources.get(path);
+  if (text === undefined) return [path];
+  const types = [...`${comesIn} ${goesOut}`.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name);
+  const unknown = types.filter((name) => !declaresType(name));
+  return [...(declaresFunction(text, unquoted(functions)) ? [] : [`${path} ${functions}`]), ...unknown];
+}
+
+/** Kinds of steps that a text names after a type, as `Type`: `kind`. */
+function stepsIn([file, , , goesOut = '']: readonly string[]): readonly string[] {
+  const text = sources.get(unquoted(file)) ?? '';
+  const [, kinds = ''] = goesOut.split(':');
+  return [...kinds.matchAll(/`([\w-]+)`/g)].map(([, kind = '']) => kind).filter((kind) => !text.includes(`kind: '${kind}'`));
+}
+
+describe('the journey of a pod', () => {
+  const text = textOf(JOURNEY);
+  const steps = text.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+
+  it('names files, functions and types that there are', () => {
+    assert.ok(steps.length > 20);
+    assert.deepEqual(steps.flatMap(missingIn), []);
+    assert.deepEqual(steps.flatMap(stepsIn), []);
+  });
+
+  it('names other files that there are', () => {
+    const named = [...text.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+    assert.deepEqual(named.filter((path) => !existsSync(join(ROOT, path))), []);
+  });
+
+  it('would miss a file, a function, a type or a step that is gone', () => {
+    const file = '`scheduler/decision/schedule-pod.ts`';
+    assert.deepEqual(missingIn(['`scheduler/gone.ts`', '`schedulePod`', '', '']), ['scheduler/gone.ts']);
+    assert.deepEqual(missingIn([file, '`scheduleNothing`', '`NoSuchType`', '']), ['scheduler/decision/schedule-pod.ts `scheduleNothing`', 'NoSuchType']);
+    assert.deepEqual(stepsIn(['`scheduler/cycle/placement.ts`', '', '', '`PlacementStep`: `fly`']), ['fly']);
+  });
+});
