@@ -1,10 +1,13 @@
 // Targets that vanish in the middle of a stream of pods, bare ones and those of Deployments by turns: what became of each, by what the watches of all
 // clusters saw. One target's API server is killed again and again, the way to another one swallows all bytes; the others are always there.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { DEPLOYMENTS, PODS } from '../../api/resource-types.ts';
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { findCondition } from '../../model/conditions.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { isRunning, makeNamespace, type IsthmusWorld } from './isthmus-world.ts';
@@ -23,9 +26,17 @@ export interface Absence {
 /** One pod of the stream. Times are in ms. */
 export interface PodRecord {
   readonly name: string;
+  /** Of its objects: a ReplicaSet makes another one for each that goes. */
+  readonly uids: readonly string[];
   readonly createdAt: number;
   /** From its creation; undefined when it never ran. */
   readonly runningAfter: number | undefined;
+}
+
+/** A target that a pod was sent to and that was lost then; `sentAt` is known of those that were given up, on the clock of {@link Absence}. */
+export interface Asked {
+  readonly target: string;
+  readonly sentAt: number | undefined;
 }
 
 /** A pod has so long to run before it is deleted, in ms: there is room for those that come. */
@@ -104,10 +115,20 @@ export class VanishingTargets {
     for (const { at, key, after } of this.#world.source.pods.history) {
       if (!key.startsWith(`${NAMESPACE}/`) || after === undefined) continue;
       const name = /pod-\d+/.exec(key)?.[0] ?? key;
-      const known = created.get(name) ?? { name, createdAt: at, runningAfter: undefined };
-      created.set(name, known.runningAfter === undefined && isRunning(after) ? { ...known, runningAfter: at - known.createdAt } : known);
+      const known = created.get(name) ?? { name, uids: [], createdAt: at, runningAfter: undefined };
+      const { uid = '' } = after.metadata;
+      const runningAfter = known.runningAfter ?? (isRunning(after) ? at - known.createdAt : undefined);
+      created.set(name, { ...known, uids: known.uids.includes(uid) ? known.uids : [...known.uids, uid], runningAfter });
     }
     return [...created.values()];
+  }
+
+  /** What targets were asked for in vain: given up by the log of the source, or waited for by what it told the pod. By UID of the pod. */
+  async askedInVain(): Promise<ReadonlyMap<string, Asked>> {
+    const { cluster, pods } = this.#world.source;
+    const log = await readFile(join(cluster.directory, 'isthmus.log'), 'utf8');
+    const waited = pods.history.flatMap(({ after }) => (after === undefined ? [] : awaitedBy(after)));
+    return new Map([...waited, ...log.split('\n').filter((line) => line.includes('a lost target has stopped what it was asked for')).map(givenUp)]);
   }
 
   /** Pods that had delegates in more than one target, one after the other. */
@@ -162,4 +183,14 @@ export function wasMade({ createdAt }: PodRecord, absences: readonly Absence[], 
 /** Whether no target was away, or has just come back, when a pod was created. */
 export function wasMadeInCalm({ createdAt }: PodRecord, absences: readonly Absence[]): boolean {
   return !absences.some(({ from, until }) => from - 2_000 <= createdAt && createdAt <= until + 10_000);
+}
+
+function awaitedBy({ metadata: { uid = '' }, status }: Pod): [uid: string, asked: Asked][] {
+  const { reason, message = '' } = findCondition(status?.conditions, 'PodScheduled') ?? {};
+  return reason === 'AwaitingTarget' ? [[uid, { target: /[^/ ]+(?= was asked)/.exec(message)?.[0] ?? '', sentAt: undefined }]] : [];
+}
+
+function givenUp(line: string): [uid: string, asked: Asked] {
+  const { uid, target, sentAt } = JSON.parse(line) as { readonly uid: string; readonly target: string; readonly sentAt: string };
+  return [uid, { target: target.replace(/.*\//, ''), sentAt: Date.parse(sentAt) - performance.timeOrigin }];
 }
