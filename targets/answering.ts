@@ -2,11 +2,12 @@
 // it has just been heard, or while nobody wants to know; all who want to know at once share one question.
 import { delay } from '../kubernetes/flow/backoff.ts';
 import { onAbort } from '../kubernetes/flow/abort.ts';
+import { SilenceError } from '../kubernetes/connect/silence.ts';
 
 /** The server, as far as this goes. */
 export interface ProbedServer {
   /** When it last answered anything, in ms of a monotonic clock. */
-  readonly heardAt: number;
+  readonly signs: { readonly heardAt: number };
   /** Asks it. */
   answersWithin(ms: number): Promise<boolean>;
 }
@@ -46,7 +47,7 @@ export class ServerLiveness {
 
   /** Whether it answers now. */
   async answersNow(): Promise<boolean> {
-    if (performance.now() - this.#server.heardAt < FRESH_MS) return true;
+    if (performance.now() - this.#server.signs.heardAt < FRESH_MS) return true;
     this.#asking ??= this.#server.answersWithin(ANSWER_MS).finally(() => (this.#asking = undefined));
     const answers = await this.#asking;
     if (!answers) this.#doubt();
@@ -62,7 +63,7 @@ export class ServerLiveness {
 
   #doubt(): void {
     if (this.#silent.signal.aborted) return;
-    this.#silent.abort(new Error(`the API server has not answered within ${ANSWER_MS / 1_000} s`));
+    this.#silent.abort(new SilenceError(`the API server has not answered within ${ANSWER_MS / 1_000} s`));
     this.#changed();
     void this.#askAgain();
   }

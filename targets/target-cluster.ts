@@ -5,6 +5,7 @@ import type { Secret } from '../api/objects/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
+import type { ServerOutlook } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
@@ -16,14 +17,12 @@ import { TenantRules } from './tenant-rules.ts';
 
 /** How long a target may take to say who it is before its session begins without, in ms. */
 const IDENTIFY_MS = 5_000;
-
 /** A target that has sent more than it may is left alone for so long, in ms. */
 const LEFT_ALONE_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
 
 const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
 const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
-
 const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";
 
 /** A target that exists in the source. */
@@ -81,6 +80,11 @@ export class TargetCluster {
   /** Whether there is a session, and its API server answered when it was last heard or asked. */
   get mayAnswer(): boolean {
     return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
+  }
+
+  /** How its API server is lost when it is, as far as that can be seen from here. */
+  get outlook(): ServerOutlook {
+    return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.signs.silentMs };
   }
 
   /** Whether something in its cluster is this target's affair: not what was made through another one that leads to the same cluster. */

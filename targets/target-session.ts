@@ -69,7 +69,7 @@ export class TargetSession {
     const ours = { namespace, labelSelector: `${PARENT_CLUSTER_LABEL}=${options.sourceId}` };
     this.client = client;
     this.answering = new ServerLiveness(client.transport, () => this.#tell(), this.#stopped.signal);
-    client.transport.onHeard = () => this.answering.hear();
+    client.transport.signs.onHeard = () => this.answering.hear();
     this.ours = ours;
     this.server = options.connection.server.href;
     this.#wish = options.delegation;

@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { apiServerAuthority } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
+import { SilenceError } from './silence.ts';
 
 /** How a target is reached. */
 export interface GatewayRoute {
@@ -45,7 +46,7 @@ function connectThrough({ endpoint, clusterId, lane }: { readonly endpoint: URL;
   const path = apiServerAuthority(clusterId);
   return new Promise((resolve, reject) => {
     const asked = request({ host: endpoint.hostname.replace(/^\[|\]$/g, ''), port: endpoint.port === '' ? 80 : endpoint.port, method: 'CONNECT', path, agent: false, headers: { host: path, 'isthmus-lane': lane } });
-    const timer = setTimeout(() => asked.destroy(new Error('no answer in time')), timeoutMs);
+    const timer = setTimeout(() => asked.destroy(new SilenceError('no answer in time')), timeoutMs);
     asked.once('connect', (response, socket: Socket, head: Buffer) => {
       clearTimeout(timer);
       if (response.statusCode !== 200) {

@@ -1,6 +1,7 @@
 // Connections to an API server that somebody else speaks HTTP on: TLS with a deadline, kept alive, so that a peer that has gone is noticed.
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { SilenceError } from './silence.ts';
 
 /** How to secure a connection; certificates and keys are PEM. */
 export interface TlsOptions {
@@ -41,7 +42,7 @@ export function plainSocket(server: URL, timeoutMs: number, lookup?: LookupFunct
 
 function connected<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', timeoutMs: number): Promise<S> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('the connection was not made in time')), timeoutMs);
+    const timer = setTimeout(() => socket.destroy(new SilenceError('the connection was not made in time')), timeoutMs);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     socket.setNoDelay(true);
     socket.once('error', reject);

@@ -1,4 +1,5 @@
 // What can go wrong with a call to an API server, as one type per way of reacting to it.
+import { SilenceError } from '../connect/silence.ts';
 
 /** The API server answered with an error: an HTTP status and, mostly, a `meta/v1` Status. */
 export class ApiError extends Error {
@@ -80,7 +81,7 @@ export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown
 }
 
 /** No answer came in time. */
-export class DeadlineError extends Error {
+export class DeadlineError extends SilenceError {
   override readonly name = 'DeadlineError';
 
   constructor(ms: number) {

@@ -33,6 +33,15 @@ export const TRANSPORT_TIMINGS: TransportTimings = {
   guardedSilenceMs: 85_000,
 };
 
+/** Hears of the session for watches. */
+export interface SessionListener {
+  /** A ping was answered after so many ms. */
+  roundTrip(ms: number): void;
+  /** The other side has ended the session. */
+  turnedAway(): void;
+}
+
+const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => undefined };
 /** Connections beyond those for the calls of the gate: renewals of leases find one at once, also while many pods are told why they wait. */
 const URGENT_CONNECTIONS = 72;
 
@@ -59,14 +68,14 @@ export class ClusterAccess {
   readonly #connection: ClusterConnection;
   readonly #tls: TlsOptions;
   readonly #timings: TransportTimings;
-  readonly #onRoundTrip: (ms: number) => void;
+  readonly #listener: SessionListener;
   #watches: Dispatcher | undefined;
   #session: Promise<OpenedSession> | undefined;
 
-  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings, onRoundTrip: (ms: number) => void = () => undefined) {
+  constructor(connection: ClusterConnection, credentials: ResolvedCredentials, timings: TransportTimings, listener: SessionListener = NOBODY) {
     this.#connection = connection;
     this.#timings = timings;
-    this.#onRoundTrip = onRoundTrip;
+    this.#listener = listener;
     this.#tls = tlsOptions(connection, credentials);
     this.host = connection.server.host;
     this.basePath = connection.server.pathname.replace(/\/$/, '');
@@ -119,7 +128,9 @@ export class ClusterAccess {
     this.#refuseAddress();
     const socket = gateway === undefined ? undefined : await dialThroughGateway(gateway, this.#timings.connectTimeoutMs);
     const opened = await openWatchSession(server, { ...this.#tls, ...(socket !== undefined && { socket }) }, this.#timings);
-    if (opened.kind === 'h2') opened.session.onRoundTrip = this.#onRoundTrip;
+    if (opened.kind === 'h1') return opened;
+    opened.session.onRoundTrip = (ms) => this.#listener.roundTrip(ms);
+    opened.session.onTurnedAway = () => this.#listener.turnedAway();
     return opened;
   }
 

@@ -20,6 +20,7 @@ import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
 import { RoundTrip } from './round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
+import { ServerSigns } from '../connect/silence.ts';
 
 /** One HTTP call. `path` starts with `/api`, `query` values that are undefined are left out. */
 export interface Call {
@@ -45,6 +46,8 @@ export interface Call {
 const MAX_ANSWER_BYTES = 128 << 20;
 /** Credentials are looked at so often in the time after which they are due: a look that comes just too early costs a part of it only. */
 const LOOKS_PER_AGE = 4;
+/** What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself. */
+const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
 /** How long to wait after a 429 that does not say it, in ms. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
@@ -54,10 +57,8 @@ export class Transport {
   offersStreamingLists = true;
   /** Hears that {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
-  /** When the server last answered anything, a ping included, in ms of a monotonic clock. */
-  heardAt = -Infinity;
-  /** Hears that the server has answered something. */
-  onHeard: () => void = () => undefined;
+  /** When the server was heard, and how it is lost when it is not. */
+  readonly signs = new ServerSigns();
   /** How this process calls itself towards the server. */
   readonly userAgent: string;
   /** What calls prove with who they are. */
@@ -181,13 +182,8 @@ export class Transport {
     const sentAt = performance.now();
     const answer = await measured(call, () => sendCall(access.calls, this.#toRequest(access, call), bounds, signal));
     this.clock.hear(answer.date, sentAt, performance.now());
-    this.#hear();
+    this.signs.hear();
     return answer;
-  }
-
-  #hear(): void {
-    this.heardAt = performance.now();
-    this.onHeard();
   }
 
   /** Asks whether the server answers: by a ping where there is a session of watches, else by the cheapest call there is. */
@@ -243,10 +239,11 @@ export class Transport {
     if (before !== undefined && !fresh.changed) return before;
     if (this.#closed) throw new Error('the transport was closed');
     this.#connection = fresh.connection;
-    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, (ms) => {
-      this.#hear();
+    const roundTrip = (ms: number) => {
+      this.signs.hear();
       if (this.#roundTrip.sample(ms)) this.onRoundTrip();
-    });
+    };
+    this.#access = new ClusterAccess(fresh.connection, fresh.resolved, this.#timings, { roundTrip, turnedAway: () => this.signs.turnAway() });
     before?.retire();
     this.#lookTimer ??= this.credentials.canChange ? setInterval(() => void this.#look(), this.#timings.credentialsMaxAgeMs / LOOKS_PER_AGE).unref() : undefined;
     return this.#access;
@@ -281,6 +278,7 @@ export class Transport {
 
   #toApiError(answer: Answer): ApiError {
     const error = toApiError(answer, this.limits === undefined);
+    if (GATEWAY_ANSWERS.includes(error.status)) this.signs.turnAway();
     if (error.status === 429) this.#turns.limiter.throttled(error.retryAfterMs ?? DEFAULT_RETRY_AFTER_MS);
     return error;
   }
@@ -288,6 +286,7 @@ export class Transport {
   #explain(error: unknown, call: Call, signal: AbortSignal | undefined): unknown {
     if (error instanceof ApiError || error instanceof NotLeaderError || error instanceof CredentialsChangedError) return error;
     if (signal?.aborted) return signal.reason;
+    this.signs.fail(error);
     if (error instanceof LimitError) this.budget?.exceeded(error);
     const isUnsent = error instanceof UnsentError;
     const what = this.limits === undefined ? `${call.method} ${this.#connection.server.host}${call.path}: ${messageOf(error)}` : CANNOT_BE_REACHED;

@@ -3,6 +3,7 @@
 import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
+import { isSilence, SilenceError } from '../connect/silence.ts';
 
 /** Times of a session in ms. */
 export interface SessionTimings {
@@ -39,6 +40,10 @@ export class WatchSession {
   #asked: Promise<boolean> | undefined;
   /** Hears how long each answered ping took, in ms. */
   onRoundTrip: (ms: number) => void = () => undefined;
+  /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
+  onTurnedAway: () => void = () => undefined;
+  /** It was ended by us, or by our kernel, which has heard nothing. */
+  #isOver = false;
 
   constructor(server: URL, socket: TLSSocket, timings: SessionTimings) {
     this.#socket = socket;
@@ -47,10 +52,13 @@ export class WatchSession {
     this.#session.once('connect', () => {
       if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // one that was destroyed meanwhile would throw
     });
-    this.#session.on('error', () => undefined); // each stream has it as well
+    this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // each stream has it as well
     this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
     this.#session.once('connect', () => setImmediate(() => this.#look())); // so that the round trip is known from the start
-    this.#session.once('close', () => clearInterval(this.#timer));
+    this.#session.once('close', () => {
+      clearInterval(this.#timer);
+      if (!this.#isOver) this.onTurnedAway();
+    });
   }
 
   /** Whether no more streams can be opened: closed, or about to be (GOAWAY). */
@@ -86,6 +94,7 @@ export class WatchSession {
 
   /** Ends the session and all its streams at once. */
   destroy(reason: Error): void {
+    this.#isOver = true;
     this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
   }
 
@@ -108,7 +117,7 @@ export class WatchSession {
   #judge(sentAt: number): void {
     if (this.#pingSentAt !== sentAt) return;
     this.#pingSentAt = undefined;
-    if (this.#socket.bytesRead === this.#bytesSeen) this.destroy(new Error('the connection is dead: a ping was not answered'));
+    if (this.#socket.bytesRead === this.#bytesSeen) this.destroy(new SilenceError('the connection is dead: a ping was not answered'));
   }
 }
 

@@ -14,6 +14,25 @@ export const STOP_SECONDS = 5;
 /** What a source gives the target's controller and kubelet to stop such a candidate, in ms. */
 export const STOP_MS = 20_000;
 
+/** What a source knows of a target's API server. Times are in ms of one monotonic clock. */
+export interface ServerOutlook {
+  /**
+   * For how long nothing at all has come from it; undefined when it has refused or ended connections since it last answered: then it may be dead, and
+   * its nodes run on what they had begun.
+   */
+  readonly silentMs: number | undefined;
+  /** The source works with it as usual. */
+  readonly isReady: boolean;
+}
+
+/**
+ * Whether a source may take for granted that a target has stopped a candidate whose time has passed. Only an API server that works can stop anything: one
+ * that was seen to be gone has stopped nothing, and one that answered a moment ago has had no time yet.
+ */
+export function hasSurelyStopped({ goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook): boolean {
+  return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
+}
+
 /** Name of the SourceLease whose `renewTime` says up to which of a source's candidates all are confirmed. */
 export function candidateLeaseName(sourceId: string): string {
   return `${CANDIDATE_LEASE_PREFIX}${sourceId}`;

@@ -11,6 +11,9 @@ export interface TargetClock {
 /** More unconfirmed candidates of one namespace than this are not sent to a target at once: in a burst its scheduler's word may take too long. */
 const MOST_OPEN = 64;
 
+/** A candidate whose time has passed is looked at so often, in ms: its target may be silent for long enough by then. */
+const LOOK_MS = 2_000;
+
 interface OpenCandidate {
   /** `namespace/name` of the pod. */
   readonly key: string;
@@ -63,7 +66,7 @@ export class CandidateDeadlines {
     const goneAt = this.goneAt(place, uid);
     if (goneAt === undefined) return undefined;
     const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
-    return tooLateAt > now ? tooLateAt : goneAt;
+    return [tooLateAt, goneAt].find((time) => time > now) ?? now + LOOK_MS;
   }
 
   /** The pod is asked for elsewhere. Until it is known that nothing of it is left, nothing later is confirmed. */

@@ -54,6 +54,16 @@ export function hasEnded(delegate: DelegatePod | undefined): boolean {
   return isTerminal(delegate?.status.phase);
 }
 
+/** How long a candidate may wait for a connection before another target is asked, in ms. */
+const UNSENT_MS = 1_200;
+/** The same of one whose first create may have been done, where no other target may be asked: a slow target must get the time to answer. */
+const UNSENT_AGAIN_MS = 15_000;
+
+/** How long a create may wait for a connection, in ms. */
+export function connectionPatienceMs(isAgain: boolean): number {
+  return isAgain ? UNSENT_AGAIN_MS : UNSENT_MS;
+}
+
 /** Where a candidate is made, and in which way. */
 export interface CandidateHost {
   readonly client: ClusterClient;

@@ -272,7 +272,7 @@ export class ObservedState {
     if (target === undefined) return NO_DELAY;
     const lostForMs = this.#lost.lostForMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);
-    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && { endsInMs: goneAt - now }) };
+    return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && this.#clusters.targets.get(target)?.outlook.silentMs !== undefined && { endsInMs: goneAt - now }) };
   }
 
   /** From now on pods that come are new: no other process can have sent a candidate of theirs. */

@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import type { Plan } from '../../model/objects/plan.ts';
-import { toBeConfirmed } from '../../model/delegate/confirmation.ts';
 import { madeThrough } from '../../model/delegate/pod-chaperon.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { isConflict, isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
@@ -17,7 +16,8 @@ import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { observeDecision, observeRefusal } from '../../process/placement-metrics.ts';
-import { createCandidate } from './candidate-writer.ts';
+import { hasSurelyStopped, toBeConfirmed } from '../../model/delegate/confirmation.ts';
+import { connectionPatienceMs, createCandidate } from './candidate-writer.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { withPlacementRecord } from '../explain/explain.ts';
@@ -57,8 +57,6 @@ export interface SchedulingOptions {
 const CONCURRENCY = 1_000;
 /** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
 const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
-/** How long a candidate may wait for a connection before another target is asked, in ms. */
-const UNSENT_MS = 1_200;
 /** A target that has not answered a create for so long is asked whether it answers at all, in ms. */
 const UNANSWERED_MS = 1_000;
 const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
@@ -140,13 +138,15 @@ class Scheduling {
     }
   }
 
-  /** A target that cannot be reached has stopped what nobody has confirmed by now: the pod may be asked for elsewhere. */
+  /** A target of which nothing is heard has stopped what nobody has confirmed by now: the pod may be asked for elsewhere. */
   #giveUpLost(proxy: ProxyPod, memory: PodMemory): void {
     const { deadlines } = this.confirmations;
     for (const key of memory.targets) {
       const goneAt = deadlines.goneAt(placeOf(key, proxy), proxy.uid);
-      if (goneAt === undefined || goneAt > performance.now() || this.#options.targets.get(key)?.availability.kind === 'ready') continue;
-      this.#options.logger.info({ target: key, pod: proxy.key }, 'a lost target has stopped what it was asked for; the pod goes elsewhere');
+      const outlook = this.#options.targets.get(key)?.outlook;
+      if (goneAt === undefined || outlook === undefined || !hasSurelyStopped({ goneAt, now: performance.now() }, outlook)) continue;
+      const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
+      this.#options.logger.info({ target: key, pod: proxy.key, uid: proxy.uid, sentAt }, 'a lost target has stopped what it was asked for; the pod goes elsewhere');
       deadlines.giveUp(placeOf(key, proxy), proxy.uid);
       memory.givenUp.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
@@ -218,7 +218,7 @@ class Scheduling {
     memory.targets.add(target.key);
     if (!isAgain) memory.candidateSince = Date.now();
     memory.pendingCreate = { kind: 'unconfirmed', target: target.key };
-    const host = { client: session.client.unlessSent({ signal: session.answering.silence, ms: UNSENT_MS }), mode: session.mode, isAgain };
+    const host = { client: session.client.unlessSent({ signal: session.answering.silence, ms: connectionPatienceMs(isAgain) }), mode: session.mode, isAgain };
     const lookAgain = setTimeout(() => void session.answering.answersNow(), UNANSWERED_MS);
     const before = this.confirmations.deadlineFor(target, proxy, memory.scaleUpUntil > 0);
     const candidate = madeThrough(before === undefined ? chaperon : toBeConfirmed(chaperon, before), target.key);

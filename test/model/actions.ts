@@ -7,7 +7,7 @@ import { arriveLate, breach, canBeLate, sendNext } from './requests.ts';
 import { forgetChaperon, seePod, tell, tellSource } from './telling.ts';
 import { chaperone, depart, feedBack, memoryOf, schedule, type Intent, type Plans } from './processes.ts';
 import { change, collectGarbage, FOREIGN_FINALIZER, GATE_CONDITION, goes, intern, nodeNameOf, objectIn, parentOf, stopContainers, uidOf, valueOf, type Collection, type Ref, type Watch } from './servers.ts';
-import { makeProxy, newLink, newWatch, nodeOf, type Operation, type Request, type World } from './world.ts';
+import { makeProxy, newLink, newWatch, nodeOf, type Link, type Operation, type Request, type World } from './world.ts';
 
 /** One thing that can happen. `act` changes the world that it is given. */
 export interface Action {
@@ -23,6 +23,7 @@ export function actionsOf(world: World, plans: Plans): Action[] {
 }
 
 const progress = (name: string, act: (world: World) => void): Action => ({ name, kind: 'progress', act });
+const slow = (name: string, act: (world: World) => void): Action => ({ name, kind: 'slow', act });
 const optional = (name: string, act: (world: World) => void): Action => ({ name, kind: 'optional', act });
 
 /** Copies a world. By hand: a general copy takes most of the time of a run. */
@@ -30,10 +31,11 @@ export function copyOf({ proxies, targets, source, left, bound, ran, late, force
   return {
     ...rest,
     proxies: { ...proxies },
-    targets: targets.map(({ chaperons, pods, isCut, lease, clock, confirmed, process }) => ({
+    targets: targets.map(({ chaperons, pods, isCut, isDown, lease, clock, confirmed, process }) => ({
       chaperons: { ...chaperons },
       pods: { ...pods },
       isCut,
+      isDown,
       lease,
       clock,
       confirmed: [...confirmed],
@@ -67,8 +69,9 @@ function deliveries(world: World): Action[] {
   const { source } = world;
   const actions: Action[] = [];
   if (source.isUp) actions.push(...watchActions('source hears of proxies', source.proxies, { watchIn: (now) => now.source.proxies, collectionIn: (now) => now.proxies, heard: hearOfProxy }));
-  world.targets.forEach(({ isCut, process }, index) => {
+  world.targets.forEach(({ isCut, isDown, process }, index) => {
     const link = source.links[index]!;
+    if (isDown) return;
     if (source.isUp && !isCut) {
       actions.push(
         ...watchActions(`source hears of chaperons of ${index}`, link.chaperons, { watchIn: (now) => now.source.links[index]!.chaperons, collectionIn: (now) => now.targets[index]!.chaperons, heard: (now, before, after) => hearOfCandidate(now, index, before, after) }),
@@ -148,8 +151,8 @@ function controllers(world: World, plans: Plans): Action[] {
     }));
   }
   if (source.isUp) actions.push(...departures(world, plans));
-  world.targets.forEach(({ process }, index) => {
-    if (!process.isUp) return;
+  world.targets.forEach(({ isDown, process }, index) => {
+    if (!process.isUp || isDown) return;
     actions.push(...controllerActions(`chaperon controller of ${index}`, world, {
       ref: process.operation,
       intend: (draft, isLate) => chaperone(draft, index, plans, isLate),
@@ -224,7 +227,8 @@ function lateArrivals({ late }: World): Action[] {
 // --- schedulers, kubelets and garbage collection of the targets
 
 function targetLife(world: World): Action[] {
-  return world.targets.flatMap(({ chaperons, pods }, index) => {
+  return world.targets.flatMap(({ chaperons, pods, isDown }, index) => {
+    if (isDown) return [];
     const pod = objectIn(pods);
     const collects = world.left.collection > 0 && collectGarbage({ ...chaperons }, { ...pods });
     return [...(collects ? [collection(index)] : []), ...(pod?.metadata.ownerReferences === undefined ? [] : podLife(world, index, pod))];
@@ -292,8 +296,9 @@ function userActs(world: World): Action[] {
       makeProxy(now, now.restartPolicy);
     }));
   }
-  world.targets.forEach(({ pods }, index) => {
+  world.targets.forEach(({ pods, isDown }, index) => {
     const pod = objectIn(pods);
+    if (isDown) return;
     const isOurs = pod?.metadata.ownerReferences !== undefined;
     if (left.adminDelete > 0 && isOurs && pod?.metadata.deletionTimestamp === undefined) actions.push(optional(`delegate in ${index} is deleted there`, (now) => {
       now.left.adminDelete -= 1;
@@ -328,7 +333,8 @@ function othersInTheSource({ left, proxies }: World): Action[] {
  */
 function forcedAway({ left, targets, bound }: World): Action[] {
   if (left.force === 0) return [];
-  return targets.flatMap(({ chaperons, pods }, index) => {
+  return targets.flatMap(({ chaperons, pods, isDown }, index) => {
+    if (isDown) return [];
     const uid = uidOf(objectIn(chaperons));
     const delegate = objectIn(pods);
     if (uid === '' || delegate?.metadata.ownerReferences?.[0]?.uid !== uid || bound[delegate.metadata.labels?.[PARENT_UID_LABEL] ?? ''] !== nodeOf(index)) return [];
@@ -347,7 +353,7 @@ function takeName(pods: Collection<Pod>): void {
 function foreignFinalizers(world: World): Action[] {
   const places: readonly (readonly [string, (now: World) => Collection<Pod> | Collection<PodChaperon>, (now: World, act: () => void) => void])[] = [
     ['the proxy', (now) => now.proxies, tellSource],
-    ...world.targets.flatMap((_target, index) => [
+    ...world.targets.flatMap(({ isDown }, index) => isDown ? [] : [
       [`the chaperon in ${index}`, (now: World) => now.targets[index]!.chaperons, (now: World, act: () => void) => tell(now, index, act)] as const,
       [`the pod in ${index}`, (now: World) => now.targets[index]!.pods, (now: World, act: () => void) => tell(now, index, act)] as const,
     ]),
@@ -373,7 +379,8 @@ function foreignFinalizers(world: World): Action[] {
 function leases(world: World): Action[] {
   const { source, targets, fenced } = world;
   if (fenced === undefined) return [];
-  return targets.flatMap(({ isCut, lease, process }, index): Action[] => {
+  return targets.flatMap(({ isCut, isDown, lease, process }, index): Action[] => {
+    if (isDown) return [];
     const isHeard = source.isUp && !isCut;
     const ends = optional(`the lease in ${index} ends`, (now) => Object.assign(now.targets[index]!, { lease: 'ended', process: { ...now.targets[index]!.process, heardLease: 'ended' } }));
     const hears = progress(`${index} hears that the lease is ${lease}`, (now) => void (now.targets[index]!.process.heardLease = lease));
@@ -395,13 +402,13 @@ function leases(world: World): Action[] {
 function confirmations({ bounded, left, source, targets }: World): Action[] {
   if (bounded === undefined) return [];
   const proxy = source.isUp && source.proxies.synced ? valueOf(source.proxies.cached) : null;
-  return targets.flatMap(({ isCut, confirmed }, index): Action[] => {
+  return targets.flatMap(({ isCut, isDown, confirmed }, index): Action[] => {
     const passes = optional(`time passes in ${index}`, (now) => {
       now.left.time -= 1;
       now.targets[index]!.clock += 1;
     });
     const confirms = progress(`source confirms in ${index}`, (now) => void now.targets[index]!.confirmed.push(uidOf(proxy)));
-    const isDue = !isCut && nodeNameOf(proxy) === nodeOf(index) && !confirmed.includes(uidOf(proxy));
+    const isDue = !isCut && !isDown && nodeNameOf(proxy) === nodeOf(index) && !confirmed.includes(uidOf(proxy));
     return [...(left.time > 0 ? [passes] : []), ...(isDue ? [confirms] : [])];
   });
 }
@@ -421,9 +428,32 @@ function faults(world: World): Action[] {
       now.left.cut -= 1;
       now.targets[index]!.isCut = true;
     }));
-    if (source.isUp && source.links[index]!.seenCut !== isCut) actions.push(progress(`source sees that ${index} is ${isCut ? 'away' : 'back'}`, (now) => void (now.source.links[index]!.seenCut = isCut)));
+    actions.push(...outages(world, index));
   });
   return actions;
+}
+
+/** Of a target's API server, and what the source sees of that and of cuts. */
+function outages({ left, source, targets }: World, index: number): Action[] {
+  const { isCut, isDown } = targets[index]!;
+  const isAway = isCut || isDown;
+  const isNews = source.isUp && source.links[index]!.seenCut !== isAway;
+  return [
+    ...(isDown ? [slow(`the API server of ${index} is up again`, (now) => void (now.targets[index]!.isDown = false))] : []),
+    ...(left.down > 0 && !isDown && !isCut ? [optional(`the API server of ${index} goes down`, (now) => goDown(now, index))] : []),
+    ...(isNews ? [progress(`source sees that ${index} is ${isAway ? 'away' : 'back'}`, (now) => see(now.source.links[index]!, isAway))] : []),
+  ];
+}
+
+function goDown(world: World, index: number): void {
+  world.left.down -= 1;
+  world.targets[index]!.isDown = true;
+  world.source.links[index]!.turnedAway = true;
+}
+
+function see(link: Link, isAway: boolean): void {
+  link.seenCut = isAway;
+  if (!isAway) link.turnedAway = false;
 }
 
 function crashSource(world: World): void {

@@ -8,7 +8,7 @@ import { PLANS, type Plans } from './processes.ts';
 import { boundedScenario, departureScenario, walkScenario } from './scenarios.ts';
 
 /** A plan among those under test, by name. */
-type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll' | 'hasExpired'>;
+type PlanName = keyof Omit<Plans, 'chaperonFinalizers' | 'hasStoppedAll' | 'hasExpired' | 'hasSurelyStopped'>;
 
 /** One precondition that a plan puts into one sort of writes. */
 interface Check {
@@ -141,6 +141,7 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
     planChaperon: (state, now) => PLANS.planChaperon(state.sourceLost === true ? state : { ...state, chaperon: withoutMark(state.chaperon) }, now),
   },
   'scheduler: that the target has stopped what it gives up': { ...PLANS, hasExpired: () => true },
+  'scheduler: that an API server that is gone stops nothing': { ...PLANS, hasSurelyStopped: (times, { isReady }) => PLANS.hasSurelyStopped(times, { isReady, silentMs: Infinity }) },
   'planChaperon: that a candidate that was not confirmed is stopped': {
     ...PLANS,
     planChaperon: (state, now) => PLANS.planChaperon({ ...state, isOverdue: false }, now),

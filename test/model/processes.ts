@@ -6,7 +6,6 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon/chaperon-plan.ts';
 import { mayLeave, planDeparture } from '../../delegate-controller/failover/failover-plan.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
-import { confirmBefore, toBeConfirmed } from '../../model/delegate/confirmation.ts';
 import { planWithdrawal } from '../../model/delegate/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
@@ -14,6 +13,7 @@ import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { planPlacement, type Candidate } from '../../scheduler/cycle/placement.ts';
+import { confirmBefore, hasSurelyStopped, toBeConfirmed } from '../../model/delegate/confirmation.ts';
 import { goes, objectIn, parentOf, uidOf, valueOf, type Ref } from './servers.ts';
 import { chaperonFor, nodeOf, whatOf, type Link, type Memory, type Operation, type Place, type Request, type World } from './world.ts';
 
@@ -27,14 +27,16 @@ export interface Plans {
   readonly planDeparture: typeof planDeparture;
   /** Whether the source may take it for granted that the target has stopped its pods. */
   readonly hasStoppedAll: typeof hasStoppedAll;
-  /** Whether the source may take it for granted that the target has stopped a candidate that nobody confirmed. */
+  /** Whether the time of a candidate that nobody confirmed has passed, and whoever had to stop it has had the time to. */
   readonly hasExpired: typeof hasExpired;
+  /** Whether the source may take it for granted then that the target has stopped it. */
+  readonly hasSurelyStopped: typeof hasSurelyStopped;
   /** Of the chaperons that the source makes. */
   readonly chaperonFinalizers: readonly string[];
 }
 
 /** The plans as they are. */
-export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, hasExpired, chaperonFinalizers: [CHAPERON_FINALIZER] };
+export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER] };
 
 /** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
 export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
@@ -126,7 +128,10 @@ function unheardOf({ source }: World, { uid }: ProxyPod): string[] {
 function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plans): void {
   for (const target of memory.targets) {
     const before = memory.before[target];
-    if (before === undefined || !world.source.links[target]!.seenCut || !plans.hasExpired(world, target, { uid, before })) continue;
+    if (before === undefined) continue;
+    const { seenCut, turnedAway } = world.source.links[target]!;
+    const goneAt = plans.hasExpired(world, target, { uid, before }) ? 0 : Infinity;
+    if (!plans.hasSurelyStopped({ goneAt, now: 0 }, { isReady: !seenCut, silentMs: turnedAway ? undefined : Infinity })) continue;
     memory.targets = memory.targets.filter((other) => other !== target);
     if (memory.pending?.target === target) memory.pending = null;
     memory.givenUp.push(target);
@@ -135,9 +140,13 @@ function giveUpLost(world: World, { uid }: ProxyPod, memory: Memory, plans: Plan
   }
 }
 
-/** What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has passed has been stopped, or never comes to be. */
+/**
+ * What the times promise (shown by candidate-deadlines.test.ts and server-clock.test.ts): a candidate whose time has passed has been stopped, or never
+ * comes to be, where there is an API server that works. Where there is none, only the time has passed.
+ */
 function hasExpired({ targets }: World, index: number, { uid, before }: { readonly uid: string; readonly before: number }): boolean {
-  const { chaperons, pods, clock } = targets[index]!;
+  const { chaperons, pods, clock, isDown } = targets[index]!;
+  if (isDown) return clock >= before;
   const [chaperon, pod] = [objectIn(chaperons), objectIn(pods)];
   const isMarked = parentOf(chaperon) !== uid || chaperon?.metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined || goes(chaperon);
   return clock >= before && isMarked && !(parentOf(pod) === uid && isLivingDelegate(pod));

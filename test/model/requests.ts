@@ -32,7 +32,8 @@ export function sendNext(world: World, by: string, operation: Operation, hold: (
 /** Whether a request gets to its server now. One that comes late is put aside. */
 function reaches({ lost, late, targets }: World, by: string, request: Request): boolean {
   if (lost === 'late' && request.kind === 'write') late.push(request);
-  const isCut = /^(scheduler|feedback)/.test(by) && request.place !== 'source' && targets[request.place]!.isCut;
+  const target = request.place === 'source' ? undefined : targets[request.place];
+  const isCut = target?.isDown === true || (/^(scheduler|feedback)/.test(by) && target?.isCut === true);
   return lost !== 'request' && lost !== 'late' && !isCut;
 }
 
@@ -47,7 +48,8 @@ export function canBeLate(request: Request | undefined): boolean {
 /** A write arrives that nobody waits for any more. */
 export function arriveLate(world: World, index: number): void {
   const [request] = world.late.splice(index, 1);
-  if (request !== undefined) serve(world, request, true);
+  const isDown = request !== undefined && request.place !== 'source' && world.targets[request.place]!.isDown;
+  if (request !== undefined && !isDown) serve(world, request, true);
 }
 
 function isDeletionOfProxy(request: Request): boolean {

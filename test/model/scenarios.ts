@@ -27,9 +27,9 @@ export function departureScenario(seed: number): Scenario {
   return { targets: 2, restartPolicy: seed % 4 === 0 ? 'Never' : 'Always', watches: 'every', fenced: true, budget };
 }
 
-/** A walk of a pod whose candidates end unless they are confirmed: requests are lost, ways are cut, and clocks go on. */
+/** A walk of a pod whose candidates end unless they are confirmed: requests are lost, ways are cut, API servers go down, and clocks go on. */
 export function boundedScenario(seed: number): Scenario {
-  const budget = { ...MORE, cut: 3, loss: 3, time: 4 };
+  const budget = { ...MORE, cut: 3, down: 1, loss: 3, time: 4 };
   return { targets: 2, restartPolicy: seed % 4 === 0 ? 'Never' : 'Always', watches: 'every', bounded: true, budget };
 }
 
@@ -54,6 +54,7 @@ export const LEAVING: Readonly<Record<string, Scenario>> = {
 /** Exhaustive runs of a pod that is given up where its target is lost, by name. */
 export const BOUNDED: Readonly<Record<string, Scenario>> = {
   'its target is lost before its word, and time passes': { ...SMALL, bounded: true, budget: { cut: 1, time: 1 } },
+  "its target's API server goes down before its word, and time passes": { ...SMALL, bounded: true, budget: { down: 1, time: 1 } },
 };
 
 /** Exhaustive runs of `npm run test:model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */

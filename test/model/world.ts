@@ -67,6 +67,8 @@ export interface Link {
   pods: Watch<Pod>;
   /** It knows that the target cannot be reached. */
   seenCut: boolean;
+  /** Its API server was seen to be gone, and has not been heard since. */
+  turnedAway: boolean;
   /** The target has acknowledged a renewal of this run's lease there. */
   acknowledged: boolean;
   /** What of which deleted proxy was seen to go: `UID kind`. */
@@ -81,6 +83,8 @@ export interface World {
     pods: Collection<Pod>;
     /** The path between source and target is cut. */
     isCut: boolean;
+    /** Its API server is down: nothing changes there, and containers run on. Whoever is connected is told at once. */
+    isDown: boolean;
     /** The source's lease there: the target's process marks it as ended, the source renews it. */
     lease: 'held' | 'ended';
     /** Its API server's clock, in whole steps. */
@@ -128,6 +132,8 @@ export interface World {
 export interface Budget {
   crash: number;
   cut: number;
+  /** A target's API server goes down while the source reaches it; one that goes down behind a cut way fails twice, and nobody can see that. */
+  down: number;
   /** A request or its answer is lost without anybody noticing a cut. */
   loss: number;
   /** A write with preconditions arrives after its sender has given it up: a black hole that heals, or a leader that was stopped and resumes. */
@@ -175,7 +181,7 @@ export interface Scenario {
   readonly budget: Partial<Budget>;
 }
 
-const NOTHING_MORE: Budget = { crash: 0, cut: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0 };
+const NOTHING_MORE: Budget = { crash: 0, cut: 0, down: 0, loss: 0, userDelete: 0, successor: 0, adminDelete: 0, refusal: 0, impatience: 0, foreign: 0, collection: 0, late: 0, gate: 0, ending: 0, force: 0, strip: 0, time: 0 };
 
 /** A new world: the user has just created the pod. */
 export function newWorld({ targets, restartPolicy, watches, prompt, fenced, bounded, budget }: Scenario): World {
@@ -185,6 +191,7 @@ export function newWorld({ targets, restartPolicy, watches, prompt, fenced, boun
       chaperons: { version: 0, made: 0, held: 0 },
       pods: { version: 0, made: 0, held: 0 },
       isCut: false,
+      isDown: false,
       lease: 'held',
       clock: 0,
       confirmed: [],
@@ -244,7 +251,7 @@ export function newWatch<T>(synced: boolean): Watch<T> {
 
 /** A connection to a target. */
 export function newLink(synced: boolean): Link {
-  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, acknowledged: synced, gone: [] };
+  return { chaperons: newWatch(synced), pods: newWatch(synced), seenCut: false, turnedAway: false, acknowledged: synced, gone: [] };
 }
 
 /** The virtual node of a target. */

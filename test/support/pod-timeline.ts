@@ -1,7 +1,7 @@
 // Where the time of a pod went, from its creation to its running: what the watches of all clusters saw of it, in the order of the steps.
-import type { Pod } from '../../api/core.ts';
-import { PARENT_UID_LABEL } from '../../api/keys.ts';
-import { isBound } from '../../model/pod.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import { isBound } from '../../model/pod/pod.ts';
 import { isRunning, type IsthmusWorld, type WorldCluster } from './isthmus-world.ts';
 
 /** One step: what was seen, and how long after the pod was created it was seen first, in ms. */

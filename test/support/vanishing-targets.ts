@@ -7,7 +7,7 @@ import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { DEPLOYMENTS, PODS } from '../../api/resource-types.ts';
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import { findCondition } from '../../model/conditions.ts';
+import { findCondition } from '../../model/objects/conditions.ts';
 import { eventually } from './eventually.ts';
 import { faultyPathTo, type FaultyPath } from './faulty-network.ts';
 import { isRunning, makeNamespace, type IsthmusWorld } from './isthmus-world.ts';

@@ -8,6 +8,7 @@ import { UnreachableError } from '../../../../kubernetes/flow/api-error.ts';
 import type { ClusterConnection } from '../../../../kubernetes/credentials/kubeconfig.ts';
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
 import { createAuthority, type CertificateAuthority } from '../../../../process/crypto/certificate-authority.ts';
+import { isSilence } from '../../../../kubernetes/connect/silence.ts';
 
 const CREATE: Call = { method: 'POST', path: '/api/v1/namespaces/n/pods', body: { kind: 'Pod' } };
 const HEAD = 'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"kind":';
@@ -92,6 +93,12 @@ describe('a create that fails', () => {
     it(`was not sent when ${what}`, async () => assert.equal((await fail()).isUnsent, true));
   }
 
+  const SILENT = ['its name is not known', 'TLS does not come to its end', 'TLS does not come to its end within the deadline of the call', 'the gateway is not there'];
+  for (const [what, fail] of Object.entries(UNSENT)) {
+    const isSilent = SILENT.includes(what);
+    it(`${isSilent ? 'tells of nothing but silence' : 'tells more than silence'} when ${what}`, async () => assert.equal(isSilence(await fail()), isSilent));
+  }
+
   const SENT: Readonly<Record<string, () => Promise<UnreachableError>>> = {
     'the connection is reset once the request was read': async () => failure(to(await secure((socket) => socket.destroy()))),
     'the connection ends in the middle of the answer': async () => failure(to(await secure((socket) => void socket.end(HEAD)))),
@@ -104,6 +111,9 @@ describe('a create that fails', () => {
     },
   };
   for (const [what, fail] of Object.entries(SENT)) {
-    it(`may have been done when ${what}`, async () => assert.equal((await fail()).isUnsent, false));
+    it(`may have been done when ${what}`, async () => {
+      const thrown = await fail();
+      assert.deepEqual([thrown.isUnsent, isSilence(thrown)], [false, what === 'the server says nothing' || what.endsWith('is on its way')]);
+    });
   }
 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ClusterAccess, TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { createAuthority } from '../../../../process/crypto/certificate-authority.ts';
+import type { WatchSession } from '../../../../kubernetes/http/watch-session.ts';
 
 describe('ClusterAccess: the session for watches', () => {
   let server: Http2SecureServer;
@@ -47,6 +48,27 @@ describe('ClusterAccess: the session for watches', () => {
     await access.destroy();
     assert.equal(connections, 2);
   });
+
+  for (const [who, end, turnedAway] of [
+    ['the other side', () => undefined, 1],
+    ['us', (session: WatchSession) => session.destroy(new Error('a ping was not answered')), 0],
+  ] as const) {
+    it(`says ${turnedAway === 1 ? 'so' : 'nothing'} when ${who} ended it`, async () => {
+      let heard = 0;
+      const listener = { roundTrip: () => undefined, turnedAway: () => (heard += 1) };
+      access = new ClusterAccess({ server: url, certificateAuthority: ca, insecure: false, credentials: { kind: 'none' } }, {}, TRANSPORT_TIMINGS, listener);
+      const opened = await access.session();
+      assert.ok(opened.kind === 'h2');
+      if (turnedAway === 1) server.once('stream', ({ session }) => session?.destroy());
+      const stream = opened.session.request({ ':path': '/' });
+      stream.on('error', () => undefined);
+      const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+      end(opened.session);
+      await closed;
+      await access.destroy();
+      assert.equal(heard, turnedAway);
+    });
+  }
 
   it('is not opened any more when everything was ended: no connection keeps the process alive', async () => {
     const opening = access.session();

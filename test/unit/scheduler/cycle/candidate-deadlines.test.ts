@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { isUnconfirmed, toBeConfirmed, CONFIRM_WITHIN_MS, STOP_MS } from '../../../../model/delegate/confirmation.ts';
 import { CandidateDeadlines, type TargetClock } from '../../../../scheduler/cycle/candidate-deadlines.ts';
+import { CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, hasSurelyStopped, isUnconfirmed, STOP_MS, toBeConfirmed } from '../../../../model/delegate/confirmation.ts';
 
 /** A target whose clock is known to within a second. */
 const CLOCK: TargetClock = { earliest: (now) => now + 50_000, latest: (now) => now + 51_000 };
@@ -22,6 +22,13 @@ describe('deadlines of candidates', () => {
     assert.equal(deadlines.goneAt('p', 'a'), undefined);
     const before = sent('a');
     assert.equal(CLOCK.earliest(deadlines.goneAt('p', 'a') ?? NaN), before + STOP_MS);
+  });
+  it('are looked at when it is too late to bind, when they have passed for sure, and every other second from then on', () => {
+    assert.equal(deadlines.nextLook('p', 'a', 0), undefined);
+    sent('a');
+    const goneAt = deadlines.goneAt('p', 'a') ?? NaN;
+    const tooLateAt = goneAt - STOP_MS - CONFIRM_MARGIN_MS;
+    assert.deepEqual([0, tooLateAt, goneAt, goneAt + 500].map((now) => deadlines.nextLook('p', 'a', now)), [tooLateAt, goneAt, goneAt + 2_000, goneAt + 2_500]);
   });
   it('are not given before it is known what the target was told', () => {
     deadlines.tell('p', undefined);
@@ -121,4 +128,16 @@ describe('whether a candidate is unconfirmed', () => {
     'one that was made too late is, whatever was told since': [candidate(50_000, 51_000), lease(90_000), true],
   } as const;
   for (const [sentence, [metadata, told, expected]] of Object.entries(ROWS)) it(sentence, () => assert.equal(isUnconfirmed(metadata, told), expected));
+});
+
+describe('whether a target has surely stopped a candidate', () => {
+  const times = { goneAt: 100, now: 100 };
+  const ROWS = {
+    'one of which nothing is heard has, once the time is over': [times, { isReady: false, silentMs: STOP_MS }, true],
+    'one of which nothing is heard has not before': [{ goneAt: 101, now: 100 }, { isReady: false, silentMs: STOP_MS }, false],
+    'one that was seen to be gone has not, however long ago': [{ goneAt: 100, now: 1e9 }, { isReady: false, silentMs: undefined }, false],
+    'one that answered a moment ago has not: it may have been gone before that': [times, { isReady: false, silentMs: STOP_MS - 1 }, false],
+    'one that can be asked is asked': [times, { isReady: true, silentMs: STOP_MS }, false],
+  } as const;
+  for (const [sentence, [when, outlook, expected]] of Object.entries(ROWS)) it(sentence, () => assert.equal(hasSurelyStopped(when, outlook), expected));
 });

@@ -6,8 +6,9 @@ import { PARENT_UID_LABEL } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { ClusterClient } from '../../../../kubernetes/client/cluster-client.ts';
 import { Transport } from '../../../../kubernetes/http/transport.ts';
-import { createCandidate, type CandidateAnswer } from '../../../../scheduler/cycle/candidate-writer.ts';
 import { ScriptedApiServer, status } from '../../../support/scripted-api-server.ts';
+import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
+import { connectionPatienceMs, createCandidate, type CandidateAnswer } from '../../../../scheduler/cycle/candidate-writer.ts';
 
 const CHAPERON: PodChaperon = { kind: 'PodChaperon', metadata: { namespace: 'n', name: 'p-1', labels: { [PARENT_UID_LABEL]: 'u' } }, spec: { containers: [] } };
 const THERE = { ...CHAPERON, metadata: { ...CHAPERON.metadata, resourceVersion: '7' } };
@@ -76,3 +77,8 @@ function wordOf(answer: CandidateAnswer | 'unknown'): string {
   if (answer === 'unknown') return answer;
   return answer.kind === 'created' ? 'created' : answer.refusal.reason;
 }
+
+describe('how long a create may wait for a connection', () => {
+  it('is short where another target can be asked, so that the pod runs within two seconds', () => assert.ok(connectionPatienceMs(false) < 2_000));
+  it('is as long as any call has where none can be: a slow target could never be asked again', () => assert.equal(connectionPatienceMs(true), TRANSPORT_TIMINGS.callTimeoutMs));
+});
