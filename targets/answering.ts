@@ -1,25 +1,25 @@
-// Whether a server still answers, as far as that matters to whoever is about to send it something that cannot be taken back. Nothing is asked while
-// it has just been heard, or while nobody wants to know; all who want to know at once share one question.
+// Liveness of an API server, checked on demand before an irreversible write. Nothing is sent while it responded
+// recently or nobody asks; concurrent callers share one probe.
 import { delay } from '../kubernetes/flow/backoff.ts';
 import { onAbort } from '../kubernetes/flow/abort.ts';
 import { SilenceError } from '../kubernetes/connect/silence.ts';
 
-/** The server, as far as this goes. */
+/** The probed server. */
 export interface ProbedServer {
-  /** When it last answered anything, in ms of a monotonic clock. */
+  /** Last response, in ms of a monotonic clock. */
   readonly signs: { readonly heardAt: number };
-  /** Asks it. */
+  /** Probes it. */
   answersWithin(ms: number): Promise<boolean>;
 }
 
-/** What was heard of a server within this time is as good as an answer, in ms. */
+/** A response within this time counts as alive, in ms. */
 export const FRESH_MS = 2_000;
-/** How long it may take to answer, in ms; both together are less than the 5 s after which nothing is sent to a server that is silent. */
+/** Probe timeout in ms. Both together stay below the 5 s after which nothing is sent to a silent server. */
 export const ANSWER_MS = 1_200;
-/** How often a server that does not answer is asked again, in ms, until it does or the session ends. */
+/** Interval at which an unresponsive server is probed again, in ms, until it responds or the session ends. */
 const AGAIN_MS = 1_000;
 
-/** Follows one server. */
+/** Tracks one server. */
 export class ServerLiveness {
   readonly #server: ProbedServer;
   readonly #changed: () => void;
@@ -27,7 +27,7 @@ export class ServerLiveness {
   #asking: Promise<boolean> | undefined;
   #silent = new AbortController();
 
-  /** `changed` hears that {@link isSilent} is another one; `ended` ends all questions. */
+  /** `changed` is called when {@link isSilent} changes; `ended` ends all probes. */
   constructor(server: ProbedServer, changed: () => void, ended: AbortSignal) {
     this.#server = server;
     this.#changed = changed;
@@ -35,17 +35,17 @@ export class ServerLiveness {
     onAbort(ended, () => this.#silent.abort(new Error('the session has ended')));
   }
 
-  /** Whether it did not answer when it was last asked, and has not been heard since. */
+  /** Whether the last probe failed and nothing was received since. */
   get isSilent(): boolean {
     return this.#silent.signal.aborted && !this.#ended.aborted;
   }
 
-  /** Aborted when it is found not to answer; another one from when it does again. */
+  /** Aborted when the server stops responding; replaced when it responds again. */
   get silence(): AbortSignal {
     return this.#silent.signal;
   }
 
-  /** Whether it answers now. */
+  /** Whether it responds now. */
   async answersNow(): Promise<boolean> {
     if (performance.now() - this.#server.signs.heardAt < FRESH_MS) return true;
     this.#asking ??= this.#server.answersWithin(ANSWER_MS).finally(() => (this.#asking = undefined));
@@ -54,7 +54,7 @@ export class ServerLiveness {
     return answers;
   }
 
-  /** It was heard. */
+  /** A response was received. */
   hear(): void {
     if (!this.isSilent) return;
     this.#silent = new AbortController();

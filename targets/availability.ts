@@ -1,31 +1,31 @@
-// Whether a target may get new pods and, where not, what its administrator or tenant is told.
+// Whether a target may get new pods and, if not, what its administrator or tenant is told.
 import { messageOf } from '../process/errors.ts';
 import { ApiError } from '../kubernetes/flow/api-error.ts';
 import { CANNOT_BE_REACHED } from '../kubernetes/connect/connection-limits.ts';
 
-/** Whether a target may get new pods; when not, a CamelCase reason and what to change. */
+/** Whether a target may get new pods; if not, a CamelCase reason and what to change. */
 export type Availability = { readonly kind: 'ready' } | { readonly kind: 'unavailable'; readonly reason: string; readonly message: string };
 
-/** Why a target may get none. */
+/** Why it may not. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
 }
 
-/** A target that may get none. */
+/** An unavailable target. */
 export function unavailable(reason: string, message: string): Availability {
   return { kind: 'unavailable', reason, message };
 }
 
-/** Who hears of a failure, and what is known of the server. */
+/** Who sees the message, and what is known of the server. */
 export interface FailureContext {
-  /** The target is a tenant's: what is at an address that has not shown itself to be an API server is not told. */
+  /** A tenant's target: until an address has proved to be an API server, nothing of its response is shown. */
   readonly isTenants: boolean;
-  /** The server has answered as an API server does. */
+  /** The server has responded as an API server does. */
   readonly isApiServer: boolean;
 }
 
-/** What a failure means for the target. */
+/** Explains a connection failure as an availability. */
 export function explainFailure(error: unknown, { isTenants, isApiServer }: FailureContext): Availability {
   if (isTenants && !(error instanceof ApiError && (isApiServer || error.reason !== ''))) return unavailable('Unreachable', CANNOT_BE_REACHED);
   if (!(error instanceof ApiError)) return unavailable('Unreachable', `the target's API server cannot be reached: ${messageOf(error)}`);

@@ -1,9 +1,10 @@
-// Whether the delegate controller of a target lives, by the ClusterSummary that it renews every minute (design D7). Only what is heard while the
-// watch is open counts, by this process's own clock: the time in the summary is another cluster's, and merely has to change.
+// Heartbeat of a target's delegate controller: the ClusterSummary that it renews every minute. Only updates received
+// while the watch is open count, by the local clock: the summary's own timestamp comes from another cluster's clock and
+// merely has to change.
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
 import type { ControllerLife } from '../model/delegate/delegation.ts';
 
-/** A summary is renewed every 60 s; two that do not come and half a minute for what is slow, in ms. */
+/** Two missed renewals of 60 s plus half a minute for slow ones, in ms. */
 export const HEARTBEAT_TIMEOUT_MS = 150_000;
 
 /** The heartbeat of one target. */
@@ -13,31 +14,34 @@ export class Heartbeat {
   #time: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `changed` hears that {@link life} is another one. */
+  /** `changed` is called when {@link life} changes. */
   constructor(changed: () => void) {
     this.#changed = changed;
   }
 
-  /** What is known of the controller now. */
+  /** The controller's state now. */
   get life(): ControllerLife {
     return this.#life;
   }
 
-  /** The watch is open: from now on silence tells something. */
+  /** The watch opened: from now on a missing update counts. */
   listen(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#become('silent'), HEARTBEAT_TIMEOUT_MS);
   }
 
-  /** The watch broke, or the session ended: silence tells nothing. */
+  /** The watch broke, or the session ended: a missing update means nothing. */
   pause(): void {
     clearTimeout(this.#timer);
   }
 
-  /** A summary as it is now; `now` in ms since the epoch. The first one may be old: it tells of life only when its time is near ours. */
+  /**
+   * Records a summary; `now` in ms since the epoch. The first one may be stale: it counts as a heartbeat only when its
+   * time is close to ours.
+   */
   hear({ observed }: ClusterSummary, now: number): void {
     const time = observed?.time;
-    if (time === undefined) { // Admiralty's controller tells no time
+    if (time === undefined) { // Admiralty's controller sets no time
       this.pause();
       this.#time = undefined;
       return this.#become('foreign');

@@ -1,5 +1,6 @@
-// The addresses of the source itself, as far as they can be known: where tenants' targets are not, and what no target may say of its pods. Asked for
-// now and then; what may not be read, or is not served, adds nothing.
+// Address ranges of the source cluster itself, as far as they can be discovered: tenants' targets may not lie in them,
+// and no target may claim them for its pods. Refreshed at intervals; sources that are forbidden or not served add
+// nothing.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
@@ -12,28 +13,28 @@ import { delay } from '../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { FieldReader } from '../kubernetes/json/json-fields.ts';
 
-/** What the ranges are found out from. */
+/** Where the ranges come from. */
 export interface OwnRangesOptions {
   readonly client: ClusterClient;
   /** The source's API server as this process reaches it. */
   readonly server: URL;
-  /** Addresses by which its pods know it (`KUBERNETES_SERVICE_HOST`), if there are any. */
+  /** Its in-cluster addresses (`KUBERNETES_SERVICE_HOST`), if any. */
   readonly serviceHost?: string | undefined;
-  /** What the administrator says besides. */
+  /** Ranges configured by the administrator. */
   readonly told: readonly IpRange[];
-  /** Whether nodes, Service ranges and the endpoints of the API server may be read. */
+  /** Whether nodes, ServiceCIDRs and the API server's endpoints may be read. */
   readonly mayRead: boolean;
   readonly logger: Logger;
 }
 
-/** How often it is asked, in ms: ranges of new nodes mostly lie beside those of the others. */
+/** Refresh interval in ms: ranges of new nodes are usually next to the others. */
 const INTERVAL_MS = 900_000;
-/** The Service `kubernetes` in namespace default, whose slice has its name, leads to the API servers. */
+/** The Service `kubernetes` in namespace default, whose slice of the same name holds the API servers. */
 const API_SERVER = { namespace: 'default', name: 'kubernetes' };
 const PAGE_SIZE = 200;
 const NODE_FIELDS = new FieldReader({ metadata: { continue: true }, items: { spec: { podCIDR: true, podCIDRs: true }, status: { addresses: { type: true, address: true } } } });
 
-/** Keeps the ranges. */
+/** Discovers and caches the ranges. */
 export class OwnRanges {
   readonly #options: OwnRangesOptions;
   readonly #listeners: (() => void)[] = [];
@@ -61,12 +62,12 @@ export class OwnRanges {
     return this.#set.has(address);
   }
 
-  /** Hears of each change of {@link ranges}. */
+  /** Calls back on each change of {@link ranges}. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Keeps them until `signal` is aborted. Never throws. */
+  /** Refreshes until `signal` is aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const found = await Promise.all([this.#apiServer(), ...(this.#options.mayRead ? this.#reads(signal) : [])].map((one) => this.#orNothing(one)));

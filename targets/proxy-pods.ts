@@ -1,4 +1,5 @@
-// The elected pods of a source as all its components follow them, found by what they are looked for by: a cluster may have 100,000.
+// The shared informer of a source's elected pods, with the indexes that its components need: a cluster may have
+// 100,000.
 import type { Logger } from 'pino';
 import { PROXY_SCHEDULER } from '../api/objects/keys.ts';
 import type { Pod } from '../api/objects/core.ts';
@@ -9,7 +10,7 @@ import { Informer } from '../kubernetes/watch/informer.ts';
 
 const AWAY = 'away';
 
-/** A follower of all proxy pods of a source; it is yet to be run. */
+/** An informer of all proxy pods of a source; call run yourself. */
 export function proxyPods({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }): Informer<Pod, ProxyPod> {
   return new Informer({
     client, logger, type: PODS,
@@ -19,12 +20,12 @@ export function proxyPods({ client, logger }: { readonly client: ClusterClient; 
   });
 }
 
-/** Those that are bound to a virtual node. */
+/** Pods bound to a virtual node. */
 export function boundTo(proxies: Informer<Pod, ProxyPod>, nodeName: string): readonly ProxyPod[] {
   return proxies.by('node', nodeName);
 }
 
-/** Those that some target was lost to when they were placed. */
+/** Pods whose placement record names a target that was lost. */
 export function remotelyPlaced(proxies: Informer<Pod, ProxyPod>): readonly ProxyPod[] {
   return proxies.by('away', AWAY);
 }

@@ -1,5 +1,5 @@
-// One (Cluster)Target of the source: follows its spec and its Secret, and keeps a session open to the cluster that they name.
-// A target that cannot be used says why and disturbs nobody; nothing restarts when it changes.
+// One (Cluster)Target of the source: watches its spec and its Secret, and keeps a session to its cluster. An unusable
+// target reports why and affects no other; changes need no restart.
 import { DEFAULT_KUBECONFIG_KEY, type DelegationWish, type TargetSpec } from '../api/kinds/cluster-target.ts';
 import type { Secret } from '../api/objects/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
@@ -15,9 +15,9 @@ import type { TargetEnvironment, TargetListener } from './target-environment.ts'
 import { readClusterId, TargetSession } from './target-session.ts';
 import { TenantRules } from './tenant-rules.ts';
 
-/** How long a target may take to say who it is before its session begins without, in ms. */
+/** How long to wait for the target's cluster UID before the session starts without it, in ms. */
 const IDENTIFY_MS = 5_000;
-/** A target that has sent more than it may is left alone for so long, in ms. */
+/** Pause in ms after a target exceeded its limits. */
 const LEFT_ALONE_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
 
@@ -39,10 +39,10 @@ export class TargetCluster {
   #session: TargetSession | undefined;
   #clusterId: string | undefined;
   #problem: Availability = unavailable('Connecting', 'the target is being connected to');
-  /** Counts configurations, so that a slow one does not replace a newer one. */
+  /** Configuration generation, so that a slow one does not replace a newer one. */
   #generation = 0;
   #retryTimer: NodeJS.Timeout | undefined;
-  /** The last failure that was logged. */
+  /** The last logged failure. */
   #logged = '';
 
   constructor(ref: TargetRef, environment: TargetEnvironment, listener: TargetListener<TargetCluster>) {
@@ -53,7 +53,7 @@ export class TargetCluster {
     this.#listener = listener;
   }
 
-  /** The open session, whether or not the target answers now. */
+  /** The open session, whether or not the target responds. */
   get session(): TargetSession | undefined {
     return this.#session;
   }
@@ -77,7 +77,7 @@ export class TargetCluster {
     return isUndecided ? unavailable('Connecting', 'whether the delegate controller of the target lives is being found out') : { kind: 'ready' };
   }
 
-  /** Whether there is a session, and its API server answered when it was last heard or asked. */
+  /** Whether there is a session whose API server responded when it was last heard or probed. */
   get mayAnswer(): boolean {
     return this.#session !== undefined && this.#session.failure === undefined && !this.#session.answering.isSilent;
   }
@@ -87,7 +87,10 @@ export class TargetCluster {
     return { isReady: this.availability.kind === 'ready', silentMs: this.#session?.client.transport.signs.silentMs };
   }
 
-  /** Whether something in its cluster is this target's affair: not what was made through another one that leads to the same cluster. */
+  /**
+   * Whether an object in its cluster belongs to this target, and was not created through another target for the same
+   * cluster.
+   */
   holds({ through }: { readonly through?: string }): boolean {
     return through === undefined || through === this.key || !this.#listener.isTarget(through);
   }
@@ -97,7 +100,7 @@ export class TargetCluster {
     return this.ref.kind === 'Target' && !this.isSelf;
   }
 
-  /** Takes over a new spec. */
+  /** Applies a new spec. */
   update(spec: TargetSpec): void {
     const before = this.#spec;
     this.#spec = spec;
@@ -109,12 +112,12 @@ export class TargetCluster {
     else this.#followSecret(spec);
   }
 
-  /** Stops using it for what it is, or for another one that is the same. */
+  /** Stops using it because of its identity, for example a duplicate of another target. */
   refuse({ reason, message }: Problem): void {
     this.#fail(reason, message);
   }
 
-  /** Stops using it until {@link update} is called: nothing of it is followed, its Secret neither. */
+  /** Stops using it until {@link update} is called: neither it nor its Secret is watched. */
   putAside({ reason, message }: Problem): void {
     clearTimeout(this.#retryTimer);
     this.#secretWatch?.abort();
@@ -122,14 +125,14 @@ export class TargetCluster {
     this.#fail(reason, message);
   }
 
-  /** Tries again what was refused: another target has gone, say. */
+  /** Retries what was rejected, for example because another target is gone. */
   retry(): void {
     const spec = this.#spec;
     this.#spec = undefined;
     if (spec !== undefined) this.update(spec);
   }
 
-  /** Whether it is the source on purpose. */
+  /** Whether it is deliberately the source itself (`self: true`). */
   get isSelf(): boolean {
     return this.#spec?.self === true;
   }
@@ -142,7 +145,7 @@ export class TargetCluster {
     await this.#closeSession();
   }
 
-  /** A mode that was settled once stays until the spec says otherwise: kinds that are missing now may have been there. */
+  /** A discovered mode stays until the spec changes: kinds that are missing now may have existed before. */
   #wish(): DelegationWish {
     const { delegation = 'Auto' } = this.#spec ?? {};
     return delegation === 'Auto' ? (this.#listener.settledDelegation(this) ?? 'Auto') : delegation;
@@ -208,7 +211,7 @@ export class TargetCluster {
     }
   }
 
-  /** New credentials for the same server: the session goes on with them, and no event is lost. */
+  /** New credentials for the same server: the session continues and no event is lost. */
   #takeOver(connection: ClusterConnection): boolean {
     if (this.#session === undefined || this.#session.server !== connection.server.href) return false;
     this.#session.client.transport.use(connection);
@@ -239,7 +242,10 @@ export class TargetCluster {
     void this.#identifyAndRun(session);
   }
 
-  /** Looks who it is before anything there is taken for ours. Where that cannot be read now, it is looked for once more when all else can. */
+  /**
+   * Verifies the cluster's identity before anything there is taken for ours. If that cannot be read now, retries once
+   * everything else works.
+   */
   async #identifyAndRun(session: TargetSession): Promise<void> {
     if (await this.#identify(session)) return session.run();
     if (session.signal.aborted) return;
@@ -248,7 +254,10 @@ export class TargetCluster {
     await this.#identify(session);
   }
 
-  /** A source with Admiralty's own, narrower role may not read kube-system: then the identity stays unknown. Gives whether it is known and fine. */
+  /**
+   * A source with Admiralty's narrower role may not read kube-system: then the identity stays unknown. Returns whether
+   * it is known and acceptable.
+   */
   async #identify(session: TargetSession): Promise<boolean> {
     const clusterId = await readClusterId(session.client.urgent(IDENTIFY_MS), session.signal).catch(() => undefined);
     if (session.signal.aborted || clusterId === undefined) return false;
@@ -259,14 +268,14 @@ export class TargetCluster {
     return problem === undefined;
   }
 
-  /** What is not told to a tenant stands in the log, once for each change. */
+  /** What is withheld from a tenant is logged, once per change. */
   #logFailure({ failure }: TargetSession): void {
     const error = failure === undefined || !this.#isTenants ? '' : detailOf(failure.error);
     if (error !== '' && error !== this.#logged) this.#environment.logger.warn({ target: this.key, error }, 'a target of a tenant cannot be followed');
     this.#logged = error;
   }
 
-  /** It is closed before it can send more, and tried again after a while. */
+  /** Closed before it can send more, and retried later. */
   #leaveAlone(session: TargetSession, { message }: LimitError): void {
     if (this.#session !== session) return;
     this.#fail('LimitExceeded', `the target sends more than a Target may: ${message}; it is tried again every ${LEFT_ALONE_MS / 60_000} minutes. An administrator can join it as a ClusterTarget, which has no limits`);
@@ -288,13 +297,13 @@ export class TargetCluster {
   }
 }
 
-/** Whether two specs name the same cluster in the same way, and delegate alike; prices and the like may differ. */
+/** Whether two specs address the same cluster in the same way and delegate alike; prices and the like may differ. */
 function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
   const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) => JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
   return way(one) === way(other);
 }
 
-/** What an error that is told in one text for all failures came from. */
+/** The original cause of an error whose message is generic. */
 function detailOf(error: unknown): string {
   return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }

@@ -1,4 +1,4 @@
-// All targets of the source, kept as its ClusterTargets and Targets say. Shared by the components of one process.
+// All targets of the source, in sync with its ClusterTargets and Targets. Shared by the components of one process.
 import { toTargetObject, type TargetLike, type TargetObject } from './target-object.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../api/resource-types.ts';
 import { identityProblem, type IdentifiedTarget, type IdentityProblem } from '../model/naming/target-identity.ts';
@@ -11,21 +11,21 @@ import type { TargetSession } from './target-session.ts';
 import { TargetsOfTenant } from './tenant-targets.ts';
 import { DEFAULT_TENANT_SETTINGS } from './tenant-rules.ts';
 
-/** Hears what happens to targets. All are optional. */
+/** Notified of target changes. All callbacks are optional. */
 export interface TargetsListener {
   readonly sessionOpened?: (target: TargetCluster, session: TargetSession) => void;
-  /** Availability may have changed, or the target is new. */
+  /** The target is new, or its availability may have changed. */
   readonly changed?: (target: TargetCluster) => void;
-  /** The target's object is gone. */
+  /** The target was deleted. */
   readonly removed?: (target: TargetCluster) => void;
 }
 
-/** Follows the targets of the source. */
+/** Watches the targets of the source. */
 export class TargetClusters {
   readonly #environment: TargetEnvironment;
   readonly #targets = new Map<string, TargetCluster>();
   readonly #byNode = new Map<string, TargetCluster>();
-  /** Which cluster each target was last found to be, by its key: its Secret may turn to another one. */
+  /** The last known cluster UID of each target, by its key: its Secret may change to another cluster. */
   readonly #clusterIds = new Map<string, string>();
   readonly #byNamespace = new Map<string, TargetsOfTenant>();
   readonly #listeners: TargetsListener[] = [];
@@ -40,7 +40,7 @@ export class TargetClusters {
     }
   }
 
-  /** Adds a listener. One that comes late is told at once of all targets, then of their sessions. */
+  /** Adds a listener. A late one is called at once for all targets, then for their sessions. */
   listen(listener: TargetsListener): void {
     this.#listeners.push(listener);
     for (const target of this.#targets.values()) {
@@ -49,7 +49,7 @@ export class TargetClusters {
     }
   }
 
-  /** Follows the targets until `signal` is aborted, then closes their sessions. */
+  /** Watches the targets until `signal` is aborted, then closes their sessions. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers.map((informer) => informer.run(signal)));
     await Promise.all([...this.#targets.values()].map((target) => target.stop()));
@@ -60,23 +60,23 @@ export class TargetClusters {
     return this.#targets.values();
   }
 
-  /** The target that a virtual node stands for. */
+  /** The target of a virtual node. */
   byNode(nodeName: string): TargetCluster | undefined {
     return this.#byNode.get(nodeName);
   }
 
-  /** The target by the text form of its reference. */
+  /** The target of a reference in text form. */
   get(key: string): TargetCluster | undefined {
     return this.#targets.get(key);
   }
 
-  /** The object of a target as last seen. */
+  /** The cached object of a target. */
   object(ref: TargetRef): TargetObject | undefined {
     const [clusterTargets, targets] = this.#informers;
     return ref.kind === 'ClusterTarget' ? clusterTargets?.get(ref.name) : targets?.get(`${ref.namespace}/${ref.name}`);
   }
 
-  /** Whether all targets are known. Before that, a missing one may not be taken for a removed one. */
+  /** Whether all targets are known. Before that, a missing one must not be taken for a deleted one. */
   get hasSynced(): boolean {
     return this.#informers.every((informer) => informer.hasSynced);
   }
@@ -109,7 +109,7 @@ export class TargetClusters {
     for (const listener of this.#listeners) listener.changed?.(target);
   }
 
-  /** A Target is used only where it is one of those that its namespace may have. */
+  /** A Target is used only while it is within its namespace's limit. */
   #use(target: TargetCluster, object: TargetObject): void {
     const ofTenant = this.#ofTenant(object.ref);
     const ranked = { key: target.key, createdAt: object.createdAt };
@@ -140,7 +140,7 @@ export class TargetClusters {
     return { reason: 'TooManyTargets', message: `a namespace may have ${most} Targets, and this one is not among its ${most} oldest; delete others, or ask the administrator to allow more` };
   }
 
-  /** The one that has become known may also be older than one that was taken for its cluster's. */
+  /** The newly identified target may be older than one that its cluster was attributed to. */
   #identified(target: TargetCluster): IdentityProblem | undefined {
     const before = this.#clusterIds.get(target.key);
     if (target.clusterId !== undefined) this.#clusterIds.set(target.key, target.clusterId);
@@ -167,7 +167,7 @@ export class TargetClusters {
     return clusterId === undefined || object === undefined ? undefined : { ref, clusterId, isSelf, createdAt: object.createdAt };
   }
 
-  /** Its cluster may be free for a target that was refused because of it. */
+  /** Its cluster may now be used by a target that was rejected as a duplicate. */
   #retryDuplicates({ key, clusterId }: Pick<TargetCluster, 'key' | 'clusterId'>): void {
     for (const other of this.#targets.values()) {
       if (other.key !== key && other.clusterId === clusterId && clusterId !== undefined && other.session === undefined) other.retry();

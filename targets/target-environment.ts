@@ -1,4 +1,4 @@
-// What the targets of a process share, and what they tell.
+// What all targets of a process share, and the events that they emit.
 import type { Logger } from 'pino';
 import type { DelegationMode } from '../api/kinds/cluster-target.ts';
 import type { IdentityProblem } from '../model/naming/target-identity.ts';
@@ -8,34 +8,34 @@ import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts'
 import type { TargetSession } from './target-session.ts';
 import type { TenantRules } from './tenant-rules.ts';
 
-/** What all targets of a process share. */
+/** Shared dependencies of all targets of a process. */
 export interface TargetEnvironment {
   /** Client of the source cluster. */
   readonly source: ClusterClient;
-  /** How to reach the source cluster, for targets with `self: true`. */
+  /** Connection to the source cluster, for targets with `self: true`. */
   readonly sourceConnection: ClusterConnection;
   readonly sourceId: string;
   readonly installNamespace: string;
   /** CONNECT endpoints of the gateways of this cluster, for targets with `spec.gateway`. */
   readonly gateways?: readonly URL[] | undefined;
-  /** What Targets of tenants are held to; the defaults when missing. */
+  /** Limits for Targets of tenants; the defaults when missing. */
   readonly tenants?: TenantRules | undefined;
   readonly userAgent: string;
-  /** Guards all writes to targets; missing where there is no leader election. */
+  /** Fences all writes to targets; missing without leader election. */
   readonly fence?: Fence | undefined;
   readonly logger: Logger;
 }
 
-/** Hears what happens to a target; `Target` is the TargetCluster that tells it. */
+/** Notified by a target; `Target` is the TargetCluster. */
 export interface TargetListener<Target> {
   /** A session is about to start: add listeners to its informers now. */
   sessionOpened(target: Target, session: TargetSession): void;
   /** Availability may have changed. */
   changed(target: Target): void;
-  /** How pods were delegated to it so far. */
+  /** The delegation mode in use so far. */
   settledDelegation(target: Target): DelegationMode | undefined;
-  /** Whether there is a target of this key. */
+  /** Whether a target of this key exists. */
   isTarget(key: string): boolean;
-  /** Which cluster it is has become known; what is given back speaks against using it. */
+  /** The cluster UID became known; returns a reason against using the target, if any. */
   identified(target: Target): IdentityProblem | undefined;
 }

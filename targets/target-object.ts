@@ -1,15 +1,15 @@
-// The object of a (Cluster)Target as the source remembers it.
+// The cached form of a (Cluster)Target object.
 import type { TargetSpec, TargetStatus } from '../api/kinds/cluster-target.ts';
 import type { KubernetesObject, StringMap } from '../api/objects/core.ts';
 import type { TargetRef } from '../model/naming/target-ref.ts';
 
-/** A target's object as it is remembered. */
+/** A cached target object. */
 export interface TargetObject {
   readonly ref: TargetRef;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly finalizers: readonly string[];
-  /** It is being removed. */
+  /** It is being deleted. */
   readonly terminating: boolean;
   /** In ms since the epoch. */
   readonly createdAt: number;
@@ -22,7 +22,7 @@ export interface TargetObject {
 /** A ClusterTarget or a Target. */
 export type TargetLike = KubernetesObject & { readonly spec: TargetSpec; readonly status?: TargetStatus };
 
-/** Keeps of an object what is remembered of it. */
+/** Projects an object to its cached form. */
 export function toTargetObject(object: TargetLike): TargetObject {
   const { namespace, name = '', uid = '', resourceVersion = '', finalizers = [], generation = 0, labels = {}, creationTimestamp = '', deletionTimestamp } = object.metadata;
   const ref: TargetRef = namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };

@@ -1,5 +1,5 @@
-// A live connection to one target: its client and the collections that a source follows there. Where the target serves nothing of ours (Pod
-// mode), its chaperons count as none, and what it would publish of its capacity is kept by the source itself.
+// A live connection to one target: its client and its informers. Where the target does not serve our kinds (Pod mode),
+// there are no PodChaperons, and the source computes the target's free capacity itself.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME, PARENT_CLUSTER_LABEL } from '../api/objects/keys.ts';
 import type { DelegationMode, DelegationWish } from '../api/kinds/cluster-target.ts';
@@ -25,14 +25,14 @@ import { Transport } from '../kubernetes/http/transport.ts';
 export interface SessionOptions {
   readonly connection: ClusterConnection;
   readonly userAgent: string;
-  /** UID of the source's kube-system Namespace; selects the chaperons and delegates that are ours. */
+  /** UID of the source's kube-system Namespace; selects our chaperons and delegates. */
   readonly sourceId: string;
-  /** The only namespace to look at, for a namespaced Target. */
+  /** The only namespace to watch, for a namespaced Target. */
   readonly namespace: string | undefined;
-  /** The source, and the name of the ClusterSummary that it keeps there for a target that publishes none. */
+  /** The source, and the name of the ClusterSummary that it computes there for a target that publishes none. */
   readonly kept: { readonly source: ClusterClient; readonly name: string };
   readonly delegation: DelegationWish;
-  /** Guards all writes. */
+  /** Fences all writes. */
   readonly fence?: Fence | undefined;
   readonly logger: Logger;
 }
@@ -44,9 +44,9 @@ export class TargetSession {
   /** URL of the target's API server. */
   readonly server: string;
   readonly client: ClusterClient;
-  /** Selects what the source has made there. */
+  /** Label selector for objects that the source created there. */
   readonly ours: Selection;
-  /** Whether its API server answers, for whoever is about to send something. */
+  /** Liveness of its API server, for callers about to write. */
   readonly answering: ServerLiveness;
   /** Indexed by the key of the proxy pod. */
   readonly chaperons: Informer<PodChaperon, Chaperon>;
@@ -80,7 +80,7 @@ export class TargetSession {
     this.delegates = new Informer({ client, logger, type: PODS, selection: ours, project: toDelegatePodRecord, index: parentKey });
   }
 
-  /** Starts to follow the target. */
+  /** Starts the informers. */
   run(): void {
     const { signal } = this.#stopped;
     this.#published.onChange((_key, _before, summary) => summary !== undefined && this.#heartbeat.hear(summary, Date.now()));
@@ -92,8 +92,8 @@ export class TargetSession {
   }
 
   /**
-   * How pods are delegated; undefined until it is known what the target serves. Once found out it stays, whatever the target serves later; only an
-   * Admiralty may come there, or go when the target is migrated.
+   * The delegation mode; undefined until it is known what the target serves. Once discovered it stays, whatever the
+   * target serves later; only Admiralty may appear there, or disappear when the target is migrated.
    */
   get mode(): DelegationMode | undefined {
     if (this.#wish !== 'Auto') return this.#wish;
@@ -106,23 +106,26 @@ export class TargetSession {
     return this.#found;
   }
 
-  /** Whether the controller that would make pods of chaperons there has published a summary once, and is not heard any more. */
+  /** Whether the target's delegate controller has published a summary before and its heartbeat is missing now. */
   get isControllerSilent(): boolean {
     return this.mode !== 'Pod' && this.#heartbeat.life === 'silent' && this.#published.get(CLUSTER_SUMMARY_NAME) !== undefined;
   }
 
-  /** Whether an Admiralty works there, and nothing can be made there without it: the source may not write pods, or has not learnt yet whether it may. */
+  /**
+   * Whether Admiralty runs there and is required for delegation: the source may not write pods, or does not know yet
+   * whether it may.
+   */
   get isForeign(): boolean {
     return this.mode === undefined && this.#heartbeat.life === 'foreign';
   }
 
-  /** What the target has free, by its own word or by the source's reckoning. */
+  /** The target's free capacity, as published by it or computed by the source. */
   get summary(): ClusterSummary | undefined {
     const published = this.publishesNoSummary ? undefined : this.#published.get(CLUSTER_SUMMARY_NAME);
     return published ?? this.#kept.get(this.#keptName);
   }
 
-  /** Whether the source must reckon itself what the target has free. */
+  /** Whether the source must compute the target's free capacity itself. */
   get publishesNoSummary(): boolean {
     return this.mode === 'Pod' && (this.#lacks(this.#published) || this.#heartbeat.life === 'silent');
   }
@@ -132,29 +135,31 @@ export class TargetSession {
     for (const informer of [this.#published, this.#kept]) informer.onChange(() => listener(this.summary));
   }
 
-  /** What the target holds of a pod. */
+  /** The target's objects of one pod. */
   find({ key, uid }: Pick<ProxyPod, 'key' | 'uid'>): { readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined } {
     const isOf = ({ parentUid }: { readonly parentUid: string }) => parentUid === uid;
     const delegate = this.delegates.indexed(key).find(isOf);
     return { chaperon: this.#chaperonsOf(key).find(isOf) ?? delegate?.direct, delegate };
   }
 
-  /** Whether a chaperon of this namespace is fenced: its delegate is stopped when the source's lease ends. */
+  /** Whether a chaperon of this namespace is fenced: its delegate is stopped when the source's lease expires. */
   hasFenced(namespace: string): boolean {
     return this.chaperons.by('fenced', namespace).length > 0;
   }
 
-  /** All that the source made there for pods of this key. */
+  /** All objects that the source created there for pods of this key. */
   madeFor(key: string): Chaperon[] {
     return [...this.#chaperonsOf(key), ...this.delegates.indexed(key).flatMap(({ direct }) => direct ?? [])];
   }
 
-  /** Up to which version what the source makes there now is known. */
+  /** The resourceVersion up to which our objects there are known. */
   get candidatesVersion(): string {
     return this.mode === 'Pod' ? this.delegates.resourceVersion : this.chaperons.resourceVersion;
   }
 
-  /** Whether chaperons can be there at all: with the kind, all have gone; and a source that may not look at them does without. */
+  /**
+   * Whether chaperons can exist there: deleting the CRD deletes all; and a source that may not read them does without.
+   */
   get mayHoldChaperons(): boolean {
     return this.mode !== 'Pod' || !this.#lacks(this.chaperons);
   }
@@ -163,7 +168,9 @@ export class TargetSession {
     return this.mayHoldChaperons ? this.chaperons.indexed(key) : [];
   }
 
-  /** A target may have our kinds and nobody who works on them: then it is asked once whether the source can do without. */
+  /**
+   * A target may serve our kinds with no controller running: then one check shows whether the source can do without.
+   */
   async #lifeChanged(): Promise<void> {
     if (['silent', 'foreign'].includes(this.#heartbeat.life) && this.mode === undefined && this.#mayWritePods === undefined) {
       this.#mayWritePods = await mayDelegateDirectly(this.client, this.#stopped.signal).catch(() => undefined);
@@ -182,7 +189,7 @@ export class TargetSession {
     void this.#kept.run(this.#stopped.signal);
   }
 
-  /** Whether the target does not serve a kind, or keeps it from a source that asks for Pod mode and so does without. */
+  /** Whether the target does not serve a kind, or forbids it to a source that asks for Pod mode and so does without. */
   #lacks({ hasSynced, connection }: AnyInformer): boolean {
     if (connection.kind !== 'broken' || !(connection.error instanceof ApiError)) return false;
     const { status } = connection.error;
@@ -202,18 +209,18 @@ export class TargetSession {
     return this.#stopped.signal;
   }
 
-  /** Whether all collections have been listed once. */
+  /** Whether all informers have synced. */
   get hasSynced(): boolean {
     return this.#informers().every((informer) => informer.hasSynced);
   }
 
-  /** Resolves once delegates are known, and chaperons where the target serves them, or the session has ended. */
+  /** Resolves once delegates have synced, and chaperons where the target serves them, or the session has ended. */
   get synced(): Promise<unknown> {
     const lacking = new Promise<void>((resolve) => this.chaperons.onConnection(() => this.mode === 'Pod' && this.#lacks(this.chaperons) && resolve()));
     return Promise.all([this.delegates.synced, Promise.race([this.chaperons.synced, lacking])]);
   }
 
-  /** Why some collection cannot be followed now; undefined when all watches are open. */
+  /** Why some collection cannot be watched now; undefined when all watches are open. */
   get failure(): { readonly error: unknown } | undefined {
     for (const informer of this.#informers()) {
       if (informer.connection.kind === 'broken') return { error: informer.connection.error };
@@ -221,7 +228,10 @@ export class TargetSession {
     return undefined;
   }
 
-  /** Calls back when a watch opens or breaks, and when the API server or the controller there is heard again, or not any more. */
+  /**
+   * Calls back when a watch opens or breaks, and when the API server or the delegate controller becomes alive or
+   * silent.
+   */
   onConnection(listener: () => void): void {
     this.#listeners.push(listener);
     for (const informer of [this.#published, this.chaperons, this.delegates]) informer.onConnection(listener);
@@ -241,13 +251,13 @@ function parentKey(record: Chaperon | DelegatePod): string {
   return record.parentKey;
 }
 
-/** Which cluster a client talks to: the UID of its kube-system Namespace, which no two clusters share. */
+/** The cluster that a client talks to: the UID of its kube-system Namespace, which is unique. */
 export async function readClusterId(client: ClusterClient, signal: AbortSignal): Promise<string> {
   const namespace = await client.get(NAMESPACES, { name: 'kube-system' }, signal);
   return namespace.metadata.uid ?? '';
 }
 
-/** Whether the source has the rights of Pod mode: it writes pods, and reads nodes to know what is free. */
+/** Whether the source has the permissions of Pod mode: it writes pods, and reads nodes to compute free capacity. */
 async function mayDelegateDirectly(client: ClusterClient, signal: AbortSignal): Promise<boolean> {
   const needed = [{ verb: 'create', resource: 'pods' }, { verb: 'list', resource: 'nodes' }];
   const answers = await Promise.all(needed.map((resourceAttributes) =>

@@ -1,4 +1,4 @@
-// What the administrator of a source grants the Targets of its tenants; ClusterTargets are not held to it.
+// What a source's administrator allows to Targets of tenants; ClusterTargets are not restricted.
 import { mayDial, type AddressChoices } from '../model/network/dialled-addresses.ts';
 import type { IpRange } from '../model/network/ip-range.ts';
 import { AppError } from '../process/errors.ts';
@@ -6,27 +6,27 @@ import { DEFAULT_CACHE_MIB, tenantLimits } from '../kubernetes/connect/connectio
 import { refuseLiteral } from '../kubernetes/connect/guarded-dial.ts';
 import type { ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
 
-/** What an administrator can set. */
+/** Settings of the administrator. */
 export interface TenantSettings extends AddressChoices {
-  /** So many Targets of a namespace are used, the oldest first. */
+  /** Number of Targets that a namespace may use, the oldest first. */
   readonly targetsPerNamespace: number;
-  /** What is remembered of one Target at most, in MiB. */
+  /** Memory limit for caches of one Target, in MiB. */
   readonly cacheMiB: number;
 }
 
-/** What holds where nothing was set. */
+/** The defaults. */
 export const DEFAULT_TENANT_SETTINGS: TenantSettings = { allowed: [], denied: [], targetsPerNamespace: 20, cacheMiB: DEFAULT_CACHE_MIB };
 
-/** The ranges of the source itself, as far as they are known. */
+/** Ranges of the source itself, as far as they are known. */
 export interface KnownRanges {
   readonly ranges: readonly IpRange[];
-  /** Resolves once it was tried to find them out. */
+  /** Resolves after the first attempt to discover them. */
   readonly known: Promise<unknown>;
 }
 
 const NOTHING_KNOWN: KnownRanges = { ranges: [], known: Promise.resolve() };
 
-/** The settings with what they are applied to. */
+/** The settings and the ranges that they apply to. */
 export class TenantRules {
   readonly settings: TenantSettings;
   readonly #own: KnownRanges;
@@ -37,9 +37,9 @@ export class TenantRules {
   }
 
   /**
-   * The connection under the limits of tenants. One that goes through a gateway is not dialled from here: the gateway leads to API servers of the
-   * clusterset only.
-   * @throws AppError `KubeconfigRefused` when its server is given as an address that may not be dialled.
+   * The connection under the limits for tenants. One through a gateway is not dialled from here: the gateway only
+   * reaches API servers of the clusterset.
+   * @throws AppError `KubeconfigRefused` when its server is an address that must not be dialled.
    */
   async confine(connection: ClusterConnection): Promise<ClusterConnection> {
     await this.#own.known;

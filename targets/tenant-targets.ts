@@ -1,8 +1,8 @@
-// Which Targets of a namespace are used where there may be so many and no more: the oldest. Kept in order, so that a namespace with thousands of
-// them costs little.
+// Which Targets of a namespace are used when their number is limited: the oldest. Sorted, so that a namespace with
+// thousands of them costs little.
 import type { TargetObject } from './target-object.ts';
 
-/** What decides on a Target's place, and its key. */
+/** The sort order of a Target: its age and key. */
 export type RankedTarget = Pick<TargetObject, 'createdAt'> & { readonly key: string };
 
 /** The Targets of one namespace. */
@@ -19,13 +19,13 @@ export class TargetsOfTenant {
     return this.#ranked.length === 0;
   }
 
-  /** Whether a Target is among those that are used. */
+  /** Whether a Target is among those used. */
   isUsed(target: RankedTarget): boolean {
     const place = this.#placeOf(target);
     return this.#isAt(place, target) && place < this.#most;
   }
 
-  /** Takes in a Target. Gives the key of the one that is therefore used no longer. */
+  /** Adds a Target. Returns the key of the one that is displaced, if any. */
   add(target: RankedTarget): string | undefined {
     const place = this.#placeOf(target);
     if (this.#isAt(place, target)) return undefined;
@@ -33,7 +33,7 @@ export class TargetsOfTenant {
     return place < this.#most ? this.#ranked[this.#most]?.key : undefined;
   }
 
-  /** Leaves out a Target. Gives the key of the one that is therefore used now. */
+  /** Removes a Target. Returns the key of the one that is used in its place, if any. */
   remove(target: RankedTarget): string | undefined {
     const place = this.#placeOf(target);
     if (!this.#isAt(place, target)) return undefined;
@@ -45,7 +45,7 @@ export class TargetsOfTenant {
     return this.#ranked[place]?.key === key;
   }
 
-  /** Where it is, or would be. */
+  /** Its index, or its insertion point. */
   #placeOf(target: RankedTarget): number {
     let [from, to] = [0, this.#ranked.length];
     while (from < to) {

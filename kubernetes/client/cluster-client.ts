@@ -8,14 +8,14 @@ import { readSlim } from '../json/managed-fields.ts';
 import type { UnsentBounds } from '../http/pending-call.ts';
 import type { Call, Transport } from '../http/transport.ts';
 
-/** Where an object, or a subresource of it, is; `namespace` is missing for cluster-scoped ones. */
+/** Name of an object or a subresource of it; `namespace` is missing for cluster-scoped resources. */
 export interface ObjectName {
   readonly namespace?: string | undefined;
   readonly name: string;
   readonly subresource?: Subresource | undefined;
 }
 
-/** Which objects a list or watch is about. */
+/** What a list or watch selects. */
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -28,10 +28,10 @@ export interface ListPage<T> {
   readonly items: readonly T[];
 }
 
-/** Which page of a list. */
+/** Which page of a list to read. */
 export interface PageRequest {
   readonly limit: number;
-  /** From the page before; the first page when missing. */
+  /** Continue token of the page before; the first page when missing. */
   readonly continue?: string | undefined;
 }
 
@@ -46,11 +46,11 @@ interface PageCall {
 export interface DeleteOptions {
   readonly preconditions?: Preconditions;
   readonly propagation?: Propagation;
-  /** Seconds that containers get to stop. */
+  /** Grace period in seconds. */
   readonly gracePeriodSeconds?: number;
 }
 
-/** Propagation of a delete to the objects that are owned (`meta/v1` DeleteOptions). */
+/** How a delete propagates to dependents (`meta/v1` DeleteOptions). */
 export type Propagation = 'Background' | 'Foreground' | 'Orphan';
 
 const PATCH_CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
@@ -59,13 +59,13 @@ const PATCH_CONTENT_TYPES: Readonly<Record<PatchType, string>> = {
 };
 const APPLY_CONTENT_TYPE = 'application/apply-patch+yaml';
 
-/** A patch and how it is to be read. */
+/** A patch and its type. */
 export interface Patch {
   readonly patchType: PatchType;
   readonly patch: object;
 }
 
-/** How all calls of a client are made. */
+/** Options for all calls of a client. */
 export interface CallManner {
   readonly fence?: Fence;
   readonly urgent?: boolean;
@@ -73,7 +73,7 @@ export interface CallManner {
   readonly unsent?: UnsentBounds;
 }
 
-/** A fenced write is given up after this at the latest, in ms, as any other call is. */
+/** Upper bound in ms for a fenced write, as for any other call. */
 const MAX_WRITE_MS = 15_000;
 
 /** Typed access to one cluster. All methods throw what {@link Transport.call} throws. */
@@ -86,22 +86,25 @@ export class ClusterClient {
     this.#manner = manner;
   }
 
-  /** The same cluster, written to only while the fence holds; else a write throws NotLeaderError. */
+  /** The same cluster, with every write fenced: a write throws NotLeaderError while the fence does not hold. */
   fencedBy(fence: Fence): ClusterClient {
     return new ClusterClient(this.transport, { ...this.#manner, fence });
   }
 
-  /** The same cluster, for calls that must not wait behind others and are given up after `timeoutMs`. */
+  /** The same cluster, for calls that skip the queues and time out after `timeoutMs`. */
   urgent(timeoutMs: number): ClusterClient {
     return new ClusterClient(this.transport, { ...this.#manner, urgent: true, timeoutMs });
   }
 
-  /** The same cluster, for calls that are given up while nothing of them is sent: an UnreachableError then says that they are unsent. */
+  /**
+   * The same cluster, for calls that may be abandoned before they are sent: an UnreachableError then says that nothing
+   * was sent.
+   */
   unlessSent(unsent: UnsentBounds): ClusterClient {
     return new ClusterClient(this.transport, { ...this.#manner, unsent });
   }
 
-  /** Reads one object as it is now. */
+  /** Reads one object, uncached. */
   get<T extends KubernetesObject>(type: ResourceType<T>, at: ObjectName, signal?: AbortSignal): Promise<T> {
     return this.#call<T>({ method: 'GET', path: pathOf(type, at) }, signal);
   }
@@ -111,7 +114,7 @@ export class ClusterClient {
     return this.#page<ListPage<T>>({ type, selection, page, read: readSlim }, signal);
   }
 
-  /** Reads one page and gives its bytes as they came. */
+  /** Reads one page as the raw bytes of the response. */
   listPageBytes(type: ResourceType, selection: Selection, page: PageRequest, signal?: AbortSignal): Promise<Buffer> {
     return this.#page<Buffer>({ type, selection, page, read: (answer) => answer }, signal);
   }
@@ -139,13 +142,13 @@ export class ClusterClient {
     return this.#call<T>({ method: 'POST', path, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
   }
 
-  /** What the API server would store, admission included; nothing is stored (API concepts, "Dry-run"). */
+  /** Dry run: what the API server would store after admission; nothing is stored (API concepts, "Dry-run"). */
   dryRunCreate<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
     const path = pathOf(type, { namespace: object.metadata.namespace });
     return this.#call<T>({ method: 'POST', path, query: { dryRun: 'All' }, body: { apiVersion: apiVersionOf(type), kind: type.kind, ...object } }, signal);
   }
 
-  /** Replaces an object as a whole; `metadata.uid` and `metadata.resourceVersion`, where given, must be those of what is there. */
+  /** Replaces an object. `metadata.uid` and `metadata.resourceVersion`, where given, are preconditions. */
   update<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, signal?: AbortSignal): Promise<T> {
     const { namespace, name = '' } = object.metadata;
     const body = { apiVersion: apiVersionOf(type), kind: type.kind, ...object };
@@ -162,7 +165,7 @@ export class ClusterClient {
     return this.#call<T>({ method: 'PATCH', path: pathOf(type, at), body: patch, contentType: PATCH_CONTENT_TYPES[patchType] }, signal);
   }
 
-  /** Applies an object by server-side apply, taking over fields that others own. */
+  /** Server-side apply with force: takes over fields that other managers own. */
   apply<T extends KubernetesObject>(type: ResourceType<T>, object: KubernetesObject, fieldManager: string, signal?: AbortSignal): Promise<T> {
     const { namespace, name } = object.metadata;
     return this.#call<T>(
@@ -177,7 +180,7 @@ export class ClusterClient {
     );
   }
 
-  /** Deletes an object if the preconditions hold; a conflict error says that they did not. */
+  /** Deletes an object under preconditions; throws a conflict error when they do not hold. */
   async delete(
     type: ResourceType, at: ObjectName, options: DeleteOptions = {}, signal?: AbortSignal,
   ): Promise<void> {
@@ -195,8 +198,8 @@ export class ClusterClient {
 }
 
 /**
- * Path of a collection, an object, or a subresource of it (Kubernetes API concepts, "Resource URIs").
- * @throws Error for an empty name or namespace: the path would be that of the collection, and a delete would empty it.
+ * Path of a collection, an object or a subresource (Kubernetes API concepts, "Resource URIs").
+ * @throws Error for an empty name or namespace: that would be the path of the collection, and a delete would empty it.
  */
 export function pathOf(type: ResourceType, at: Partial<ObjectName>): string {
   const parts = [type.group === '' ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`];

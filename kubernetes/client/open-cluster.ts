@@ -1,4 +1,5 @@
-// From what a command was told to a client: a kubeconfig file, or what kubectl would use, or the pod's own ServiceAccount.
+// Opens a client from command flags and the environment: a kubeconfig file, kubectl's defaults, or the pod's
+// ServiceAccount.
 import { access, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,29 +14,32 @@ import { Transport } from '../http/transport.ts';
 
 /** Which cluster to open. */
 export interface ClusterChoice {
-  /** Kubeconfig file; `KUBECONFIG`, `~/.kube/config` or the pod's ServiceAccount, the first that is there, when missing. */
+  /**
+   * Kubeconfig file. When missing: `KUBECONFIG`, `~/.kube/config` or the pod's ServiceAccount, whichever is found
+   * first.
+   */
   readonly kubeconfigPath?: string | undefined;
-  /** Context within the kubeconfig; its current-context when missing. */
+  /** Context of the kubeconfig; its current-context when missing. */
   readonly context?: string | undefined;
   /** From {@link userAgent}. */
   readonly userAgent: string;
-  /** The gateway that carries all connections, when it is not reached directly. */
+  /** The gateway that proxies all connections; missing for a direct connection. */
   readonly gateway?: GatewayRoute | undefined;
 }
 
-/** A client and what it was made from. Close `client.transport` when done. */
+/** A client and the connection it was made from. Close `client.transport` when done. */
 export interface OpenCluster {
   readonly client: ClusterClient;
   readonly connection: ClusterConnection;
 }
 
-/** How a component calls itself towards API servers: `isthmus-<component>/<version>`. */
+/** User agent of a component: `isthmus-<component>/<version>`. */
 export function userAgent(component: string): string {
   return `isthmus-${component}/${version()}`;
 }
 
 /**
- * Opens a client; nothing is sent yet.
+ * Opens a client; sends nothing yet.
  * @throws AppError `KubeconfigInvalid` that names the file.
  */
 export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
@@ -43,7 +47,10 @@ export async function openCluster(choice: ClusterChoice): Promise<OpenCluster> {
   return { client: new ClusterClient(new Transport(connection, choice.userAgent)), connection };
 }
 
-/** The connection that a choice leads to under the given environment variables, kept to its files and its gateway by `reread`. Throws as {@link openCluster}. */
+/**
+ * The connection for a choice under the given environment variables. `reread` re-reads it from the same files and keeps
+ * its gateway. Throws as {@link openCluster}.
+ */
 export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env: Environment): Promise<ClusterConnection> {
   const files = new RememberedFiles();
   const connection = await readConnection(choice, env, (path) => files.read(path));
@@ -55,7 +62,7 @@ export async function connectionOf(choice: Omit<ClusterChoice, 'userAgent'>, env
   return current;
 }
 
-/** The texts that a connection was made from. */
+/** The files that a connection was read from. */
 class RememberedFiles {
   readonly #texts = new Map<string, string>();
 
@@ -84,7 +91,7 @@ async function readConnection(choice: Pick<ClusterChoice, 'kubeconfigPath' | 'co
   throw new AppError('KubeconfigInvalid', `There is no kubeconfig: name one with --kubeconfig, set KUBECONFIG, or put it at ${userFile}.`);
 }
 
-/** Of the files named by KUBECONFIG some may be missing (kubectl's rule), but not all. */
+/** Files named by KUBECONFIG may be missing (kubectl's rule), but not all of them. */
 async function existing(paths: readonly string[]): Promise<readonly string[]> {
   const readable = await Promise.all(paths.map((path) => access(path).then(() => true, () => false)));
   const found = paths.filter((_path, index) => readable[index]);
@@ -111,8 +118,10 @@ async function readNamed(path: string, readText: ReadText): Promise<string> {
   }
 }
 
-/** Several kubeconfigs as one: of entries and settings with the same name the first counts (client-go `clientcmd` loading rules).
- * Relative paths of each resolve against its folder, where folders are given. Throws AppError. */
+/**
+ * Merges kubeconfigs: the first entry or setting of a name wins (client-go `clientcmd` loading rules). Relative paths
+ * resolve against the folder of their file, where folders are given. Throws AppError.
+ */
 export function mergeKubeconfigs(texts: readonly string[], folders: readonly string[] = []): string {
   const configs = texts.map((text, index) => {
     const [config, folder] = [parseMapping(text), folders[index]];

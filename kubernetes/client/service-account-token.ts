@@ -1,9 +1,9 @@
-// Tokens of ServiceAccounts, by the TokenRequest API: short-lived, and dead with their account.
+// ServiceAccount tokens from the TokenRequest API: short-lived, and invalid once the account is deleted.
 import { SERVICE_ACCOUNTS } from '../../api/resource-types.ts';
 import { ApiError } from '../flow/api-error.ts';
 import type { ClusterClient } from './cluster-client.ts';
 
-/** Whose token, and how long it is to live; the API server may grant less, and refuses less than ten minutes. */
+/** The account and the requested lifetime. The API server may grant less, and rejects less than ten minutes. */
 export interface TokenRequest {
   readonly namespace: string;
   readonly name: string;
@@ -18,8 +18,8 @@ export interface IssuedToken {
 }
 
 /**
- * Asks for a token.
- * @throws ApiError, also when the answer holds none; what {@link ClusterClient} throws.
+ * Requests a token.
+ * @throws ApiError, also when the response holds no token; what {@link ClusterClient} throws.
  */
 export async function requestToken(client: ClusterClient, { namespace, name, seconds }: TokenRequest, signal: AbortSignal): Promise<IssuedToken> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: seconds } };

@@ -1,12 +1,12 @@
-// Connections to a target's API server through this cluster's gateway, by HTTP CONNECT. The gateways are asked in turn: one that is passive, or
-// gone, costs one answer. TLS to the API server is made inside, so no gateway sees a token.
+// Connections to a target's API server through this cluster's gateway, by HTTP CONNECT. Gateways are tried in order; a
+// passive or dead one costs one round trip. TLS to the API server is inside the tunnel, so no gateway sees a token.
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
 import { apiServerAuthority } from '../../model/network/gateway-names.ts';
 import { messageOf } from '../../process/errors.ts';
 import { SilenceError } from './silence.ts';
 
-/** How a target is reached. */
+/** Route to a target. */
 export interface GatewayRoute {
   /** The target's ID in the clusterset. */
   readonly clusterId: string;
@@ -14,15 +14,15 @@ export interface GatewayRoute {
   readonly endpoints: readonly URL[];
 }
 
-/** What travels apart in a cable: calls and watches, or what may be long (logs, exec). */
+/** Traffic classes with separate connections: short calls and watches, or bulk streams (logs, exec). */
 export type GatewayTrafficClass = 'calls' | 'bulk';
 
-/** A gateway that is just taking over is waited for: another round begins after so many ms. */
+/** Pause between rounds over the gateways in ms, while a new active gateway takes over. */
 const ROUND_MS = 200;
 
 /**
- * A TCP connection that ends at the target's API server. Tries all gateways in turn, again and again, until the time is over.
- * @throws Error with what the last gateway said.
+ * Opens a TCP connection to the target's API server. Retries all gateways until the deadline.
+ * @throws Error with the last gateway's response.
  */
 export async function dialThroughGateway(route: GatewayRoute, timeoutMs: number, lane: GatewayTrafficClass = 'calls'): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;

@@ -1,5 +1,5 @@
-// Connections that are made only to addresses that may be dialled. The address is looked at after its name was resolved, and is the one that is
-// then connected to: a name that leads elsewhere the next moment gains nothing.
+// Connects only to permitted addresses. The check runs on the resolved address, and that same address is dialled, so
+// DNS rebinding gains nothing.
 import { lookup as lookUp } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
@@ -12,7 +12,7 @@ export type Resolve = (
   hostname: string, options: { readonly all: true }, callback: (error: NodeJS.ErrnoException | null, addresses?: readonly { readonly address: string; readonly family: number }[]) => void,
 ) => void;
 
-/** The address may not be dialled. For logs: tenants are not told which address it was. */
+/** The address is not permitted. For logs: tenants are not told which address it was. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
 
@@ -21,7 +21,7 @@ export class AddressRefusedError extends Error {
   }
 }
 
-/** Looks up names for connections; one that leads to any address that may not be dialled has none. */
+/** A DNS lookup that fails when any resolved address is not permitted. */
 export function guardedLookup(mayDial: MayDial, resolve: Resolve = lookUp): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses = []) => {
@@ -35,13 +35,16 @@ export function guardedLookup(mayDial: MayDial, resolve: Resolve = lookUp): Look
   };
 }
 
-/** Throws {@link AddressRefusedError} for a host that is an address which may not be dialled: of such nothing is looked up. */
+/**
+ * Throws {@link AddressRefusedError} when the host is a literal address that is not permitted; literals are never
+ * looked up.
+ */
 export function refuseLiteral(host: string, mayDial: MayDial | undefined): void {
   const address = host.replace(/^\[|\]$/g, '');
   if (mayDial !== undefined && isIP(address) !== 0 && !mayDial(address)) throw new AddressRefusedError(address, address);
 }
 
-/** A connector of undici that refuses such hosts. Names are guarded by {@link guardedLookup} among its options. */
+/** An undici connector that rejects such hosts. Names are checked by {@link guardedLookup} in its options. */
 export function guardedConnector(connect: buildConnector.connector, mayDial: MayDial): buildConnector.connector {
   return (options, callback) => {
     try {

@@ -1,32 +1,33 @@
-// Connections to an API server that somebody else speaks HTTP on: TLS with a deadline, kept alive, so that a peer that has gone is noticed.
+// TLS connections for callers that speak HTTP themselves: with a deadline, and with TCP keepalive so that a dead peer
+// is noticed.
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { SilenceError } from './silence.ts';
 
-/** How to secure a connection; certificates and keys are PEM. */
+/** TLS settings; certificates and keys are PEM. */
 export interface TlsOptions {
   readonly rejectUnauthorized: boolean;
   readonly ca?: string;
   readonly servername?: string;
   readonly cert?: string;
   readonly key?: string;
-  /** An open connection to use; a new one is made when missing. */
+  /** An existing connection to use; a new one is opened when missing. */
   readonly socket?: Socket;
-  /** How the name of the server is resolved; as the system does it when missing. */
+  /** Name resolution; the system's when missing. */
   readonly lookup?: LookupFunction;
 }
 
 /** How a connection is made. */
 export interface SecureSocketOptions {
   readonly timeoutMs: number;
-  /** What is spoken on it, best first (ALPN). */
+  /** ALPN protocols, in order of preference. */
   readonly protocols: readonly string[];
 }
 
-/** After so many ms of silence the kernel asks whether the peer is still there. */
+/** TCP keepalive idle time in ms. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** Connects and agrees on TLS. Throws what the connection threw, or a time-out. */
+/** Connects and completes the TLS handshake. Throws the connection's error, or a timeout. */
 export function secureSocket(server: URL, tls: TlsOptions, { timeoutMs, protocols }: SecureSocketOptions): Promise<TLSSocket> {
   const host = hostOf(server);
   const port = server.port === '' ? 443 : Number(server.port);
@@ -34,7 +35,7 @@ export function secureSocket(server: URL, tls: TlsOptions, { timeoutMs, protocol
   return connected(socket, 'secureConnect', timeoutMs);
 }
 
-/** Connects without TLS, as kubeconfigs with an http URL want it. Throws what the connection threw, or a time-out. */
+/** Connects without TLS, for kubeconfigs with an http URL. Throws the connection's error, or a timeout. */
 export function plainSocket(server: URL, timeoutMs: number, lookup?: LookupFunction): Promise<Socket> {
   const port = server.port === '' ? 80 : Number(server.port);
   return connected(connectTcp({ host: hostOf(server), port, ...(lookup !== undefined && { lookup }) }), 'connect', timeoutMs);

@@ -1,12 +1,13 @@
-// What time it is at a server, by the Date headers of its answers: between two bounds that hold however its clock and ours differ. A Date is of
-// whole seconds, and was made between the sending of the request and the arrival of the answer. The last answer counts: clocks are set.
+// Estimates a server's clock from the Date headers of its responses: a lower and an upper bound that hold under any
+// clock skew. A Date has whole seconds, and was set between the request and the response. Only the last response
+// counts, because clocks can be set.
 
-/** The clock of one server. Our own times are in ms of a monotonic clock, its times in ms since the epoch. */
+/** The clock of one server. Local times are in ms of a monotonic clock, server times in ms since the epoch. */
 export class ServerClock {
   #earliest: number | undefined;
   #latest: number | undefined;
 
-  /** Takes over the Date header of an answer; one that is no date is left out. */
+  /** Records the Date header of a response; an invalid date is ignored. */
   hear(date: string | undefined, sentAt: number, heardAt: number): void {
     const time = Date.parse(date ?? '');
     if (Number.isNaN(time)) return;
@@ -14,12 +15,12 @@ export class ServerClock {
     this.#latest = time + 1_000 - sentAt;
   }
 
-  /** It is at least so late there; undefined before anything was heard. */
+  /** Lower bound of the server's time; undefined before the first response. */
   earliest(now: number): number | undefined {
     return this.#earliest === undefined ? undefined : this.#earliest + now;
   }
 
-  /** It is at most so late there; undefined before anything was heard. */
+  /** Upper bound of the server's time; undefined before the first response. */
   latest(now: number): number | undefined {
     return this.#latest === undefined ? undefined : this.#latest + now;
   }

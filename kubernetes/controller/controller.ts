@@ -1,4 +1,4 @@
-// The loop that every controller shares: a key in, a result out; what is thrown is logged once and retried.
+// The reconcile loop that all controllers share: a key in, a result out. Errors are logged once and the key is retried.
 import type { Logger } from 'pino';
 import { messageOf } from '../../process/errors.ts';
 import { queueMetrics } from '../../process/metrics.ts';
@@ -8,45 +8,51 @@ import { FencedKeys } from './fenced-keys.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** The key is settled until something changes. */
+/** Nothing to do until something changes. */
 export interface Done {
   readonly kind: 'done';
 }
 
-/** The key must be looked at again after `ms`, even if nothing changes. */
+/** Reconcile the key again after `ms`, even if nothing changes. */
 export interface RequeueAfter {
   readonly kind: 'requeue-after';
   readonly ms: number;
 }
 
-/** What a reconcile gives back. */
+/** Result of a reconcile. */
 export type ReconcileResult = Done | RequeueAfter;
 
 /** The usual result. */
 export const DONE: Done = { kind: 'done' };
 
-/** Brings the object named by `key` a step nearer to what it should be. Reads all state anew; the key never says what happened. */
+/**
+ * Reconciles the object named by `key`. Level-triggered: it reads all state again, and the key never says what
+ * happened.
+ */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
 
-/** How a controller runs. */
+/** Options of a controller. */
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at once. */
+  /** Concurrent reconciles. */
   readonly concurrency: number;
   readonly logger: Logger;
-  /** Work waits for this, usually for caches to be complete; keys that are asked for meanwhile are kept. */
+  /** Reconciles start once this resolves, usually when caches have synced; keys added before are queued. */
   readonly ready?: Promise<unknown>;
 }
 
-/** Where events of informers put keys. */
+/** Informer handlers enqueue keys here. */
 export interface Controller {
   enqueue(key: string): void;
-  /** Resolves when all work in hand is done. */
+  /** Resolves when all running reconciles have ended. */
   idle(): Promise<void>;
 }
 
-/** While this process does not lead, a key that needs a write is looked at this often, in ms; at once when it leads again. */
+/**
+ * Retry interval in ms of a key that needs a write while this process is not leader; it is retried at once on becoming
+ * leader.
+ */
 const NOT_LEADING_RETRY_MS = 10_000;
 
 /** Starts a controller that works until `signal` is aborted. */
@@ -82,7 +88,7 @@ export function startController(options: ControllerOptions, signal: AbortSignal)
   return { enqueue: (key) => gate.pass(key), idle: () => queue.idle() };
 }
 
-/** Holds keys back until it is opened. */
+/** Queues keys until it is opened. */
 class Gate {
   readonly #forward: (key: string) => void;
   #held: Set<string> | undefined = new Set();

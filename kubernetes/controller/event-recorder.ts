@@ -1,6 +1,5 @@
-// Events (events.k8s.io/v1) for users to read. They are written behind the back of the work that they tell of: recording never
-// waits and never fails, repetitions become a series (of the first note, as client-go `tools/events` has it), and what is too much is
-// dropped and counted.
+// Records Events (events.k8s.io/v1) in the background: recording never blocks and never fails. Repetitions become a
+// series (with the first note, as in client-go `tools/events`). Events beyond the limits are dropped and counted.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -11,7 +10,7 @@ import { forwardAbort } from '../flow/abort.ts';
 import { delay } from '../flow/backoff.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 
-/** What a recorder works with. */
+/** Dependencies of a recorder. */
 export interface RecorderOptions {
   readonly client: ClusterClient;
   /** `isthmus.dev/<component>`. */
@@ -20,26 +19,26 @@ export interface RecorderOptions {
   readonly limits?: Partial<RecorderLimits>;
 }
 
-/** Bounds of a recorder. */
+/** Limits of a recorder. */
 export interface RecorderLimits {
-  /** Events that wait to be written; more are dropped. */
+  /** Length of the write queue; more are dropped. */
   readonly waiting: number;
-  /** Events that are remembered, so that their repetitions become a series. */
+  /** Events that are remembered to turn repetitions into a series. */
   readonly remembered: number;
-  /** An event that did not happen again for this long begins a new one, in ms. */
+  /** An event that did not repeat for this long starts a new series, in ms. */
   readonly seriesEndsMs: number;
-  /** A series is written at most this often, in ms. */
+  /** Least interval between two writes of a series, in ms. */
   readonly seriesEveryMs: number;
 }
 
 const LIMITS: RecorderLimits = { waiting: 1_000, remembered: 4_096, seriesEndsMs: 6 * 60_000, seriesEveryMs: 30_000 };
 const MAX_NOTE = 1_024;
-/** How often it is looked whether a series is due, in ms. */
+/** Interval at which series are checked, in ms. */
 const SERIES_LOOK_MS = 1_000;
 
-/** Where controllers put events. */
+/** Accepts events from controllers. */
 export interface EventSink {
-  /** Takes an event; returns at once and never throws. */
+  /** Queues an event; returns at once and never throws. */
   record(event: EventRecord): void;
 }
 
@@ -51,13 +50,13 @@ interface Remembered {
   lastAt: number;
   writtenCount: number;
   writtenAt: number;
-  /** Whether it waits to be written. */
+  /** Whether it is queued. */
   isWaiting: boolean;
 }
 
-/** Writes events one after another until its signal aborts. */
+/** Writes events one at a time until its signal aborts. */
 export class EventRecorder implements EventSink {
-  /** Events that were not written: too many waited, or the server refused them. */
+  /** Events that were not written: the queue was full, or the API server rejected them. */
   dropped = 0;
   readonly #options: RecorderOptions;
   readonly #limits: RecorderLimits;
@@ -71,7 +70,7 @@ export class EventRecorder implements EventSink {
     this.#limits = { ...LIMITS, ...options.limits };
   }
 
-  /** Takes an event; returns at once and never throws. */
+  /** Queues an event; returns at once and never throws. */
   record(event: EventRecord): void {
     const now = Date.now();
     const key = JSON.stringify([event.regarding.uid, event.type, event.reason, event.action]);
@@ -79,7 +78,7 @@ export class EventRecorder implements EventSink {
     if (known !== undefined && now - known.lastAt < this.#limits.seriesEndsMs) {
       known.count += 1;
       known.lastAt = now;
-      this.#remembered.delete(key); // the one that happened last is forgotten last
+      this.#remembered.delete(key); // least recently seen is evicted first
       this.#remembered.set(key, known);
       return this.#enqueue(known);
     }
@@ -94,7 +93,7 @@ export class EventRecorder implements EventSink {
     this.#enqueue(fresh);
   }
 
-  /** Writes what was and will be recorded until `signal` aborts. Never throws. */
+  /** Writes queued and new events until `signal` aborts. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const next = this.#takeDue();
@@ -114,7 +113,7 @@ export class EventRecorder implements EventSink {
     this.#wake();
   }
 
-  /** A new event is due at once, a series when its last write is long enough ago. */
+  /** A new event is due at once, a series once its write interval has passed. */
   #takeDue(): Remembered | undefined {
     const now = Date.now();
     const index = this.#waiting.findIndex(({ writtenAt }) => now - writtenAt >= this.#limits.seriesEveryMs);

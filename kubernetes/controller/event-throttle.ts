@@ -1,18 +1,19 @@
-// Events that a whole burst of pods may give rise to, those of success say: good to have, and nothing that the burst should pay for. A few are handed on at once, then one a
-// second, behind the burst; what is too much is dropped and counted. The binding's annotation says the same of every pod.
+// Throttles informational Events (of successful placements, for example) that a burst of pods would cause. A few pass
+// at once, then one a second. The rest waits in a bounded queue; overflow is dropped and counted. The binding's
+// annotation records the same for every pod.
 import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { onAbort } from '../flow/abort.ts';
 import type { EventSink } from './event-recorder.ts';
 
-/** Events handed on ahead of the pace, and how fast they may be again. */
+/** Burst size and rate. */
 const AHEAD = 5;
 const EVERY_MS = 1_000;
-/** Events that wait, two minutes of them; more are dropped: nobody looks for them later, and their pods may be gone. */
+/** Queue length, two minutes' worth; more are dropped, for their pods may be gone by then. */
 const MOST_WAITING = 120;
 
-/** Hands events on at a pace. */
+/** Forwards events at a limited rate. */
 export class EventThrottle implements EventSink {
-  /** Events that were not handed on, because too many waited. */
+  /** Events dropped because the queue was full. */
   dropped = 0;
   readonly #sink: EventSink;
   readonly #waiting: EventRecord[] = [];
@@ -28,7 +29,7 @@ export class EventThrottle implements EventSink {
     });
   }
 
-  /** Takes an event; returns at once and never throws. */
+  /** Queues an event; returns at once and never throws. */
   record(event: EventRecord): void {
     if (this.#ended) return;
     if (this.#ahead > 0) {

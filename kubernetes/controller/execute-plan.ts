@@ -1,4 +1,4 @@
-// The one place where commands become calls.
+// The one place where planned commands become API calls.
 import { PODS } from '../../api/resource-types.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
@@ -6,8 +6,9 @@ import { isNotFound } from '../flow/api-error.ts';
 import type { ClusterClient } from '../client/cluster-client.ts';
 
 /**
- * Executes a plan in order. A delete of what is already gone counts as done. Gives what the last command made, if that is an object.
- * @throws what the failing call threw; commands after it were not tried.
+ * Executes a plan in order. A delete of an object that is already gone counts as done. Returns the object that the last
+ * command created, if any.
+ * @throws what the failing call threw; later commands were not tried.
  */
 export async function executePlan(client: ClusterClient, plan: Plan, signal: AbortSignal): Promise<KubernetesObject | undefined> {
   let last: KubernetesObject | undefined;

@@ -1,33 +1,37 @@
-// Keys whose write was refused because the right to write had lapsed. They wait until it holds again: tried each second, the thousands of keys of a burst
-// would take the processor from the very API server whose slowness let the lease lapse.
+// Keys whose write was fenced because this process was no longer leader. They wait until it is leader again: retried
+// every second, the thousands of keys of a burst would take CPU from the very API server whose slowness let the Lease
+// expire.
 import { onAbort } from '../flow/abort.ts';
 import type { Fence } from '../flow/fence.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
-/** How often the right is looked at while keys wait for it, in ms. */
+/** Interval at which the fence is checked while keys wait, in ms. */
 const LOOK_MS = 200;
-/** A key is kept for so long after the last one was refused, in ms. Its controller has tried it again by then. */
+/** How long a key waits after the last fenced write, in ms. Its controller has retried it by then. */
 export const FENCED_KEY_TTL_MS = 15_000;
 
 interface Waiting {
   readonly keys: Set<string>;
-  /** How often it was looked at in vain since the last key came. */
+  /** Consecutive checks without success since the last key was added. */
   looks: number;
 }
 
-/** The keys of one controller. */
+/** The fenced keys of one controller. */
 export class FencedKeys {
   readonly #again: (key: string) => void;
   readonly #byFence = new Map<Fence, Waiting>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `again` gets each key once its right holds, unless that takes longer than {@link FENCED_KEY_TTL_MS}. Nothing is given back once `signal` has aborted. */
+  /**
+   * `again` is called with each key once its fence holds, unless that takes longer than {@link FENCED_KEY_TTL_MS}.
+   * Never called after `signal` has aborted.
+   */
   constructor(again: (key: string) => void, signal: AbortSignal) {
     this.#again = again;
     onAbort(signal, () => this.#stop());
   }
 
-  /** Keeps a key until the fence holds. */
+  /** Adds a key that waits for the fence. */
   add(key: string, fence: Fence): void {
     const waiting = this.#byFence.get(fence) ?? { keys: new Set(), looks: 0 };
     this.#byFence.set(fence, waiting);
@@ -41,7 +45,8 @@ export class FencedKeys {
     for (const [fence] of free) this.#byFence.delete(fence);
     for (const [fence, waiting] of this.#byFence) {
       waiting.looks += 1;
-      if (waiting.looks * LOOK_MS >= FENCED_KEY_TTL_MS) this.#byFence.delete(fence); // a share that was given away is never ours again
+      // a shard that was handed over never comes back
+      if (waiting.looks * LOOK_MS >= FENCED_KEY_TTL_MS) this.#byFence.delete(fence);
     }
     if (this.#byFence.size === 0) this.#stop();
     for (const key of free.flatMap(([, { keys }]) => [...keys])) {

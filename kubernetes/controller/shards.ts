@@ -1,5 +1,6 @@
-// Sharding of keys over Leases: every shard has a Lease, and a replica works on the keys of the shards whose Leases it holds.
-// Members announce themselves by a Lease each; from who is alive follows, for all alike, who should hold which shard.
+// Shards keys over Leases: each shard has a Lease, and a replica reconciles the keys of the shards whose Leases it
+// holds. Each member announces itself by a Lease; all members compute the same assignment of shards from the live
+// members.
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Lease } from '../../api/objects/core.ts';
@@ -11,17 +12,17 @@ import { LeaderElection } from '../lease/leader-election.ts';
 import { CLOCKS, LEASE_TIMINGS, type Clocks, type LeaseTimings } from '../lease/lease-record.ts';
 import { LEASES } from '../../api/resource-types.ts';
 
-/** Label of the Leases by which replicas announce themselves; its value is the name of the group. */
+/** Label of the members' Leases; its value is the name of the group. */
 export const SHARD_MEMBER_LABEL = 'isthmus.dev/shard-member-of';
 
-/** The shard of a key, from 0 to `shards` - 1; the same for every replica and every release. */
+/** The shard of a key, from 0 to `shards` - 1; the same in every replica and release. */
 export function shardOf(key: string, shards: number): number {
   return weight(key) % shards;
 }
 
 /**
- * Which member should hold each shard (rendezvous hashing): a member that comes or goes moves no shard but its own, and each
- * member gets about as many. Empty text where there is no member.
+ * Assigns shards to members by rendezvous hashing: a member that joins or leaves moves no other shards, and members get
+ * about equally many. Empty text when there is no member.
  */
 export function assignShards(members: readonly string[], shards: number): readonly string[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -34,25 +35,25 @@ function weight(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }
 
-/** What a member's Lease says: who it is, and when it was last renewed by its own clock. Undefined when it has gone. */
+/** A member's Lease: its identity and last renewal by its own clock. Undefined when the Lease is gone. */
 export type MemberLease = { readonly identity: string; readonly renewTime: string } | undefined;
 
-/** Tells of the Leases of all members until `signal` aborts, each by its name. */
+/** Reports each member's Lease by name until `signal` aborts. */
 export type FollowMembers = (told: (name: string, lease: MemberLease) => void, signal: AbortSignal) => Promise<void>;
 
-/** Which group of replicas, and who this one is. */
+/** The group of replicas and this replica's identity. */
 export interface ShardOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   /** Name of the group; Leases are called `<group>-<shard>` and `<group>-member-<hash>`. */
   readonly group: string;
   readonly identity: string;
-  /** How many; the same in all replicas of a group. */
+  /** Number of shards; the same in all replicas of a group. */
   readonly shards: number;
   readonly logger: Logger;
   readonly timings?: LeaseTimings;
   readonly clocks?: Clocks;
-  /** How members are known; by a watch of their Leases when missing. */
+  /** How members are discovered; by a watch of their Leases when missing. */
   readonly follow?: FollowMembers;
 }
 
@@ -67,7 +68,7 @@ interface Campaign {
 export class Shards {
   readonly #options: ShardOptions & { readonly timings: LeaseTimings; readonly clocks: Clocks };
   readonly #campaigns = new Map<number, Campaign>();
-  /** Shards that are being handed over: they are not worked on any more, and their Leases are kept until what runs has ended. */
+  /** Shards being handed over: no new work starts, and the Lease is held until running work has ended. */
   readonly #leaving = new Map<number, Promise<void>>();
   readonly #running = new Map<number, Set<Promise<unknown>>>();
   readonly #seen = new Map<string, { readonly identity: string; readonly renewTime: string; readonly at: number }>();
@@ -78,7 +79,7 @@ export class Shards {
     this.#options = { timings: LEASE_TIMINGS, clocks: CLOCKS, ...options };
   }
 
-  /** Adds a listener: a shard is ours from now on, so that its keys must all be looked at. */
+  /** Adds a listener for acquired shards, whose keys must all be reconciled. */
   onGained(listener: (shard: number) => void): void {
     this.#listeners.push(listener);
   }
@@ -88,30 +89,30 @@ export class Shards {
     return shardOf(key, this.#options.shards);
   }
 
-  /** The right to write for a key: it holds while its shard's Lease is ours, also while the shard is being handed over. */
+  /** The fence for a key: it holds while this replica holds the shard's Lease, also during hand-over. */
   fenceOf(key: string): Fence {
     const held = () => this.#campaigns.get(this.shardOf(key))?.election;
     return { holds: () => held()?.holds() ?? false, msLeft: () => held()?.msLeft() ?? 0 };
   }
 
-  /** Whether a key is this replica's to begin work on now. */
+  /** Whether this replica may start work on a key now. */
   owns(key: string): boolean {
     return !this.#leaving.has(this.shardOf(key)) && this.fenceOf(key).holds();
   }
 
-  /** Whether a key's shard should be ours, although its Lease may not be ours yet, or not at the moment. */
+  /** Whether a key's shard is assigned to this replica, although its Lease may not be held at the moment. */
   campaignsFor(key: string): boolean {
     return this.#campaigns.has(this.shardOf(key));
   }
 
-  /** Shards that are held now. */
+  /** Shards held now. */
   get held(): number[] {
     return [...this.#campaigns].filter(([, { election }]) => election.holds()).map(([shard]) => shard);
   }
 
   /**
-   * Does the work of a key if it is ours; undefined if it is not. The shard is handed over only when the work has ended, so all
-   * writes belong inside. Throws what the work throws.
+   * Runs the work of a key if this replica holds its shard; undefined otherwise. The shard is handed over only after
+   * the work has ended, so all writes belong inside. Throws what the work throws.
    */
   async whileOwned<R>(key: string, work: (fence: Fence) => Promise<R>): Promise<R | undefined> {
     if (!this.owns(key)) return undefined;
@@ -127,7 +128,7 @@ export class Shards {
     }
   }
 
-  /** Announces this replica and takes its shares until `signal` aborts; then gives all back. Never throws. */
+  /** Announces this replica and acquires its shards until `signal` aborts; then releases all. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, namespace, group, identity, logger, timings, clocks, follow = watchedMembers(this.#options) } = this.#options;
     const told = (name: string, lease: MemberLease): void => {
@@ -142,7 +143,7 @@ export class Shards {
     await Promise.all([...this.#campaigns.keys()].map((shard) => this.#leave(shard)));
   }
 
-  /** Members that fall silent are told of by nobody. */
+  /** No event reports a member whose Lease expired. */
   async #rebalanceUntil(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await delay(this.#options.timings.retryMs, signal);
@@ -174,7 +175,7 @@ export class Shards {
     this.#campaigns.set(shard, { election, stop, ended: election.run(stop.signal) });
   }
 
-  /** Begins no more work of the shard, waits for what runs, and only then lets another one have it. */
+  /** Stops new work on the shard, waits for running work, then releases the Lease. */
   #leave(shard: number): Promise<void> {
     const leaving = this.#leaving.get(shard) ?? this.#handOver(shard).finally(() => this.#leaving.delete(shard));
     this.#leaving.set(shard, leaving);
@@ -191,7 +192,7 @@ export class Shards {
   }
 }
 
-/** Knows the members by a watch of their Leases. */
+/** Discovers members by a watch of their Leases. */
 function watchedMembers({ client, namespace, group, logger }: ShardOptions): FollowMembers {
   return async (told, signal) => {
     const members = new Informer<Lease, NonNullable<MemberLease>>({

@@ -1,20 +1,19 @@
-// Keys that wait to be worked on. p-queue bounds how many run at once; this adds what it does not know: keys.
-// A key never runs twice at the same time, additions while it waits or runs merge, failures back off (client-go `util/workqueue`),
-// and namespaces take turns.
+// A work queue of keys with client-go `util/workqueue` semantics: a key never runs twice at once, additions while it
+// waits or runs merge, failures back off. Namespaces are served round robin. p-queue bounds the concurrency.
 import PQueue from 'p-queue';
 import { onAbort } from '../flow/abort.ts';
 import { backoffDelay, timerMs } from '../flow/backoff.ts';
 import { FairQueue, namespaceOf, type FairOptions } from '../flow/fair-queue.ts';
 import { yieldToEventLoop } from '../flow/event-loop-yield.ts';
 
-/** Does the work of one key. Rejecting means: again, later. */
+/** Processes one key. A rejection means: retry later. */
 export type Work = (key: string) => Promise<void>;
 
-/** Hears what a queue does, to measure it. Times are in ms. */
+/** Observes a queue for metrics. Times are in ms. */
 export interface QueueObserver {
-  /** A key that did not wait waits now. */
+  /** A key was added that was not queued before. */
   added(): void;
-  /** A run began, so long after the key was added. */
+  /** A run started, this long after the key was added. */
   started(waitedMs: number): void;
   ended(ranMs: number, outcome: 'done' | 'failed'): void;
 }
@@ -28,12 +27,12 @@ export class WorkQueue {
   readonly #signal: AbortSignal;
   readonly #observer: QueueObserver | undefined;
   readonly #running = new Set<string>();
-  /** Waiting for a place, or to run again once the present run has ended, with the time of the addition in ms. */
+  /** Waiting to run, or to run again after the current run, with the time of the addition in ms. */
   readonly #wanted = new Map<string, number>();
   readonly #timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly due: number }>();
   readonly #failures = new Map<string, number>();
 
-  /** Starts at once; stops taking and starting work when `signal` is aborted. */
+  /** Starts at once; stops accepting and starting work when `signal` is aborted. */
   constructor(work: Work, concurrency: number, signal: AbortSignal, observer?: QueueObserver) {
     this.#work = work;
     this.#queue = new PQueue<FairQueue, FairOptions>({ concurrency, queueClass: FairQueue });
@@ -42,7 +41,7 @@ export class WorkQueue {
     onAbort(signal, () => this.#stop());
   }
 
-  /** Asks for `key` to be worked on, as soon as there is a place. */
+  /** Adds `key`. */
   add(key: string): void {
     if (this.#signal.aborted) return;
     this.#cancelTimer(key);
@@ -52,7 +51,7 @@ export class WorkQueue {
     if (!this.#running.has(key)) this.#start(key);
   }
 
-  /** Asks for `key` in `ms`, or earlier when it is already due earlier. */
+  /** Adds `key` after `ms`, or earlier if it is already due earlier. */
   addAfter(key: string, ms: number): void {
     if (this.#signal.aborted || this.#wanted.has(key)) return;
     const due = performance.now() + ms;
@@ -69,7 +68,7 @@ export class WorkQueue {
     return this.#wanted.size + this.#running.size - both;
   }
 
-  /** Resolves when no key waits for a place and none runs; keys that are due later do not count. */
+  /** Resolves when no key is ready and none runs; delayed keys do not count. */
   idle(): Promise<void> {
     return this.#queue.onIdle();
   }

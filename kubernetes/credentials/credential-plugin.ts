@@ -1,5 +1,5 @@
-// Credentials that a program or an auth provider makes. The only file that loads @kubernetes/client-node, and only when a kubeconfig
-// needs it: loading it costs 0.4 s of CPU and 80 MiB. It keeps a plugin's answer until its expiry.
+// Credentials from exec plugins and auth providers. The only file that loads @kubernetes/client-node, and only when a
+// kubeconfig needs it: loading costs 0.4 s of CPU and 80 MiB. Credentials are cached until they expire.
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
@@ -12,7 +12,7 @@ export interface PluginCredentials {
 
 const loaded = new WeakMap<PluginCredentials, Promise<KubeConfig>>();
 
-/** Runs the plugin, unless its last answer still holds. */
+/** Runs the plugin, unless its cached credentials are still valid. */
 export async function runPlugin(credentials: PluginCredentials): Promise<ResolvedCredentials> {
   let loading = loaded.get(credentials);
   if (loading === undefined) loaded.set(credentials, (loading = load(credentials)));
@@ -27,7 +27,7 @@ export async function runPlugin(credentials: PluginCredentials): Promise<Resolve
   };
 }
 
-/** Lets the plugin run again at the next use: the server did not accept what it gave. */
+/** Drops the cached credentials after the server rejected them. */
 export function forgetPluginAnswer(credentials: PluginCredentials): void {
   loaded.delete(credentials);
 }

@@ -1,18 +1,18 @@
-// What a connection's credentials are now. Files, plugins and kubeconfigs are looked at again after a while, and at once when the
-// server says 401; what has not changed is told apart from what has, so that nothing is reconnected without need.
+// The current credentials of a connection. Files, plugins and kubeconfigs are re-read at intervals, and at once after a
+// 401. Unchanged credentials are reported as such, so that nothing reconnects without need.
 import { forgetPluginAnswer } from './credential-plugin.ts';
 import { resolveCredentials, type ClusterConnection } from './kubeconfig.ts';
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 
-/** A connection with its credentials as they are now. */
+/** A connection with its current credentials. */
 export interface FreshCredentials {
   readonly connection: ClusterConnection;
   readonly resolved: ResolvedCredentials;
-  /** Whether anything differs from what the last read gave. */
+  /** Whether anything differs from the last read. */
   readonly changed: boolean;
 }
 
-/** Credentials of one connection, and of those that replace it. */
+/** Credentials of one connection and of its replacements. */
 export class CredentialSource {
   readonly #maxAgeMs: number;
   #connection: ClusterConnection;
@@ -26,33 +26,34 @@ export class CredentialSource {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  /** Whether credentials of this kind can change by themselves. */
+  /** Whether credentials of this kind can change without a new connection. */
   get canChange(): boolean {
     const { credentials, reread } = this.#connection;
     return reread !== undefined || credentials.kind === 'token-file' || credentials.kind === 'plugin';
   }
 
-  /** Whether it is time to read again. */
+  /** Whether they are due for a re-read. */
   get isDue(): boolean {
     if (this.#replaced || this.#readAt === -Infinity) return true;
     return this.canChange && performance.now() - this.#readAt >= this.#maxAgeMs;
   }
 
-  /** Takes over another connection. */
+  /** Switches to another connection. */
   use(connection: ClusterConnection): void {
     this.#connection = connection;
     this.#replaced = true;
   }
 
   /**
-   * Reads what there is now. While a kubeconfig cannot be read, for instance because it is just being written, the last one stays.
+   * Reads the current credentials. While a kubeconfig cannot be read, for instance because it is being written, the
+   * last one is used.
    * @throws what reading credentials throws.
    */
   async read(): Promise<FreshCredentials> {
     this.#replaced = false;
     const connection = await this.#reread();
     const resolved = await resolveCredentials(connection.credentials);
-    if (this.#replaced) return this.read(); // meanwhile another one was given
+    if (this.#replaced) return this.read(); // replaced in the meantime
     this.#connection = connection;
     this.#readAt = performance.now();
     const digest = digestOf(connection, resolved);
@@ -61,7 +62,7 @@ export class CredentialSource {
     return { connection, resolved, changed };
   }
 
-  /** The server did not accept the credentials: whether others may be had by reading again, which then is due. */
+  /** The server rejected the credentials. Returns whether a re-read may yield others, which is then due. */
   async renew(): Promise<boolean> {
     const now = performance.now();
     if (!this.canChange || now - this.#renewedAt < this.#maxAgeMs) return false;

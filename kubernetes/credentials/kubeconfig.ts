@@ -1,4 +1,5 @@
-// Kubeconfig text to a connection. What its author may not use is refused, what cannot be used is named; nothing is silently ignored.
+// Parses a kubeconfig into a connection. What its author may not use is rejected, what is unsupported is named; nothing
+// is silently ignored.
 import type { ResolvedCredentials } from './resolved-credentials.ts';
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
@@ -8,7 +9,7 @@ import { runPlugin, type PluginCredentials } from './credential-plugin.ts';
 import type { ConnectionLimits } from '../connect/connection-limits.ts';
 import type { GatewayRoute } from '../connect/gateway-dialer.ts';
 
-/** How a client proves who it is. Files are read again at each use, so that rotated ones are picked up. */
+/** How a client authenticates. Files are re-read at each use, so that rotated ones are picked up. */
 export type Credentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'certificate'; readonly certificate: string; readonly key: string }
@@ -21,52 +22,62 @@ export type Credentials =
 export interface ClusterConnection {
   /** `https://host:port` and possibly a path. */
   readonly server: URL;
-  /** PEM bundle to check the server with; the system's roots when missing. */
+  /** PEM bundle to verify the server with; the system's roots when missing. */
   readonly certificateAuthority?: string;
   /** Name expected in the server's certificate; the host of `server` when missing. */
   readonly serverName?: string;
   readonly insecure: boolean;
   /** HTTP(S) proxy that tunnels all connections. */
   readonly proxy?: URL;
-  /** The gateway that carries all connections; `server` then only names what is expected at their end. */
+  /** The gateway that proxies all connections; `server` then only names what is expected at the far end. */
   readonly gateway?: GatewayRoute;
   readonly credentials: Credentials;
-  /** What the server is held to; missing for one that an administrator has named. */
+  /** Limits for a server that a tenant named; missing for an administrator's. */
   readonly limits?: ConnectionLimits;
-  /** The connection as its files describe it now, and this very object while they have not changed; missing where there are no files. */
+  /**
+   * Re-reads the connection from its files; returns this same object while they have not changed. Missing where there
+   * are no files.
+   */
   readonly reread?: () => Promise<ClusterConnection>;
 }
 
 /**
- * Who wrote a kubeconfig. An `administrator` may use all of its features. A `tenant` may not make this process
- * run programs, read files, or trust anything: kubeconfigs in Secrets are held to that (design §8).
+ * Who wrote a kubeconfig. An `administrator` may use all of its features. A `tenant` may not make this process run
+ * programs, read files or trust anything; this applies to kubeconfigs in Secrets.
  */
 export type KubeconfigAuthor = 'administrator' | 'tenant';
 
 /** Reads a text file; rejects as `readFile` does. */
 export type ReadText = (path: string) => Promise<string>;
 
-/** What to read: the text, the context to use (current-context when missing) and whose text it is. */
+/** What to read: the text, the context (current-context when missing) and its author. */
 export interface KubeconfigInput {
   readonly text: string;
   readonly context?: string;
   readonly author: KubeconfigAuthor;
-  /** Folder of the kubeconfig, against which its relative paths resolve (kubectl's rule); the working directory when missing. */
+  /**
+   * Folder of the kubeconfig, against which relative paths resolve (kubectl's rule); the working directory when
+   * missing.
+   */
   readonly folder?: string;
-  /** Used for the files that the kubeconfig names. */
+  /** Reads the files that the kubeconfig names. */
   readonly readText?: ReadText;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
 
 const MAX_KUBECONFIG_CHARACTERS = 1_000_000;
-/** Of a tenant's YAML: the parser recurses (deep nesting ends the process) and takes quadratic time in keys and anchors. */
+/**
+ * Limits for a tenant's YAML: the parser recurses (deep nesting crashes the process) and is quadratic in keys and
+ * anchors.
+ */
 const MAX_YAML_DEPTH = 64;
 const MAX_YAML_LEXEMES = 10_000;
 
 /**
  * The connection that a kubeconfig describes (client-go `clientcmd/api/v1`).
- * @throws AppError `KubeconfigInvalid` when it cannot be used, `KubeconfigRefused` when its author may not use what it asks for.
+ * @throws AppError `KubeconfigInvalid` when it cannot be used, `KubeconfigRefused` when its author may not use one of
+ * its features.
  */
 export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterConnection> {
   const parsed = parseYaml(input);
@@ -97,7 +108,10 @@ export async function readKubeconfig(input: KubeconfigInput): Promise<ClusterCon
 
 const PATH_FIELDS = { clusters: ['cluster', 'certificate-authority'], users: ['user', 'client-certificate', 'client-key', 'tokenFile'] } as const;
 
-/** The kubeconfig with its relative paths resolved, those of exec commands that are paths included (client-go `clientcmd.ResolveLocalPaths`). */
+/**
+ * The kubeconfig with relative paths resolved, including paths of exec commands (client-go
+ * `clientcmd.ResolveLocalPaths`).
+ */
 export function withAbsolutePaths(config: Readonly<Record<string, unknown>>, folder: string): Readonly<Record<string, unknown>> {
   const absolute = (value: unknown) => (typeof value === 'string' && value !== '' && !isAbsolute(value) ? join(folder, value) : value);
   const resolved: Record<string, unknown> = { ...config };
@@ -128,7 +142,7 @@ export async function readInClusterConnection(host: string, port: string, readTe
   };
 }
 
-/** Reads or computes credentials. Plugins run under the rules of the kubeconfig's author, checked when it was read. */
+/** Reads or computes credentials. Plugins run under the rules for the kubeconfig's author, checked when it was read. */
 export async function resolveCredentials(credentials: Credentials): Promise<ResolvedCredentials> {
   switch (credentials.kind) {
     case 'none':
@@ -155,7 +169,7 @@ interface CredentialInput {
 
 async function readCredentials(user: Entry, { config, context, readText }: CredentialInput): Promise<Credentials> {
   if (user['exec'] !== undefined || user['auth-provider'] !== undefined) return { kind: 'plugin', kubeconfig: stringify(config), context };
-  const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go takes only while the file cannot be read
+  const tokenFile = text(user, 'tokenFile'); // before `token`, which client-go uses only while the file cannot be read
   if (tokenFile !== undefined) return { kind: 'token-file', path: tokenFile };
   const token = text(user, 'token');
   if (token !== undefined) return { kind: 'token', token };
@@ -191,12 +205,13 @@ function serverUrl(cluster: Entry): URL {
   const server = text(cluster, 'server');
   if (server === undefined || !URL.canParse(server)) throw invalid('its cluster has no valid server; set server to https://HOST:PORT');
   const url = new URL(server);
-  if (url.protocol !== 'https:') throw invalid('its server must start with https://'); // what it starts with instead may be a part of a token
+  // the start of the text may be part of a token
+  if (url.protocol !== 'https:') throw invalid('its server must start with https://');
   if (url.username !== '' || url.password !== '') throw invalid('its server must not contain a user name or password');
   return url;
 }
 
-/** Link-local addresses carry the metadata services of clouds. The URL parser has already brought all notations of an address into one. */
+/** Link-local addresses serve the metadata services of clouds. The URL parser has already normalized the address. */
 function refuseLinkLocal({ hostname }: URL): void {
   if (/^169\.254\.|^\[fe[89ab][0-9a-f]:|^\[::ffff:a9fe:|^\[fd00:ec2::254\]$|^metadata\.google\.internal\.?$/.test(hostname)) {
     throw new AppError('KubeconfigRefused', `the kubeconfig's server ${hostname} is a link-local or metadata address, which is not allowed in a Secret`);
@@ -217,13 +232,13 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
   return config;
 }
 
-/** Measures by the parser's first stage, which keeps its own stack and takes linear time. */
+/** Measures with the parser's first stage, which keeps its own stack and takes linear time. */
 function refuseYamlBomb(content: string): void {
   const parser = new Parser();
   let lexemes = 0;
   for (const lexeme of new Lexer().lex(content)) {
     lexemes += 1;
-    Array.from(parser.next(lexeme)); // moves the parser on
+    Array.from(parser.next(lexeme)); // advances the parser
     if (lexemes > MAX_YAML_LEXEMES || parser.stack.length > MAX_YAML_DEPTH) throw invalid('it is too large or too deeply nested');
   }
 }

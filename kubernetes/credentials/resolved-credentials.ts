@@ -1,6 +1,6 @@
-// What credentials come to for one request, whatever they were made from.
+// Credentials in the form that a request needs, whatever their source.
 
-/** What a request needs besides the connection: a bearer token or a client certificate, fresh at the time of the call. */
+/** A bearer token or a client certificate, current at the time of the call. */
 export interface ResolvedCredentials {
   readonly token?: string;
   /** `user:password`. */

@@ -1,10 +1,10 @@
-// Listening to long-lived signals without leaving anything on them, and without the warning that many listeners are a leak:
-// thousands of calls may wait on the signal of one process.
+// Listeners on long-lived AbortSignals that leak nothing and raise no MaxListeners warning: thousands of calls may wait
+// on the signal of one process.
 import { setMaxListeners } from 'node:events';
 
 const unlimited = new WeakSet<AbortSignal>();
 
-/** Calls `listener` when the signal aborts, at once if it already has; the function that is given back takes the request back. */
+/** Calls `listener` when the signal aborts, at once if it already has; the returned function unsubscribes. */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {
     listener();
@@ -24,7 +24,10 @@ export function forwardAbort(from: readonly AbortSignal[], to: AbortController):
   return () => removals.forEach((remove) => remove());
 }
 
-/** Does `work` with a signal that aborts with `signal`, or with a TimeoutError after `ms`. Nothing is left on `signal` when it is done. */
+/**
+ * Runs `work` with a signal that aborts with `signal`, or with a TimeoutError after `ms`. Removes its listener from
+ * `signal` when done.
+ */
 export async function within<T>(ms: number, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const either = new AbortController();
   const forget = forwardAbort([signal], either);

@@ -1,14 +1,14 @@
-// What can go wrong with a call to an API server, as one type per way of reacting to it.
+// Errors of calls to an API server, one type for each way of handling them.
 import { SilenceError } from '../connect/silence.ts';
 
-/** The API server answered with an error: an HTTP status and, mostly, a `meta/v1` Status. */
+/** An error response: an HTTP status and usually a `meta/v1` Status. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status code. */
   readonly status: number;
-  /** `Status.reason` in CamelCase, empty when the body was none. */
+  /** `Status.reason` in CamelCase; empty when the body was no Status. */
   readonly reason: string;
-  /** How long the server asked us to wait, in ms. */
+  /** Retry-After in ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(status: number, reason: string, message: string, retryAfterMs?: number) {
@@ -19,10 +19,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The call did not get an answer: refused, reset, timed out, bad certificate. A write may have been done, unless it is known to be unsent. */
+/**
+ * The call got no response: refused, reset, timed out, bad certificate. A write may have been done, unless it is known
+ * to be unsent.
+ */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
-  /** Whether nothing of the call was written to any connection: no name, no connection, no TLS, no place in time. */
+  /** Whether nothing was written to any connection: DNS, connect, TLS or queueing failed. */
   readonly isUnsent: boolean;
 
   constructor(message: string, { cause, isUnsent = false }: { readonly cause?: unknown; readonly isUnsent?: boolean } = {}) {
@@ -31,17 +34,17 @@ export class UnreachableError extends Error {
   }
 }
 
-/** Whether the API server said that the object (or the whole kind) is not there. */
+/** Whether the object (or the resource type) was not found. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 404;
 }
 
-/** Whether the server denied the call. */
+/** Whether the call was forbidden. */
 export function isForbidden(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 403;
 }
 
-/** Whether a create met an object of the same name. */
+/** Whether an object of that name already exists. */
 export function isAlreadyExists(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 409 && thrown.reason === 'AlreadyExists';
 }
@@ -51,28 +54,29 @@ export function isConflict(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 409 && thrown.reason !== 'AlreadyExists';
 }
 
-/** Whether the server no longer has the history that was asked for, so that one must list again. */
+/** Whether the requested resourceVersion has expired, so that one must list again. */
 export function isExpired(thrown: unknown): boolean {
   return thrown instanceof ApiError && (thrown.status === 410 || thrown.reason === 'Expired');
 }
 
 /**
- * Whether the server refused the content of a write, so that repeating it unchanged is pointless:
- * any 4xx but conflict, timeout and throttling. Admission webhooks and quotas answer so.
+ * Whether the API server rejected the content of a write, so that an unchanged retry is pointless: any 4xx except
+ * conflict, timeout and throttling. Admission webhooks and quotas respond like this.
  */
 export function isRejection(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status >= 400 && thrown.status < 500 && ![401, 408, 409, 429].includes(thrown.status);
 }
 
 /**
- * For `catch` of a write with preconditions: the object has gone or has changed, and the watch brings what it is now.
- * @throws any other error, as it came.
+ * For `catch` of a write with preconditions: ignores that the object is gone or has changed, since the watch delivers
+ * its new state.
+ * @throws any other error unchanged.
  */
 export function ignoreStale(thrown: unknown): void {
   if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
 }
 
-/** For `catch`: undefined for an error that was expected; any other is thrown again. */
+/** For `catch`: returns undefined for an expected error and rethrows any other. */
 export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown) => undefined {
   return (thrown) => {
     if (expected(thrown)) return undefined;
@@ -80,7 +84,7 @@ export function unless(expected: (thrown: unknown) => boolean): (thrown: unknown
   };
 }
 
-/** No answer came in time. */
+/** The deadline passed without a response. */
 export class DeadlineError extends SilenceError {
   override readonly name = 'DeadlineError';
 

@@ -1,22 +1,24 @@
-// Waiting longer after each failure, with jitter so that many waiters do not come back at once.
+// Exponential backoff with jitter, so that many clients do not retry at once.
 import { onAbort } from './abort.ts';
 
-/** Bounds of a back-off in ms. */
+/** Limits of a backoff in ms. */
 export interface BackoffLimits {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-/** Delay in ms before attempt `failures + 1`: doubles up to the cap, then a random half is taken off. `random` is in [0,1). */
+/**
+ * Delay in ms before attempt `failures + 1`: doubles up to the cap, minus up to half at random. `random` is in [0,1).
+ */
 export function backoffDelay(limits: BackoffLimits, failures: number, random: number): number {
   const full = Math.min(limits.maxMs, limits.firstMs * 2 ** Math.min(failures - 1, 30));
   return full / 2 + (full / 2) * random;
 }
 
-/** The longest that a timer of Node can wait, in ms (24.8 days); asked for more it fires at once. */
+/** The longest Node timer in ms (24.8 days); a longer one fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `ms` as a timer can wait it. What is no number becomes 0. */
+/** `ms` clamped to what a timer supports. NaN becomes 0. */
 export function timerMs(ms: number): number {
   return Math.min(Math.max(ms, 0) || 0, LONGEST_TIMER_MS);
 }

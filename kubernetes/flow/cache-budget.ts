@@ -1,14 +1,14 @@
-// How much is remembered of one API server in all, and what to do when that would be more than it may. One budget is shared by all copies of its
-// collections.
+// Limits how much is cached from one API server in total, and reports when the limit is exceeded. All caches of that
+// server share one budget.
 import { LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 
-/** What an entry costs besides its record: its key, its places in indexes. */
+/** Overhead of an entry besides its record: its key and index entries. */
 const ENTRY_BYTES = 256;
-/** Of a value besides what it holds. */
+/** Overhead of a value besides its content. */
 const VALUE_BYTES = 16;
 const CHARACTER_BYTES = 2;
 
-/** Counts what is remembered. */
+/** Counts the cached bytes. */
 export class CacheBudget {
   readonly #limits: Pick<ConnectionLimits, 'maxObjects' | 'maxCachedBytes'>;
   #listener: (what: LimitError) => void = () => undefined;
@@ -19,14 +19,15 @@ export class CacheBudget {
     this.#limits = limits;
   }
 
-  /** Who hears that a limit was passed, of what is remembered or of anything else. */
+  /** Called when any limit is exceeded, of the cache or elsewhere. */
   onExceeded(listener: (what: LimitError) => void): void {
     this.#listener = listener;
   }
 
   /**
-   * Counts a record that takes the place of one of `before` bytes; gives its own bytes. Call {@link free} when it goes.
-   * @throws LimitError when that is more than the limits allow; the record must not be kept then.
+   * Counts a record that replaces one of `before` bytes and returns its own bytes. Call {@link free} when it is
+   * removed.
+   * @throws LimitError when the limits are exceeded; the record must not be cached then.
    */
   take(record: unknown, before: number): number {
     const bytes = ENTRY_BYTES + approximateBytes(record);
@@ -38,14 +39,14 @@ export class CacheBudget {
     return bytes;
   }
 
-  /** Gives back what {@link take} has counted. */
+  /** Returns bytes that {@link take} has counted. */
   free(bytes: number): void {
     if (bytes === 0) return;
     this.#objects -= 1;
     this.#bytes -= bytes;
   }
 
-  /** Tells the listener, and gives the error to throw. */
+  /** Notifies the listener and returns the error to throw. */
   exceeded(what: string | LimitError): LimitError {
     const error = typeof what === 'string' ? new LimitError(what) : what;
     this.#listener(error);
@@ -53,7 +54,7 @@ export class CacheBudget {
   }
 }
 
-/** About how much memory a value of JSON takes. Keeps its own stack: what is deeply nested must not end the process. */
+/** Approximate memory of a JSON value. Uses its own stack: deep nesting must not crash the process. */
 export function approximateBytes(value: unknown): number {
   let bytes = 0;
   const open: unknown[] = [value];

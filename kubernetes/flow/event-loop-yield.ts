@@ -1,8 +1,8 @@
-// Turns of the event loop. Work that never waits for anything is a chain of microtasks: timers and sockets, a lease's among them, would wait until
-// the last of it is done.
+// Yields to the event loop. Work that never waits is one chain of microtasks: timers and sockets, the Lease renewal's
+// among them, would starve until it ends.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** After so long, and so many pieces of work, all else gets its turn. In ms. */
+/** Yield after this many ms and this many items. */
 const TIME_SLICE_MS = 10;
 const TURN_PIECES = 16;
 
@@ -10,7 +10,7 @@ let began = 0;
 let pieces = 0;
 let next: Promise<void> | undefined;
 
-/** Resolves when a piece of work may begin: undefined for at once, while the turn is young. */
+/** Resolves when the next item may start; undefined while the current time slice lasts. */
 export function yieldToEventLoop(): Promise<void> | undefined {
   if (next !== undefined) return next.then(yieldToEventLoop);
   if (pieces === 0) began = performance.now();

@@ -1,18 +1,18 @@
-// The order in which keys get their turn: namespaces one after another, within a namespace first come, first served.
-// So a user who makes ten thousand pods at once delays nobody else by more than one turn.
+// Orders keys fairly: namespaces round robin, first in, first out within one. A user who creates ten thousand pods at
+// once delays others by at most one item.
 import type { Queue, QueueAddOptions } from 'p-queue';
 
 type RunFunction = () => Promise<unknown>;
 
-/** What p-queue hands over with each run. */
+/** Options that p-queue passes with each task. */
 export interface FairOptions extends QueueAddOptions {
-  /** Those of one group wait in one line. */
+  /** Tasks of one group share a queue. */
   readonly group?: string;
 }
 
 /** Round robin over groups, for p-queue's `queueClass`. All operations take constant time. */
 export class FairQueue implements Queue<RunFunction, FairOptions> {
-  /** Lines in the order of their turns; a line that is empty is not in here. */
+  /** Queues of groups in round-robin order; empty ones are removed. */
   readonly #lines = new Map<string, Line>();
   #size = 0;
 
@@ -33,7 +33,7 @@ export class FairQueue implements Queue<RunFunction, FairOptions> {
       line.head += 1;
       this.#size -= 1;
       this.#lines.delete(group);
-      if (line.head < line.runs.length) this.#lines.set(group, compacted(line)); // its next turn comes after all others'
+      if (line.head < line.runs.length) this.#lines.set(group, compacted(line)); // back to the end of the round
       return run;
     }
     return undefined;
@@ -59,7 +59,7 @@ function compacted(line: Line): Line {
   return line.head < COMPACT_AT || line.head * 2 < line.runs.length ? line : { runs: line.runs.slice(line.head), head: 0 };
 }
 
-/** The namespace of a key `namespace/name`; all keys without one form a group of their own. */
+/** The namespace of a key `namespace/name`; keys without one share a group. */
 export function namespaceOf(key: string): string {
   const slash = key.indexOf('/');
   return slash === -1 ? '' : key.slice(0, slash);

@@ -1,23 +1,23 @@
-// Who may write. A fence is asked at the last moment before a write goes out, so that a process that was stopped or blocked
-// in the meantime does not act on a right that it has lost.
+// Fencing of writes: leadership is checked right before a write is sent, so that a process that was stopped or blocked
+// does not act on an expired lease.
 
-/** The right to write, which may end at any time. */
+/** Permission to write, which may end at any time. */
 export interface Fence {
-  /** Whether the right holds now, by the clock and not by what was last heard. */
+  /** Whether it holds now, by the clock rather than by the last message. */
   holds(): boolean;
-  /** How long it is at least until somebody else may have the right, in ms: a write must be answered, or given up, within it. */
+  /** Least time in ms until another process may get it: a write must be answered or abandoned within it. */
   msLeft(): number;
 }
 
-/** All of several rights together. */
+/** Holds while all of the given fences hold. */
 export function allOf(fences: readonly Fence[]): Fence {
   return { holds: () => fences.every((fence) => fence.holds()), msLeft: () => Math.min(...fences.map((fence) => fence.msLeft())) };
 }
 
-/** A write was not sent: this process does not lead at the moment. */
+/** A write was not sent because this process is not leader. */
 export class NotLeaderError extends Error {
   override readonly name = 'NotLeaderError';
-  /** The right that was missing. */
+  /** The fence that did not hold. */
   readonly fence: Fence;
 
   constructor(fence: Fence) {

@@ -1,18 +1,18 @@
-// Rights that are missing come back by people's hands. All that is refused by one API server waits for its turn to ask again, so that the
-// server is asked twice a minute and not twice for each kind; once something is granted, all ask at once.
+// Paces retries of forbidden requests. Missing RBAC is granted by people, so all requests that one API server forbids
+// take turns and it is retried twice a minute in total, not per resource. Once one is granted, all retry at once.
 import { forwardAbort } from './abort.ts';
 import { delay } from './backoff.ts';
 
-/** How long after a turn the next one comes, in ms, and by how much later at most, so that many clients do not come together. */
+/** Interval and jitter between retries, in ms. */
 const TURN = { everyMs: 30_000, spreadMs: 500 };
 
-/** The turns of one API server. */
+/** Retry schedule of one API server. */
 export class ForbiddenRetry {
   #released = new AbortController();
-  /** When the last turn that was given out comes, in ms of a monotonic clock. */
+  /** Time of the last scheduled retry, in ms of a monotonic clock. */
   #lastTurnAt = 0;
 
-  /** Resolves when it is the caller's turn to ask again, when all are released, or when `signal` is aborted. */
+  /** Resolves when the caller may retry, when all are released, or when `signal` is aborted. */
   async next(signal: AbortSignal): Promise<void> {
     const now = performance.now();
     const ms = Math.max(0, this.#lastTurnAt - now) + TURN.everyMs + Math.random() * TURN.spreadMs;
@@ -23,7 +23,7 @@ export class ForbiddenRetry {
     forget();
   }
 
-  /** Something that was refused is granted, or there are new credentials: whoever waits asks at once. */
+  /** A forbidden request succeeded or credentials changed: all waiting callers retry at once. */
   release(): void {
     this.#released.abort();
     this.#released = new AbortController();

@@ -1,30 +1,30 @@
-// A token bucket for each API server. It is wide: fairness is the server's own business (API Priority and Fairness).
-// What it adds is obedience: when the server answers 429, everybody waits as long as it asked, and then goes on more slowly for a while.
+// A client-side token bucket per API server. It is generous: fairness is left to API Priority and Fairness. On a 429
+// all calls wait for Retry-After, then the rate ramps up again.
 import { onAbort } from './abort.ts';
 import { ApiError } from './api-error.ts';
 import { timerMs } from './backoff.ts';
 
-/** How fast calls may be sent at most. */
+/** Client-side rate limits. */
 export interface RateLimits {
-  /** Calls a second, sustained. */
+  /** QPS. */
   readonly perSecond: number;
-  /** Calls that may be sent at once after a pause. */
+  /** Burst. */
   readonly burst: number;
 }
 
-/** Of every process towards each of its API servers. */
+/** Of every process for each API server. */
 export const RATE_LIMITS: RateLimits = { perSecond: 1_000, burst: 1_000 };
 
-/** Part of the full rate that is won back in each second after the server said that it was too much. */
+/** Share of the full rate recovered per second after a 429. */
 const RECOVERY_PER_SECOND = 0.1;
-/** Part of the full rate that is left after the server said so. */
+/** Share of the full rate left right after a 429. */
 const LEAST_SHARE = 0.01;
 
 interface Waiting {
   readonly admit: () => void;
 }
 
-/** Admits calls in the order of asking. */
+/** Admits calls in order of arrival. */
 export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #waiting = new Set<Waiting>();
@@ -41,8 +41,8 @@ export class RateLimiter {
   }
 
   /**
-   * Undefined when the call may be sent at once, else a promise of when it may, which the signal ends as well.
-   * @throws ApiError 429 when the server has asked to wait for longer than `patienceMs`.
+   * Undefined when the call may be sent at once, else a promise that resolves when it may; `signal` ends the wait.
+   * @throws ApiError 429 when Retry-After is longer than `patienceMs`.
    */
   admit(patienceMs: number, signal: AbortSignal): Promise<void> | undefined {
     const now = performance.now();
@@ -56,14 +56,14 @@ export class RateLimiter {
     return this.#wait(signal);
   }
 
-  /** The server said 429: nothing is sent for `ms` and a little more by chance, then little at first, so that a server which is still too busy says so to few. */
+  /** The server responded 429: pauses for `ms` plus jitter, then starts at a low rate. */
   throttled(ms: number): void {
     const now = performance.now();
     this.#refill(now);
     this.#blockedUntil = Math.max(this.#blockedUntil, now + ms * (1 + Math.random() / 4));
     this.#rate = this.#limits.perSecond * LEAST_SHARE;
     this.#tokens = 0;
-    this.#refilledAt = this.#blockedUntil; // a pause saves up nothing
+    this.#refilledAt = this.#blockedUntil; // no burst is saved up during a pause
   }
 
   #wait(signal: AbortSignal): Promise<void> {

@@ -1,10 +1,10 @@
-// How calls are written into URLs and how error answers are read.
+// Builds request URLs and parses error responses.
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ApiError, DeadlineError } from '../flow/api-error.ts';
 import { LimitError } from '../connect/connection-limits.ts';
 
-/** An answer, read to its end. */
+/** A response, fully read. */
 export interface Answer {
   readonly status: number;
   /** The Retry-After header, if there was one. */
@@ -15,10 +15,10 @@ export interface Answer {
 }
 
 const MAX_ERROR_CHARACTERS = 4_096;
-/** A server may ask us to wait for this long at most, in ms. */
+/** Upper bound for Retry-After, in ms. */
 const MAX_RETRY_AFTER_MS = 300_000;
 
-/** A path with query parameters; those that are undefined are left out. */
+/** A path with query parameters; undefined ones are omitted. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>> | undefined): string {
   if (query === undefined) return path;
   const parameters = new URLSearchParams();
@@ -30,8 +30,9 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 }
 
 /**
- * The error that an answer of 300 and above stands for. Nothing of what the server sent is trusted to have a shape. A text that is no `Status`
- * is told only where `tellsText`: of a server that may be no API server it would show whoever named the server what is to be read there.
+ * The error for a response with status 300 or above. The body may have any shape. A body that is no `Status` is quoted
+ * only when `tellsText` is set: for a server that may not be an API server, it would reveal its content to whoever
+ * named the server.
  */
 export function toApiError({ status, retryAfter, body }: Answer, tellsText = true): ApiError {
   const seconds = Number(retryAfter);
@@ -51,7 +52,7 @@ function parseStatus(body: string): { readonly reason?: unknown; readonly messag
   }
 }
 
-/** Reads the body of an error answer that came as a stream: it may stall, or have no end, as well. Throws what ended the stream. */
+/** Reads the body of a streamed error response, which may stall or never end. Throws what ended the stream. */
 export async function readErrorBody(body: Readable, { maxBytes, timeoutMs }: { readonly maxBytes: number; readonly timeoutMs: number }): Promise<Buffer> {
   const timer = setTimeout(() => body.destroy(new DeadlineError(timeoutMs)), timeoutMs);
   let bytes = 0;

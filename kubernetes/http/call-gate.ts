@@ -1,15 +1,16 @@
-// The places for calls to one API server. A call waits here, where its end costs nothing, and not in a connection's pipeline, where
-// undici could only end it by closing the connection. Namespaces take turns, as they do in the work queues.
+// Limits calls in flight to one API server. Calls wait here, where cancelling is free, and not in a connection's
+// pipeline, where undici could only cancel by closing the connection. Namespaces are served round robin, as in the work
+// queues.
 import { onAbort } from '../flow/abort.ts';
 import { ApiError } from '../flow/api-error.ts';
 import { FairQueue } from '../flow/fair-queue.ts';
 
-/** Calls in flight to one API server; more wait for a place. */
+/** Calls in flight to one API server. */
 export const CALLS_IN_FLIGHT = 32;
-/** How long a call waits for a place at most, in ms. Longer than a burst takes, for its deadline only counts from its place on. */
+/** Longest wait for a slot in ms. Longer than a burst takes: a call's own deadline counts from when it has a slot. */
 const PATIENCE_MS = 60_000;
 
-/** Gives out places in turn. */
+/** Hands out slots round robin. */
 export class CallGate {
   #free: number;
   readonly #waiting = new FairQueue();
@@ -21,9 +22,9 @@ export class CallGate {
   }
 
   /**
-   * Undefined when there is a place at once, else a promise of one; each must be given back by {@link leave}. Calls of one `group` are
-   * served in the order of asking, groups in turn.
-   * @throws ApiError 429 when no place came in time: the call was not begun; the signal's reason when aborted.
+   * Undefined when a slot is free, else a promise of one; each must be returned by {@link leave}. Calls of one `group`
+   * are served first in, first out; groups round robin.
+   * @throws ApiError 429 when no slot became free in time (the call was not sent); the signal's reason when aborted.
    */
   enter(group: string, signal: AbortSignal): Promise<void> | undefined {
     if (signal.aborted) return Promise.reject(signal.reason);
@@ -32,7 +33,7 @@ export class CallGate {
     return undefined;
   }
 
-  /** Gives a place back, to the next one that waits. */
+  /** Returns a slot to the next waiting call. */
   leave(): void {
     this.#free += 1;
     while (this.#free > 0 && this.#waiting.size > 0) void this.#waiting.dequeue()?.();
@@ -50,7 +51,7 @@ export class CallGate {
       const timer = setTimeout(() => end(noPlace(this.#patienceMs)), this.#patienceMs);
       const forget = onAbort(signal, () => end(signal.reason));
       const start = async (): Promise<void> => {
-        if (ended) return; // it has given up, and takes no place
+        if (ended) return; // it has given up and takes no slot
         clearTimeout(timer);
         forget();
         this.#free -= 1;
@@ -61,7 +62,7 @@ export class CallGate {
   }
 }
 
-/** The group of a call by its path: its namespace, the empty text where it has none. */
+/** The group of a call: the namespace in its path, or the empty text. */
 export function namespaceOfPath(path: string): string {
   const at = path.indexOf('/namespaces/');
   return at === -1 ? '' : (path.slice(at + '/namespaces/'.length).split('/', 1)[0] ?? '');

@@ -1,6 +1,6 @@
-// The headers that every request to an API server has.
+// Headers common to all requests to an API server.
 
-/** Who asks. */
+/** Who sends the request. */
 export interface Identity {
   readonly userAgent: string;
   /** Value of the authorization header, if there is one. */

@@ -1,8 +1,8 @@
-// How long calls to API servers take, by verb, resource and code: labels whose values come from our code and from HTTP, never from objects.
+// Latency of API calls by verb, resource and code. Label values come from our code and from HTTP, never from objects.
 import { observeApiCall } from '../../process/metrics.ts';
 import type { Answer } from './api-answer.ts';
 
-/** What a call does, in the words of Kubernetes' RBAC; `resource` with its subresource, as in `pods/status`. */
+/** RBAC verb and `resource` with its subresource, as in `pods/status`. */
 export interface CallKind {
   readonly verb: string;
   readonly resource: string;
@@ -10,7 +10,7 @@ export interface CallKind {
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 
-/** Reads the kind of a call from its method and path (Kubernetes API concepts, "Resource URIs"). */
+/** Parses method and path of a call (Kubernetes API concepts, "Resource URIs"). */
 export function kindOfCall(method: string, path: string): CallKind {
   const parts = path.split('/').slice(path.startsWith('/apis/') ? 4 : 3);
   const [resource = 'none', name, subresource] = parts[0] === 'namespaces' && parts.length > 2 ? parts.slice(2) : parts;
@@ -18,7 +18,7 @@ export function kindOfCall(method: string, path: string): CallKind {
   return { verb: verb === 'delete' && name === undefined ? 'deletecollection' : verb, resource: subresource === undefined ? resource : `${resource}/${subresource}` };
 }
 
-/** Hands the answer of a call on and takes its time; a call without an answer has the code `none`. */
+/** Passes the response on and records its latency; a call without a response has the code `none`. */
 export async function measured(call: { readonly method: string; readonly path: string }, send: () => Promise<Answer>): Promise<Answer> {
   const began = performance.now();
   let code = 'none';

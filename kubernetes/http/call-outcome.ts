@@ -1,14 +1,17 @@
-// What a call that failed proves about the write that it asked for. Only what may have been done has to be waited for.
+// What a failed call says about its write. Only a write that may have been done must be waited for.
 import { ApiError, UnreachableError } from '../flow/api-error.ts';
 import { NotLeaderError } from '../flow/fence.ts';
 
-/** `not-sent`: the server does not know of it. `not-done`: the server has said no before it stored anything. `unknown`: it may have been done. */
+/** `not-sent`: the server never received it. `not-done`: rejected before storage. `unknown`: it may have been done. */
 export type CallOutcome = 'not-sent' | 'not-done' | 'unknown';
 
-/** What the API server says when a webhook could not be asked; admission comes before storage (apiserver `webhookerrors.NewCallError`). */
+/**
+ * The API server's message when it could not call a webhook; admission runs before storage (apiserver
+ * `webhookerrors.NewCallError`).
+ */
 const WEBHOOK_FAILED = /failed calling webhook|failed to call webhook/;
 
-/** Reads what a failed write proves. */
+/** Classifies a failed write. */
 export function outcomeOf(thrown: unknown): CallOutcome {
   if (thrown instanceof NotLeaderError) return 'not-sent';
   if (thrown instanceof UnreachableError) return thrown.isUnsent ? 'not-sent' : 'unknown';
@@ -16,8 +19,9 @@ export function outcomeOf(thrown: unknown): CallOutcome {
 }
 
 /**
- * Whether an error answer proves that nothing was stored. 500 (`etcdserver: request timed out`), 502 and 504 come after storage as well; 408 is a
- * proxy's. 503 is said by overloaded or starting API servers before they begin, and by load balancers that have nobody to ask.
+ * Whether an error response proves that nothing was stored. 500 (`etcdserver: request timed out`), 502 and 504 also
+ * occur after storage; 408 is a proxy's. 503 comes from overloaded or starting API servers before they begin, and from
+ * load balancers without a backend.
  */
 function isDefinite({ status, message }: ApiError): boolean {
   if (status === 500) return WEBHOOK_FAILED.test(message);

@@ -1,5 +1,6 @@
-// The connections to one API server under one set of credentials: a pool for calls, an HTTP/2 session for watches.
-// Rotated credentials make a new access; the old one finishes its calls and ends its watches, which then resume through the new one.
+// Connections to one API server under one set of credentials: a pool for calls and an HTTP/2 session for watches.
+// Rotated credentials make a new access; the old one finishes its calls and ends its watches, which resume on the new
+// one.
 import type { Socket } from 'node:net';
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import { CALLS_IN_FLIGHT } from './call-gate.ts';
@@ -10,19 +11,22 @@ import type { ResolvedCredentials } from '../credentials/resolved-credentials.ts
 import { plainSocket, secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { openWatchSession, type OpenedSession, type SessionTimings, type WatchSession } from './watch-session.ts';
 
-/** Times of a transport in ms; tests shorten them. */
+/** Timings of a transport in ms; tests shorten them. */
 export interface TransportTimings extends SessionTimings {
-  /** Deadline of a call, and of the opening of a watch. */
+  /** Deadline of a call, and of opening a watch. */
   readonly callTimeoutMs: number;
-  /** How often credentials and kubeconfigs are looked at for a change. */
+  /** Interval at which credentials and kubeconfigs are checked for changes. */
   readonly credentialsMaxAgeMs: number;
-  /** Over HTTP/1.1, where there are no pings, a watch that is silent for longer than this counts as dead. */
+  /** Over HTTP/1.1, which has no pings, a watch that is silent for longer than this counts as dead. */
   readonly silenceMs: number;
-  /** Beyond this a watch counts as dead although pings are answered: something between us may answer them alone. Bookmarks come every minute, so that 90 s are enough to notice. */
+  /**
+   * Beyond this a watch counts as dead although pings are answered: a proxy may answer them. Bookmarks come every
+   * minute, so 90 s suffice.
+   */
   readonly guardedSilenceMs: number;
 }
 
-/** What production uses: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
+/** Production defaults: a dead watch is noticed within 30 s over HTTP/2 and 45 s over HTTP/1.1. */
 export const TRANSPORT_TIMINGS: TransportTimings = {
   callTimeoutMs: 15_000,
   connectTimeoutMs: 5_000,
@@ -42,10 +46,13 @@ export interface SessionListener {
 }
 
 const NOBODY: SessionListener = { roundTrip: () => undefined, turnedAway: () => undefined };
-/** Connections beyond those for the calls of the gate: renewals of leases find one at once, also while many pods are told why they wait. */
+/**
+ * Connections beyond those for gated calls, so that a Lease renewal finds one at once even while many pod conditions
+ * are written.
+ */
 const URGENT_CONNECTIONS = 72;
 
-/** The watch was ended by us, because the credentials it was opened with have been replaced. */
+/** The watch was closed by this process because its credentials were replaced. */
 export class CredentialsChangedError extends Error {
   override readonly name = 'CredentialsChangedError';
 
@@ -59,9 +66,12 @@ export class ClusterAccess {
   readonly calls: Dispatcher;
   /** Value of the authorization header, if there is one. */
   readonly authorization: string | undefined;
-  /** Path that all calls begin with, without a slash at its end. */
+  /** Base path of the API, without a trailing slash. */
   readonly basePath: string;
-  /** Aborted with {@link CredentialsChangedError} when another access has taken over, and when all connections were ended. */
+  /**
+   * Aborted with {@link CredentialsChangedError} when another access has replaced this one, and when all connections
+   * were closed.
+   */
   readonly retired = new AbortController();
   /** Host and port of the server. */
   readonly host: string;
@@ -89,7 +99,7 @@ export class ClusterAccess {
     return this.#watches;
   }
 
-  /** The session for watches, opened when there is none that lives. Throws what {@link openWatchSession} throws. */
+  /** The session for watches; opened when none is live. Throws what {@link openWatchSession} throws. */
   async session(): Promise<OpenedSession> {
     const { server, proxy, gateway } = this.#connection;
     if (server.protocol !== 'https:' || (proxy !== undefined && gateway === undefined)) return { kind: 'h1' };
@@ -97,21 +107,21 @@ export class ClusterAccess {
     const opened = await before?.catch(() => undefined);
     this.retired.signal.throwIfAborted();
     if (opened !== undefined && (opened.kind === 'h1' || !opened.session.ended)) return opened;
-    // Of several watches that find the session gone, the first one opens the next, and the others share it.
+    // The first watch that finds the session closed opens the next one; the others share it.
     const next = this.#session === before || this.#session === undefined ? this.#openSession() : this.#session;
     this.#session = next;
     return next;
   }
 
-  /** The session for watches, where there is one that lives; none is opened. */
+  /** The live session for watches, if any; opens none. */
   async openedSession(): Promise<WatchSession | undefined> {
     const opened = await this.#session?.catch(() => undefined);
     return opened?.kind === 'h2' && !opened.session.ended ? opened.session : undefined;
   }
 
   /**
-   * A connection for one exchange of HTTP/1.1 that may last for hours, or take its connection with it. It outlives this access.
-   * @throws Error with why there is none.
+   * A connection for one HTTP/1.1 exchange that may last for hours or be upgraded. It outlives this access.
+   * @throws Error with the cause when it cannot be opened.
    */
   async dial(): Promise<Socket> {
     const { server, proxy, gateway } = this.#connection;
@@ -134,20 +144,20 @@ export class ClusterAccess {
     return opened;
   }
 
-  /** A gateway dials for us: it leads to API servers of the clusterset and nowhere else. */
+  /** A gateway dials on our behalf; it reaches only API servers of the clusterset. */
   #refuseAddress(): void {
     const { server, gateway, limits } = this.#connection;
     if (gateway === undefined) refuseLiteral(server.hostname, limits?.mayDial);
   }
 
-  /** Lets calls in flight end, ends watches. */
+  /** Drains calls in flight and ends watches. */
   retire(): void {
     this.retired.abort(new CredentialsChangedError());
     void this.calls.close().catch(() => undefined);
     void this.#endWatches();
   }
 
-  /** Ends all connections at once. */
+  /** Closes all connections at once. */
   async destroy(): Promise<void> {
     this.retired.abort(new Error('the transport was closed'));
     await Promise.all([this.calls.destroy(), this.#endWatches()]);
@@ -170,7 +180,7 @@ export class ClusterAccess {
   }
 }
 
-/** TLS to the API server, made inside of a connection through the gateway. */
+/** TLS to the API server, inside a connection through the gateway. */
 function gatewayConnector(gateway: GatewayRoute, tls: buildConnector.BuildOptions & { readonly timeout: number }): buildConnector.connector {
   const secure = buildConnector(tls);
   const connect = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {

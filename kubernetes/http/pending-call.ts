@@ -1,5 +1,5 @@
-// One call on its way through undici, by its lowest interface: no streams for short bodies, and a look at the fence right before
-// the bytes are written. The answer is given as a whole or not at all.
+// One call through undici's lowest interface: no streams for short bodies, and a fence check right before the bytes are
+// written. The response is returned whole or not at all.
 import { DeadlineError } from '../flow/api-error.ts';
 import { errors, type Dispatcher } from 'undici';
 import { onAbort } from '../flow/abort.ts';
@@ -9,26 +9,26 @@ import { GatheredBytes } from '../json/gathered-bytes.ts';
 import { NotLeaderError, type Fence } from '../flow/fence.ts';
 import { messageOf } from '../../process/errors.ts';
 
-/** What bounds a call. */
+/** Limits of a call. */
 export interface CallBounds {
-  /** Bytes of the answer's body; a longer one fails the call. */
+  /** Largest response body in bytes; a longer one fails the call. */
   readonly maxBytes: number;
   readonly timeoutMs: number;
-  /** The right to write: a call is given up when it ends, and goes on when it was renewed in the meantime. */
+  /** The fence: a call is abandoned when it ends, and continues when it was renewed in the meantime. */
   readonly fence: Fence | undefined;
-  /** What ends the call as long as nothing of it was written; missing when only the rest does. */
+  /** What cancels the call while nothing of it was written; missing when only the other bounds apply. */
   readonly unsent?: UnsentBounds | undefined;
 }
 
-/** When to give up a call that waits for a connection. */
+/** Limits of a call that waits for a connection. */
 export interface UnsentBounds {
   /** Its reason becomes the cause of the {@link UnsentError}. */
   readonly signal: AbortSignal;
-  /** Counted from when the call has a place. */
+  /** Counted from when the call has a slot. */
   readonly ms: number;
 }
 
-/** The call ended before anything of it was handed to a connection that is open and secure: its server does not know of it. */
+/** The call ended before it was handed to an established connection: the server has not seen it. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError';
 
@@ -37,7 +37,7 @@ export class UnsentError extends Error {
   }
 }
 
-/** Sends a request; rejects when it was not answered in time, was aborted or broke. Nothing of it is left behind in any case. */
+/** Sends a request; rejects on timeout, abort or a broken connection. Releases all resources in any case. */
 export function sendCall(pool: Dispatcher, request: Dispatcher.DispatchOptions, bounds: CallBounds, signal: AbortSignal | undefined): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = new PendingCall(bounds, resolve, reject);
@@ -54,7 +54,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
   readonly #bounds: CallBounds;
   readonly #resolve: (answer: Answer) => void;
   readonly #reject: (error: unknown) => void;
-  /** The only chunk, as most answers have it, which is not copied. */
+  /** The only chunk, as in most responses; it is not copied. */
   #only: Buffer | undefined;
   readonly #gathered = new GatheredBytes();
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
   #retryAfter: string | undefined;
   #date: string | undefined;
   #bytes = 0;
-  /** From here on nobody knows what the server has got. */
+  /** From here on the outcome is unknown to us. */
   #isSent = false;
   /** Whether the promise has been settled. */
   ended = false;
@@ -77,7 +77,7 @@ class PendingCall implements Dispatcher.DispatchHandler {
     this.#wait(bounds.timeoutMs);
   }
 
-  /** `ms` of the call's own time are left. A right that ends earlier is looked at again when it does. */
+  /** `ms` is what is left of the call's own time. A fence that ends earlier is checked again then. */
   #wait(ms: number): void {
     const rightMs = Math.max(1, Math.floor(this.#bounds.fence?.msLeft() ?? Infinity));
     if (rightMs >= ms) this.#timer = setTimeout(() => this.#end(new DeadlineError(this.#bounds.timeoutMs)), ms);
@@ -156,7 +156,10 @@ class PendingCall implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Whether the server or something before it closed the connection before it had answered, as it may at any time to one that is idle. */
+/**
+ * Whether the server, or a proxy before it, closed the connection without a response, as it may do at any time to an
+ * idle one.
+ */
 export function isBrokenConnection(thrown: unknown): boolean {
   const error = thrown instanceof UnsentError ? thrown.cause : thrown;
   return error instanceof errors.SocketError || (error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE'));

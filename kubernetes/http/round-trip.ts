@@ -1,11 +1,11 @@
-// The round trip to an API server, from the pings of its watch session: no call is made for it.
+// The round-trip time to an API server, measured by the pings of its watch session at no extra cost.
 
 /** Weight of a new sample (RFC 6298 §2: 1/8). */
 const NEW_SAMPLE = 1 / 8;
-/** A round trip is news when it has changed by this factor: figures that users see, and decisions, do not flicker. */
+/** A change by this factor is reported: figures that users see, and decisions, must not flicker. */
 const NEWS_FACTOR = 1.5;
 
-/** A smoothed round trip and the figure that others were last told. */
+/** A smoothed round-trip time and the last reported figure. */
 export class RoundTrip {
   #smoothed: number | undefined;
   #told: number | undefined;
@@ -15,7 +15,7 @@ export class RoundTrip {
     return this.#told;
   }
 
-  /** Takes a sample in ms. Gives whether {@link ms} has changed. */
+  /** Adds a sample in ms. Returns whether {@link ms} has changed. */
   sample(ms: number): boolean {
     const smoothed = this.#smoothed === undefined ? ms : this.#smoothed + (ms - this.#smoothed) * NEW_SAMPLE;
     this.#smoothed = smoothed;

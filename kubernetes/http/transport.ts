@@ -1,5 +1,6 @@
-// HTTP to one API server: a pool for calls, a session for watches, so that long streams never use up the places of short calls.
-// Every call has a deadline, redirects are never followed, and credentials may change while calls and watches go on.
+// HTTP to one API server: a pool for calls and a session for watches, so that long streams never use up the slots of
+// short calls. Every call has a deadline, redirects are never followed, and credentials may change while calls and
+// watches continue.
 import type { Dispatcher } from 'undici';
 import { finished } from 'node:stream';
 import { forwardAbort } from '../flow/abort.ts';
@@ -22,52 +23,58 @@ import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ServerSigns } from '../connect/silence.ts';
 
-/** One HTTP call. `path` starts with `/api`, `query` values that are undefined are left out. */
+/** One HTTP call. `path` starts with `/api`; undefined `query` values are omitted. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
-  /** Of the body; `application/json` when missing. Patches need theirs. */
+  /** Of the body; `application/json` when missing. Patches set theirs. */
   readonly contentType?: string;
-  /** Asked right before the call is written; {@link NotLeaderError} when it does not hold. */
+  /** Checked right before the call is written; {@link NotLeaderError} when it does not hold. */
   readonly fence?: Fence | undefined;
-  /** Neither waits for, nor counts in, the rate and the places: leases must be renewed when the rest is throttled. */
+  /** Bypasses the rate limit and the slots: Leases must be renewed while other calls are throttled. */
   readonly urgent?: boolean;
-  /** How the answer is read; JSON.parse when missing. */
+  /** Parses the response; JSON.parse when missing. */
   readonly read?: (answer: Buffer) => unknown;
-  /** Deadline of this call in ms, from when it has a place; the transport's when missing. A call is also given up when its fence ends. */
+  /**
+   * Deadline of this call in ms, from when it has a slot; the transport's when missing. A call is also abandoned when
+   * its fence ends.
+   */
   readonly timeoutMs?: number;
-  /** Gives the call up, as one that was not sent, while it waits for its turn, a place or a connection. */
+  /** Cancels the call, as unsent, while it waits for the rate limit, a slot or a connection. */
   readonly unsent?: UnsentBounds;
 }
 
-/** Of an answer in bytes: a page of objects of the largest size that is usual, and far below the longest string of Node. */
+/** Largest response in bytes: a page of objects of the largest usual size, and far below Node's longest string. */
 const MAX_ANSWER_BYTES = 128 << 20;
-/** Credentials are looked at so often in the time after which they are due: a look that comes just too early costs a part of it only. */
+/**
+ * Part of the refresh interval at which credentials are checked: a check that comes just too early costs only this
+ * part.
+ */
 const LOOKS_PER_AGE = 4;
 /** What a proxy or load balancer says when the API server behind it is away; one that is about to stop says 503 itself. */
 const GATEWAY_ANSWERS: readonly number[] = [502, 503, 504];
-/** How long to wait after a 429 that does not say it, in ms. */
+/** Pause after a 429 without Retry-After, in ms. */
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 
 /** Sends calls to one API server. */
 export class Transport {
-  /** Whether lists may be asked for as streams; turned off once the server has refused one. */
+  /** Whether streaming lists (WatchList) are used; turned off once the server has rejected one. */
   offersStreamingLists = true;
-  /** Hears that {@link rttMs} has changed. */
+  /** Called when {@link rttMs} has changed. */
   onRoundTrip: () => void = () => undefined;
   /** When the server was heard, and how it is lost when it is not. */
   readonly signs = new ServerSigns();
-  /** How this process calls itself towards the server. */
+  /** User agent. */
   readonly userAgent: string;
-  /** What calls prove with who they are. */
+  /** How calls authenticate. */
   readonly credentials: CredentialSource;
-  /** What time it is there. */
+  /** The server's clock. */
   readonly clock = new ServerClock();
-  /** Counts what is remembered of the server; missing for one without limits. */
+  /** Counts what is cached from the server; missing for one without limits. */
   readonly budget: CacheBudget | undefined;
-  /** When watches that the server forbids are asked for again. */
+  /** When forbidden watches are retried. */
   readonly refused = new ForbiddenRetry();
   readonly #roundTrip = new RoundTrip();
   readonly #timings: TransportTimings;
@@ -87,8 +94,9 @@ export class Transport {
   }
 
   /**
-   * Sends a call and gives the parsed answer. A GET whose connection broke before the answer is sent once more; nothing else is.
-   * @throws ApiError for an error answer, UnreachableError for none within the deadline (a write may have been done or not),
+   * Sends a call and returns the parsed response. A GET whose connection broke before the response is retried once;
+   * nothing else is.
+   * @throws ApiError for an error response, UnreachableError for none within the deadline (a write may have been done),
    * NotLeaderError when the fence does not hold (it was not done), the signal's reason when aborted.
    */
   async call<T>(call: Call, signal?: AbortSignal): Promise<T> {
@@ -124,7 +132,10 @@ export class Transport {
     }
   }
 
-  /** Takes over another way to reach the same cluster. Calls in flight end as they began; watches end with {@link CredentialsChangedError}. */
+  /**
+   * Switches to another connection to the same cluster. Calls in flight finish on the old one; watches end with {@link
+   * CredentialsChangedError}.
+   */
   use(connection: ClusterConnection): void {
     this.#connection = connection;
     this.credentials.use(connection);
@@ -132,7 +143,7 @@ export class Transport {
     void this.#look();
   }
 
-  /** What the server is held to; missing for one that an administrator has named. */
+  /** Limits of the server; missing for one that an administrator has named. */
   get limits(): ConnectionLimits | undefined {
     return this.#connection.limits;
   }
@@ -142,14 +153,14 @@ export class Transport {
     return this.#roundTrip.ms;
   }
 
-  /** Ends all connections at once. */
+  /** Closes all connections at once. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#lookTimer);
     await this.#access?.destroy();
   }
 
-  /** Waiting does not count in the deadline: a call that was not sent is never one of which nobody knows whether it was done. */
+  /** Waiting does not count towards the deadline: an unsent call never has an unknown outcome. */
   async #answer(call: Call, signal: AbortSignal = NEVER): Promise<Answer> {
     if (call.urgent === true) return this.#answerNow(call, signal);
     await this.#turns.take(call, this.#timings.callTimeoutMs, signal);
@@ -166,7 +177,7 @@ export class Transport {
       if (call.method === 'GET' && isBrokenConnection(error) && !this.#closed) return this.#sendOnce(call, deadline, signal);
       throw error;
     });
-    // Who is not known was not served: any call may be repeated.
+    // An unauthenticated call was not processed: any call may be repeated.
     if (answer.status !== 401 || !(await this.credentials.renew())) return answer;
     return this.#sendOnce(call, deadline, signal);
   }
@@ -186,7 +197,7 @@ export class Transport {
     return answer;
   }
 
-  /** Asks whether the server answers: by a ping where there is a session of watches, else by the cheapest call there is. */
+  /** Checks whether the server responds: by a ping of the watch session, or else by the cheapest call. */
   async answersWithin(ms: number): Promise<boolean> {
     const session = await this.#access?.openedSession();
     if (session !== undefined) return session.answersWithin(ms);
@@ -204,7 +215,7 @@ export class Transport {
       opening.signal.throwIfAborted();
       const stream = session.kind === 'h2' ? session.session.request(this.#streamHeaders(access, call)) : undefined;
       const opened = stream === undefined ? await this.#openPlain(access, call, opening) : await openGuarded(stream, opening, this.#timings.guardedSilenceMs);
-      // From here on the same signals end the body, until it has ended by itself.
+      // From here on the same signals end the body, until it ends by itself.
       finished(opened.body, { writable: false }, forget);
       return opened;
     } catch (error) {
@@ -224,7 +235,7 @@ export class Transport {
     return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, body, silenceMs };
   }
 
-  /** The access of credentials that are fresh enough. */
+  /** The access with current credentials. */
   async access(): Promise<ClusterAccess> {
     if (this.#access !== undefined && !this.credentials.isDue) return this.#access;
     this.#opening ??= this.#renewAccess().finally(() => {
@@ -249,23 +260,24 @@ export class Transport {
     return this.#access;
   }
 
-  /** Also when nothing is called, watches must move to new credentials. */
+  /** Watches must move to new credentials even when no calls are made. */
   async #look(): Promise<void> {
-    if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined); // the next call says why
+    // the next call reports the error
+    if (this.#access !== undefined && !this.#closed) await this.access().catch(() => undefined);
   }
 
   get #maxAnswerBytes(): number {
     return this.limits?.maxAnswerBytes ?? MAX_ANSWER_BYTES;
   }
 
-  // --- requests and answers
+  // --- requests and responses
 
   #toRequest(access: ClusterAccess, call: Call): Dispatcher.DispatchOptions {
     const hasBody = call.body !== undefined;
     return {
       origin: this.#connection.server.origin,
       method: call.method,
-      reset: false, // else a DELETE with a body costs its connection
+      reset: false, // otherwise a DELETE with a body costs its connection
       path: withQuery(access.basePath + call.path, call.query),
       headers: headersOf({ userAgent: this.userAgent, authorization: access.authorization }, hasBody ? (call.contentType ?? 'application/json') : undefined),
       ...(hasBody && { body: JSON.stringify(call.body) }),

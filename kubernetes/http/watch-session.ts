@@ -1,27 +1,27 @@
-// One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute, without ending watches
-// that are only quiet (client-go does the same: 30 s and 15 s). Why not undici: its pings are not answered for (ADR 0004).
+// One HTTP/2 session for all watches of a cluster. Pings find a dead connection within half a minute without ending
+// quiet watches (as client-go: 30 s and 15 s). Why not undici: it does not act on unanswered pings (ADR 0004).
 import { connect as connectSession, constants, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { secureSocket, type TlsOptions } from '../connect/secure-socket.ts';
 import { isSilence, SilenceError } from '../connect/silence.ts';
 
-/** Times of a session in ms. */
+/** Timings of a session in ms. */
 export interface SessionTimings {
   readonly connectTimeoutMs: number;
-  /** How often a session is pinged. */
+  /** Interval of pings. */
   readonly pingAfterMs: number;
-  /** A ping that is not answered for this long ends the session. */
+  /** A ping that is unanswered for this long ends the session. */
   readonly pingTimeoutMs: number;
 }
 
-/** Windows of flow control in bytes: one slow reader must not hold up the others. */
+/** Flow-control windows in bytes: one slow reader must not block the others. */
 const STREAM_WINDOW = 1 << 20;
 const SESSION_WINDOW = 16 << 20;
 
-/** A connection that was made: its server speaks HTTP/2 or does not. */
+/** A new connection: its server speaks HTTP/2 or does not. */
 export type OpenedSession = { readonly kind: 'h2'; readonly session: WatchSession } | { readonly kind: 'h1' };
 
-/** Connects and asks for HTTP/2. Throws what the connection threw, or a time-out. */
+/** Connects and offers HTTP/2. Throws the connection's error, or a timeout. */
 export async function openWatchSession(server: URL, tls: TlsOptions, timings: SessionTimings): Promise<OpenedSession> {
   const socket = await secureSocket(server, tls, { timeoutMs: timings.connectTimeoutMs, protocols: ['h2', 'http/1.1'] });
   if (socket.alpnProtocol === 'h2') return { kind: 'h2', session: new WatchSession(server, socket, timings) };
@@ -38,7 +38,7 @@ export class WatchSession {
   #bytesSeen = 0;
   #pingSentAt: number | undefined;
   #asked: Promise<boolean> | undefined;
-  /** Hears how long each answered ping took, in ms. */
+  /** Called with the round-trip time of each answered ping, in ms. */
   onRoundTrip: (ms: number) => void = () => undefined;
   /** Hears that the other side has ended the connection; one that was found to be dead is ended by us. */
   onTurnedAway: () => void = () => undefined;
@@ -50,28 +50,28 @@ export class WatchSession {
     this.#timings = timings;
     this.#session = connectSession(server.origin, { createConnection: () => socket, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
     this.#session.once('connect', () => {
-      if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // one that was destroyed meanwhile would throw
+      if (!this.ended) this.#session.setLocalWindowSize(SESSION_WINDOW); // throws on a destroyed session
     });
-    this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // each stream has it as well
+    this.#session.on('error', (error) => (this.#isOver ||= isSilence(error))); // also reported by each stream
     this.#timer = setInterval(() => this.#look(), timings.pingAfterMs);
-    this.#session.once('connect', () => setImmediate(() => this.#look())); // so that the round trip is known from the start
+    this.#session.once('connect', () => setImmediate(() => this.#look())); // measures the round trip at the start
     this.#session.once('close', () => {
       clearInterval(this.#timer);
       if (!this.#isOver) this.onTurnedAway();
     });
   }
 
-  /** Whether no more streams can be opened: closed, or about to be (GOAWAY). */
+  /** Whether no more streams can be opened: closed, or draining (GOAWAY). */
   get ended(): boolean {
     return this.#session.closed || this.#session.destroyed;
   }
 
-  /** Opens a stream; its headers are still to come. */
+  /** Opens a stream; its headers follow later. */
   request(headers: Readonly<Record<string, string>>): ClientHttp2Stream {
     return this.#session.request({ ':method': 'GET', ...headers }, { endStream: true });
   }
 
-  /** Whether the server answers a ping in time. The session goes on in any case: it may only be slow. */
+  /** Whether the server answers a ping in time. The session continues in any case: it may only be slow. */
   async answersWithin(ms: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<false>((resolve) => {
@@ -80,7 +80,7 @@ export class WatchSession {
     return Promise.race([(this.#asked ??= this.#ask()), late]).finally(() => clearTimeout(timer));
   }
 
-  /** One ping for all who ask while it is on its way: a session takes few at a time. */
+  /** One ping for all concurrent callers: a session allows few at a time. */
   #ask(): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.ended) return resolve(false);
@@ -98,13 +98,15 @@ export class WatchSession {
     this.#session.destroy(reason, constants.NGHTTP2_CANCEL);
   }
 
-  /** Runs every `pingAfterMs`. A ping that is not answered ends the session, unless other bytes prove that the connection lives. */
+  /**
+   * Runs every `pingAfterMs`. An unanswered ping ends the session, unless other bytes prove that the connection lives.
+   */
   #look(): void {
     if (this.#pingSentAt !== undefined || this.ended) return;
     const sentAt = performance.now();
     this.#bytesSeen = this.#socket.bytesRead;
     this.#pingSentAt = sentAt;
-    // A process that was blocked or stopped finds the timer due before it has read the answer: one more turn of the loop reads it.
+    // After a pause of the process the timer fires before the pong is read: one more loop iteration reads it.
     const timer = setTimeout(() => setTimeout(() => setImmediate(() => this.#judge(sentAt)), 1), this.#timings.pingTimeoutMs);
     this.#session.ping((error, durationMs) => {
       clearTimeout(timer);
@@ -121,7 +123,7 @@ export class WatchSession {
   }
 }
 
-/** Waits for the headers of a stream's answer. Throws what ended the stream before. */
+/** Waits for the response headers of a stream. Throws what ended the stream before. */
 export function responseOf(stream: ClientHttp2Stream): Promise<IncomingHttpHeaders & { readonly ':status'?: number }> {
   return new Promise((resolve, reject) => {
     stream.once('response', resolve);

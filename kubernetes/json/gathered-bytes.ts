@@ -1,4 +1,5 @@
-// Bytes that come in chunks, in one piece of memory. Chunks are copied and let go: each may be a byte, and keep a whole buffer of the socket alive.
+// Collects chunks of bytes into one buffer. Chunks are copied and released: a chunk may be one byte that keeps a whole
+// socket buffer alive.
 
 const FIRST_BYTES = 65_536;
 const NOTHING = Buffer.alloc(0);
@@ -21,7 +22,7 @@ export class GatheredBytes {
     this.#length = length;
   }
 
-  /** All bytes; they belong to the caller, and none are left. */
+  /** All bytes, handed over to the caller; the buffer is empty afterwards. */
   take(): Buffer {
     const all = this.#buffer.subarray(0, this.#length);
     [this.#buffer, this.#length] = [NOTHING, 0];

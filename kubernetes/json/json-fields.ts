@@ -1,5 +1,6 @@
-// Reads selected fields of JSON straight from its bytes. What is not selected is stepped over and never becomes an object: of the
-// five kilobytes of a pod a controller reads a tenth. What is kept is what JSON.parse would give, for it mostly comes from there.
+// Reads selected fields of JSON straight from its bytes. Other fields are skipped and never become objects: of a pod's
+// five kilobytes a controller reads a tenth. Selected values are those that JSON.parse returns, since most are parsed
+// by it.
 import { SHARED, type FieldSelection, type LateSelection, type SelectedFields } from '../../model/objects/fields.ts';
 import { MAX_SCANNED_BYTES, PADDING, SCANNER } from './json-nesting.ts';
 import { SharedValues } from './shared-values.ts';
@@ -13,7 +14,7 @@ interface Field {
 
 interface Fields {
   readonly kind: 'fields';
-  /** By the length of their names in bytes, so that most other keys are told apart at a glance. */
+  /** Grouped by the byte length of their names, so that most other keys are ruled out at once. */
   readonly byLength: readonly (readonly Field[] | undefined)[];
   readonly byName: ReadonlyMap<string, Field>;
 }
@@ -24,10 +25,10 @@ const { quote: QUOTE, comma: COMMA, colon: COLON, backslash: BACKSLASH } = CODES
 const { openBrace: OPEN_BRACE, closeBrace: CLOSE_BRACE, openBracket: OPEN_BRACKET, closeBracket: CLOSE_BRACKET } = CODES;
 const FIRST_NON_ASCII = 0x80;
 const NO_BYTES = Buffer.alloc(0);
-/** Told apart without a call of the parser. */
+/** Recognized without calling the parser. */
 const LITERALS = [true, false, null].map((value) => ({ text: Buffer.from(String(value)), value }));
 
-/** Reads what is selected from JSON in UTF-8; one document at a time. */
+/** Reads selected fields of UTF-8 JSON, one document at a time. */
 export class FieldReader {
   readonly #selection: Selection;
   readonly #shared = new SharedValues(parse);
@@ -41,19 +42,21 @@ export class FieldReader {
   }
 
   /**
-   * The selected part of the document between two indexes. Of a key that comes twice the last one counts.
-   * @throws SyntaxError when what is read is no JSON, or the document ends early; parts that are not selected are not checked.
+   * The selected part of the document between two indexes. Of a repeated key the last one counts.
+   * @throws SyntaxError when a selected part is malformed or the document ends early; other parts are not checked.
    */
   read(bytes: Buffer, start = 0, end = bytes.length): unknown {
     this.#place(bytes, start, end);
     const value = this.#value(this.#selection);
     const [read, at] = [this.#bytes, this.#at];
-    this.#bytes = NO_BYTES; // a page must not live on in a reader that waits
+    this.#bytes = NO_BYTES; // an idle reader must not keep a page alive
     if (at > this.#end || skipSpace(read, at) < this.#end) throw malformed(at);
     return value;
   }
 
-  /** Moves the document to where it is stepped over fast, if it has a place there: moving it costs a tenth of what that saves. */
+  /**
+   * Copies the document to the scanner's memory for fast skipping, if it fits: the copy costs a tenth of what it saves.
+   */
   #place(bytes: Buffer, start: number, end: number): void {
     const length = end - start;
     if (SCANNER === undefined || length > MAX_SCANNED_BYTES) {
@@ -114,7 +117,9 @@ export class FieldReader {
     return list;
   }
 
-  /** Moves behind the opening that is here, and behind its close if that follows; whether there is a member. */
+  /**
+   * Moves behind the opening bracket or brace, and behind its close if that follows; returns whether there is a member.
+   */
   #open(close: number): boolean {
     const first = skipSpace(this.#bytes, this.#at + 1);
     const isEmpty = this.#bytes[first] === close;
@@ -122,7 +127,7 @@ export class FieldReader {
     return !isEmpty;
   }
 
-  /** Moves behind the comma or the close that comes after a member; whether there is another one. */
+  /** Moves behind the comma or the close after a member; returns whether there is another member. */
   #goOn(close: number): boolean {
     const at = skipSpace(this.#bytes, this.#at);
     const code = this.#bytes[at];
@@ -137,7 +142,7 @@ export class FieldReader {
     this.#at = at + 1;
   }
 
-  /** The field whose key comes next, if it is selected; moves behind the key. */
+  /** The field of the next key, if it is selected; moves behind the key. */
   #key({ byLength, byName }: Fields): Field | undefined {
     const bytes = this.#bytes;
     this.#expect(QUOTE);
@@ -160,7 +165,7 @@ export class FieldReader {
     return byName.get(this.#text());
   }
 
-  /** The text that begins here; its quote is the next byte. */
+  /** The string that begins here; its quote is the next byte. */
   #text(): string {
     const bytes = this.#bytes;
     const start = this.#at + 1;
@@ -168,7 +173,7 @@ export class FieldReader {
     let seen = 0;
     for (let code = bytes[at]; code !== QUOTE; code = bytes[at]) {
       if (code === undefined) throw malformed(at);
-      if (code === BACKSLASH || code < 0x20) seen |= FIRST_NON_ASCII; // JSON.parse knows what it stands for, or that it is wrong
+      if (code === BACKSLASH || code < 0x20) seen |= FIRST_NON_ASCII; // an escape or an error: leave it to JSON.parse
       seen |= code;
       at += code === BACKSLASH ? 2 : 1;
     }
@@ -190,7 +195,7 @@ function isAt(expected: Uint8Array, bytes: Uint8Array, from: number): boolean {
 
 const remembered = new WeakMap<SelectedFields, Selection>();
 
-/** As {@link compile}; selections that are decided late are mostly the same few objects. */
+/** As {@link compile}, memoized: late selections are mostly the same few objects. */
 function compiled(selection: true | SelectedFields): Selection {
   if (selection === true) return compile(selection);
   let known = remembered.get(selection);

@@ -1,18 +1,18 @@
-// A watch is a stream of JSON documents, one a line, cut into chunks anywhere, even inside a UTF-8 character.
+// Splits a watch response into JSON documents, one per line. Chunks may end anywhere, even inside a UTF-8 character.
 import { LimitError } from '../connect/connection-limits.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { skipSpace } from './json-scan.ts';
 
 const NEWLINE = 0x0a;
-/** Longest line that is kept, in bytes: an object has at most 1.5 MB in etcd, in JSON somewhat more. */
+/** Longest line in bytes: an object has at most 1.5 MB in etcd, somewhat more as JSON. */
 export const MAX_LINE_BYTES = 16 << 20;
 
-/** Reads the document between two indexes of bytes. Throws SyntaxError when it is none. */
+/** Reads the document between two byte indexes. Throws SyntaxError when it is malformed. */
 export type ReadDocument = (bytes: Buffer, start: number, end: number) => unknown;
 
 /**
- * Splits bytes into lines and reads each. Bytes are read a whole line at a time, so a character that is cut by a chunk survives.
- * An unfinished last line is never given: the stream broke there, and the watch is resumed from the version before it.
+ * Splits bytes into lines and parses each. Only whole lines are decoded, so a character that a chunk cuts survives. An
+ * unfinished last line is never returned: the stream broke there, and the watch resumes from the version before it.
  */
 export class JsonLines {
   readonly #read: ReadDocument;
@@ -25,8 +25,8 @@ export class JsonLines {
   }
 
   /**
-   * The lines that end in this chunk. Take them all before the next chunk comes.
-   * @throws SyntaxError when a finished line is no JSON, LimitError when a line is longer than it may be.
+   * The lines completed by this chunk. Consume them all before passing the next chunk.
+   * @throws SyntaxError when a complete line is malformed, LimitError when a line is too long.
    */
   *push(chunk: Uint8Array): Generator {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -35,7 +35,8 @@ export class JsonLines {
       const from = start;
       start = end + 1;
       if (this.#pending.length > 0) yield* this.#line(this.#withPending(bytes.subarray(from, end)));
-      else if (skipSpace(bytes, from) < end) yield this.#read(bytes, from, end); // most lines lie within one chunk and are read where they are
+      // most lines lie within one chunk and are parsed in place
+      else if (skipSpace(bytes, from) < end) yield this.#read(bytes, from, end);
     }
     if (start === bytes.length) return;
     this.#pending.add(bytes.subarray(start));

@@ -1,16 +1,19 @@
-// Finds where an object or list of JSON ends, 64 bytes at a time: more than half of a pod lies in ones that nobody here reads.
-// The method is that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), in WebAssembly, for the engine has no
-// other vector instructions. Five times as fast as a loop over bytes (ADR 0013); where it cannot be made, that loop does the work.
+// Finds the end of a JSON object or list, 64 bytes at a time: more than half of a pod lies in ones that no reader here
+// needs. Method: Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019), in WebAssembly, the engine's only
+// vector instructions. Five times as fast as a loop over bytes (ADR 0013); where it cannot be compiled, that loop is
+// used.
 import { get, give, i32, i64, i8x16, loopWhile, moduleOf, set, TYPES, when, type Code } from './webassembly-code.ts';
 
-/** What is used of the engine's WebAssembly; TypeScript has it only with the types of browsers. */
+/** The part of the WebAssembly API used here; TypeScript only declares it with the DOM types. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: (at: number, end: number) => number } };
 };
 
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x7b, 0x7d];
-/** Set in a brace's code and not in that of the bracket of its direction, so that both are found with one comparison. */
+/**
+ * Set in the code of a brace and not in that of the bracket of the same direction, so that one comparison finds both.
+ */
 const BRACE_BIT = 0x20;
 
 const PAGE_BYTES = 1 << 16;
@@ -22,7 +25,8 @@ const LANES = [0, 1, 2, 3];
 const [AT, LAST] = [0, 1];
 // One bit for each byte of the block, the first byte in the lowest bit.
 const [QUOTES, BACKSLASHES, OPENS, CLOSES, ESCAPED, IN_TEXT] = [2, 3, 4, 5, 6, 7];
-// What goes over to the next block: all ones inside a text, one after a backslash that escapes the next byte, what is open.
+// State carried over to the next block: all ones inside a string, one after a backslash that escapes the next byte,
+// open depth.
 const [TEXT_GOES_ON, ESCAPE_GOES_ON, DEPTH] = [8, 9, 10];
 const [LOWEST, REST, CLOSED] = [11, 12, 13];
 const FIRST_LANE = 14;
@@ -37,7 +41,7 @@ function bitsOf(byte: number, mask = 0): Code {
 
 const lowestOf = (bits: number): Code => i64.and(get(bits), i64.subtract(i64.constant(0), get(bits)));
 
-/** Which bytes a backslash escapes, one backslash after another: they are rare. */
+/** Which bytes a backslash escapes, one backslash at a time: they are rare. */
 const ESCAPES: Code = when(
   i64.isNotZero(i64.or(get(BACKSLASHES), get(ESCAPE_GOES_ON))),
   set(ESCAPED, get(ESCAPE_GOES_ON)),
@@ -54,7 +58,7 @@ const ESCAPES: Code = when(
   set(QUOTES, i64.and(get(QUOTES), i64.not(get(ESCAPED)))),
 );
 
-/** A byte is in a text when the quotes up to it are odd in number: each bit becomes the sum of those below it. */
+/** A byte is inside a string when an odd number of quotes precede it: each bit becomes the parity of those below it. */
 const TEXTS: Code = [
   set(IN_TEXT, get(QUOTES)),
   ...[1, 2, 4, 8, 16, 32].map((by) => set(IN_TEXT, i64.xor(get(IN_TEXT), i64.shiftLeft(get(IN_TEXT), i64.constant(by))))),
@@ -64,7 +68,7 @@ const TEXTS: Code = [
   set(CLOSES, i64.and(get(CLOSES), i64.not(get(IN_TEXT)))),
 ].flat();
 
-/** Where as many close as are open, the end may be in this block: looks at one close after another. */
+/** When a block closes at least as many as are open, the end may be in it: checks each close in turn. */
 const SEARCH: Code = when(
   i64.isNotBelow(i64.ones(get(CLOSES)), get(DEPTH)),
   set(CLOSED, i64.constant(0)),
@@ -98,7 +102,7 @@ const BODY: Code = [
   i32.constant(-1),
 ].flat();
 
-/** A place for one document at a time, where the ends of its objects and lists are found fast. */
+/** Memory for one document at a time, in which the ends of objects and lists are found fast. */
 export interface NestingScanner {
   /** The document lies here; of the {@link PADDING} bytes after it none may open, close or quote. */
   readonly bytes: Buffer;
@@ -106,12 +110,12 @@ export interface NestingScanner {
   readonly endOfNesting: (from: number, end: number) => number;
 }
 
-/** So many bytes after a document are looked at. */
+/** Bytes after a document that the scanner may read. */
 export const PADDING = BLOCK;
-/** Longest document that has a place, in bytes. */
+/** Longest document that fits, in bytes. */
 export const MAX_SCANNED_BYTES = MEMORY_PAGES * PAGE_BYTES - PADDING;
 
-/** The scanner of this process; undefined where the engine refuses it. */
+/** The scanner of this process; undefined where the engine rejects it. */
 export const SCANNER: NestingScanner | undefined = openScanner();
 
 function openScanner(): NestingScanner | undefined {
@@ -119,6 +123,6 @@ function openScanner(): NestingScanner | undefined {
     const { memory, run } = new WebAssembly.Instance(new WebAssembly.Module(moduleOf({ parameters: 2, locals: LOCALS, body: BODY }, MEMORY_PAGES))).exports;
     return { bytes: Buffer.from(memory.buffer), endOfNesting: run };
   } catch {
-    return undefined; // processors without the instructions, and engines that were told not to compile
+    return undefined; // CPUs without SIMD, or engines with WebAssembly disabled
   }
 }

@@ -1,6 +1,6 @@
-// Steps over JSON in bytes without reading it. Nothing is checked that need not be: what is kept goes through JSON.parse later.
-// Loops are written out, and look at each byte once: they are the hottest of the process (design D3). Whole objects and lists are
-// stepped over by `json-nesting.ts` where they lie in its bytes.
+// Skips over JSON in bytes without parsing it. Syntax is checked only as far as skipping needs: selected parts go
+// through JSON.parse later. Loops are written out and read each byte once: they are the hottest of the process. Objects
+// and lists in the scanner's memory are skipped by `json-nesting.ts`.
 import { SCANNER, type NestingScanner } from './json-nesting.ts';
 
 /** Codes of the bytes that JSON is built from. */
@@ -11,7 +11,7 @@ const { quote: QUOTE, comma: COMMA, openBracket: OPEN_BRACKET, backslash: BACKSL
 const BRACE_BIT = 0x20;
 const SPACE = 0x20;
 
-/** Bytes that are no JSON, as far as they were looked at. */
+/** The error for malformed JSON. */
 export function malformed(at: number): SyntaxError {
   return new SyntaxError(`JSON is malformed or ends too early at byte ${at}`);
 }
@@ -23,7 +23,10 @@ export function skipSpace(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Index behind the value that begins at `from`, of a document that ends at `end`. Throws SyntaxError when the bytes end before. */
+/**
+ * Index behind the value that begins at `from`, of a document that ends at `end`. Throws SyntaxError when the bytes end
+ * before.
+ */
 export function endOfValue(bytes: Uint8Array, from: number, end = bytes.length): number {
   const first = bytes[from];
   if (first === QUOTE) return endOfText(bytes, from + 1);
@@ -38,7 +41,7 @@ function endOfNestingFast(scanner: NestingScanner, from: number, end: number): n
   return at;
 }
 
-/** Index behind the quote that ends the text which begins at `from`. Four bytes a round: a fifth faster than one. */
+/** Index behind the closing quote of the string that begins at `from`. Four bytes a round: a fifth faster than one. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let at = from;
   for (;;) {

@@ -1,14 +1,14 @@
-// Takes `metadata.managedFields` out of JSON text before it is parsed: a third of a usual object, made of many small ones that cost
-// the most to parse and that nobody here reads.
+// Removes `metadata.managedFields` from JSON text before parsing: a third of a usual object, many small values that are
+// the most expensive to parse and that nothing here reads.
 
 const KEY = '"managedFields":[';
 const METADATA = '"metadata":{';
 const [QUOTE, BACKSLASH, OPEN, CLOSE, COMMA] = [0x22, 0x5c, 0x5b, 0x5d, 0x2c];
 
 /**
- * The text of an object, or of a list of them, without the managedFields of their metadata. A key with its quotes and an opening
- * bracket cannot be part of a string, for there its quotes would be escaped. In an object's text metadata comes before all other
- * fields that can hold a field of that name: what comes after `"spec":` is left as it is, up to the next object's `"metadata":`.
+ * The text of an object, or of a list of them, without the managedFields of their metadata. A key with its quotes and
+ * an opening bracket cannot be inside a string, where its quotes would be escaped. metadata precedes all other fields
+ * that may hold a field of that name: the text after `"spec":` is left alone up to the next object's `"metadata":`.
  */
 export function withoutManagedFields(text: string): string {
   let kept = '';
@@ -16,7 +16,7 @@ export function withoutManagedFields(text: string): string {
   for (let at = text.indexOf(KEY); at !== -1; at = text.indexOf(KEY, at + KEY.length)) {
     if (!isInMetadata(text, from, at)) continue;
     const end = endOfArray(text, at + KEY.length);
-    if (end === -1) break; // the text is cut: the parser will say so
+    if (end === -1) break; // the text is cut off: the parser will report it
     const isLast = text.charCodeAt(end) !== COMMA;
     const hasCommaBefore = text.charCodeAt(at - 1) === COMMA;
     kept += text.slice(from, isLast && hasCommaBefore ? at - 1 : at);
@@ -31,7 +31,7 @@ export function readSlim(json: Buffer, start = 0, end = json.length): unknown {
   return JSON.parse(withoutManagedFields(json.toString('utf8', start, end)));
 }
 
-/** Searches forwards only: the engine does that many times as fast as backwards. */
+/** Searches forwards only, which the engine does many times faster than backwards. */
 function isInMetadata(text: string, from: number, at: number): boolean {
   let metadata = -1;
   for (let next = text.indexOf(METADATA, from); next !== -1 && next < at; next = text.indexOf(METADATA, next + METADATA.length)) metadata = next;

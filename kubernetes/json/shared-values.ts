@@ -1,7 +1,7 @@
-// Values that many objects have in common, kept once: the requests of a workload's pods, phases, names of nodes. Found by their bytes,
-// so that neither a text nor an object is made for them again.
+// Interns values that many objects have in common: resource requests, phases, node names. They are found by their
+// bytes, so that neither a string nor an object is created again.
 
-/** Reads the value that lies between two indexes. */
+/** Reads the value between two indexes. */
 export type ReadValue = (bytes: Buffer, start: number, end: number) => unknown;
 
 interface Known {
@@ -9,14 +9,14 @@ interface Known {
   readonly value: unknown;
 }
 
-/** Places for values; one that finds its place taken by another takes it over. A power of two. */
+/** Slots of the cache; on a collision the newer value replaces the older. A power of two. */
 const PLACES = 16_384;
-/** Longer values are read each time: they are not the ones that repeat. */
+/** Longer values are parsed each time: they rarely repeat. */
 const LONGEST = 512;
-/** About so many bytes of a value are looked at to find its place. */
+/** About this many bytes of a value are hashed. */
 const SAMPLES = 24;
 
-/** Remembers a bounded number of values, deeply frozen, by the bytes of their JSON. */
+/** A bounded cache of deeply frozen values by the bytes of their JSON. */
 export class SharedValues {
   readonly #read: ReadValue;
   readonly #known: (Known | undefined)[] = Array.from({ length: PLACES });
@@ -25,7 +25,10 @@ export class SharedValues {
     this.#read = read;
   }
 
-  /** The value between two indexes; the same one for the same bytes, as long as it is remembered. Throws what reading it throws. */
+  /**
+   * The value between two indexes; the same object for the same bytes while it is cached. Throws what reading it
+   * throws.
+   */
   get(bytes: Buffer, start: number, end: number): unknown {
     if (end - start > LONGEST) return this.#read(bytes, start, end);
     const place = placeOf(bytes, start, end);

@@ -1,20 +1,21 @@
-// What a reflector reads of pages and of watch events: the fields that its records are made of, and those that it needs itself.
+// Which fields a reflector reads from list pages and watch events: those that its records are made of, and those that
+// it needs itself.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { SHARED, type FieldsOf, type FieldSelection, type SelectedFields } from '../../model/objects/fields.ts';
 import { FieldReader } from './json-fields.ts';
 import type { ReadDocument } from './json-lines.ts';
 import { readSlim } from './managed-fields.ts';
 
-/** Annotation of the bookmark after the last event of a streamed list. */
+/** Annotation of the bookmark that ends the initial events of a streaming list. */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
-/** How one collection is read. */
+/** Readers of one collection. */
 export interface CollectionReaders {
   readonly page: (answer: Buffer) => unknown;
   readonly event: ReadDocument;
 }
 
-/** Readers that keep only these fields of each object, and what identifies it; all but managedFields when they are missing. */
+/** Readers of these fields of each object plus its identity; all but managedFields when they are missing. */
 export function readersOf<T extends KubernetesObject>(fields: FieldsOf<T> | undefined): CollectionReaders {
   if (fields === undefined) return { page: readSlim, event: readSlim };
   const item = withIdentity(fields);
@@ -28,7 +29,7 @@ function withIdentity(fields: SelectedFields): SelectedFields {
   return { ...fields, metadata: merged(fields['metadata'], { namespace: true, name: true, resourceVersion: true, annotations: { [INITIAL_EVENTS_END]: true } }) };
 }
 
-/** Both selections together. What depends on other fields is kept whole. */
+/** Both selections merged. A field that is selected by other fields' values is read whole. */
 function merged(one: FieldSelection | undefined, other: SelectedFields): FieldSelection {
   if (one === undefined) return other;
   if (one === SHARED) return SHARED;
@@ -46,8 +47,8 @@ const ITEMS = '"items":[';
 const LONGEST_HEAD = 8_192;
 
 /**
- * The token of the next page, found without reading the items; undefined where the page is the last one, or does not begin with
- * its metadata as those of API servers do. The bytes of the key cannot be within a text, for its quotes would be escaped there.
+ * The continue token, found without reading the items; undefined on the last page, or when the page does not begin with
+ * its metadata as an API server's do. The key's bytes cannot be inside a string, where its quotes would be escaped.
  */
 export function continueTokenOf(page: Buffer): string | undefined {
   const at = page.subarray(0, LONGEST_HEAD).indexOf(ITEMS);

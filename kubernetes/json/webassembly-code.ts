@@ -1,7 +1,7 @@
-// Writes WebAssembly: a function's body as nested expressions, and the module around it. Only what `json-nesting.ts` needs.
-// Nothing is checked here: the engine refuses a module whose stack or types are wrong. Opcodes: WebAssembly 2.0, section 5.
+// Assembles a WebAssembly module with one function, whose body is written as nested expressions. Covers only what
+// `json-nesting.ts` needs. The engine validates the result. Opcodes: WebAssembly 2.0, section 5.
 
-/** A part of a body: an expression leaves one value on the stack, a statement none. */
+/** A piece of a body: an expression leaves one value on the stack, a statement none. */
 export type Code = readonly number[];
 
 /** Type of a local variable. */
@@ -45,15 +45,15 @@ export const get = (local: number): Code => [0x20, ...unsigned(local)];
 export const set = (local: number, value: Code): Code => [...value, 0x21, ...unsigned(local)];
 /** Ends the function with this value. */
 export const give = (value: Code): Code => [...value, 0x0f];
-/** Goes through the statements while the condition (i32) holds. */
+/** Repeats the statements while the condition (i32) holds. */
 export const loopWhile = (condition: Code, ...statements: readonly Code[]): Code => [0x03, NO_RESULT, ...when(condition, ...statements, [0x0c, 1]), END];
-/** Goes through the statements if the condition (i32) holds. */
+/** Runs the statements if the condition (i32) holds. */
 export const when = (condition: Code, ...statements: readonly Code[]): Code => [...condition, 0x04, NO_RESULT, ...statements.flat(), END];
 
-/** A function of i32 that gives an i32. */
+/** A function that returns an i32. */
 export interface FunctionSource {
   readonly parameters: number;
-  /** Types of the further local variables. */
+  /** Types of the local variables after the parameters. */
   readonly locals: readonly number[];
   readonly body: Code;
 }
@@ -91,7 +91,7 @@ function unsigned(value: number): Code {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }
 
-/** Signed LEB128: the bit before the last seven says the sign. */
+/** Signed LEB128. */
 function signed(value: number): Code {
   const low = value & 0x7f;
   const rest = value >> 7;

@@ -1,6 +1,7 @@
-// Leader election by a Lease. The holder's right ends by the clock, before anyone else may take the lease, whatever keeps this
-// process from noticing: a lost connection, a blocked event loop, SIGSTOP. Writes ask right before they are sent (see fence.ts).
-// What was sent before may still be on its way: such a write is given up before the lease can be taken, and carries preconditions.
+// Leader election by a Lease. The leader stops acting by its own clock before anybody else may take the Lease, whatever
+// keeps it from noticing: a lost connection, a blocked event loop, SIGSTOP. Writes check the fence right before they
+// are sent (see fence.ts). A write already on its way is abandoned before the Lease can be taken, and carries
+// preconditions.
 import type { Logger } from 'pino';
 import type { Lease } from '../../api/objects/core.ts';
 import { isGone } from '../../process/incarnation.ts';
@@ -15,46 +16,48 @@ import { LeaseCalls } from './lease-calls.ts';
 import { requestLease, CLOCKS, earlier, freeIn, LEASE_TIMINGS, mayTake, msUntil, observeLease, type RequestedLease, type Clocks, type Deadline, type LeaseTimings, type ObservedLease } from './lease-record.ts';
 import { LeaseDuration } from './lease-duration.ts';
 
-/** Which lease, and who wants it. */
+/** Which Lease, and which candidate. */
 export interface ElectionOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   readonly name: string;
-  /** Names this run of this process; no two replicas may have the same. From `ownIncarnation`. */
+  /** Holder identity of this run of this process; unique among replicas. From `ownIncarnation`. */
   readonly identity: string;
   /** Labels of the Lease. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly logger: Logger;
-  /** An election that is to be won first. This lease is watched meanwhile, so that it can be taken right after that one. */
+  /**
+   * An election that must be won first. Meanwhile this Lease is watched, so that it can be taken right after that one.
+   */
   readonly after?: LeaderElection | undefined;
   readonly timings?: LeaseTimings;
-  /** Of all leases that are held together; its own when missing. */
+  /** Lease duration shared by all Leases that are held together; its own when missing. */
   readonly pace?: LeaseDuration;
   readonly clocks?: Clocks;
-  /** Whether a holder of this name certainly no longer runs, so that its lease is free. */
+  /** Whether the holder of this identity certainly no longer runs, so that its Lease is free. */
   readonly isHolderGone?: (identity: string) => boolean;
 }
 
-/** Hears of changes. */
+/** Notified of changes. */
 export interface ElectionListener {
-  /** The lease is ours; told again when it was lost and is ours once more. */
+  /** Acquired the Lease; called again after it was lost and acquired once more. */
   readonly leading?: () => void;
-  /** Another one holds a lease that was ours. */
+  /** Lost the Lease to another holder. */
   readonly lostTo?: (holder: string) => void;
 }
 
-/** By how much sooner a holder tries again than others. */
+/** By how much sooner a leader retries than other candidates. */
 const HURRY = 8;
-/** So long after a lease has run out it is asked for, in ms: never before, never in a busy loop. */
+/** Delay after a Lease has expired until it is taken, in ms: never too early, never in a busy loop. */
 const MARGIN_MS = 20;
 
-/** One candidate for one lease. */
+/** One candidate for one Lease. */
 export class LeaderElection implements Fence {
   readonly name: string;
   readonly #options: Required<Omit<ElectionOptions, 'labels' | 'after' | 'pace'>> & Pick<ElectionOptions, 'labels' | 'after'>;
   readonly #calls: LeaseCalls;
   readonly #pace: LeaseDuration;
-  /** Of a replica that does not hold the lease the last step failed, having waited for no longer than a quick one. */
+  /** Set on a standby whose last request failed although its timeout was a short one. */
   #wasHasty = false;
   readonly #listeners: ElectionListener[] = [];
   #observed: ObservedLease | undefined;
@@ -77,12 +80,15 @@ export class LeaderElection implements Fence {
     this.#listeners.push(listener);
   }
 
-  /** Whether this process may act now. */
+  /** Whether this process is leader now. */
   holds(): boolean {
     return this.#msToAct() > 0;
   }
 
-  /** How long it is at least until another one may take the lease, in ms: never more than what is left when the next renewal asks for a usual lease. */
+  /**
+   * Least time until another candidate may take the Lease, in ms; never more than what is left when the next renewal
+   * asks for a Lease of the usual duration.
+   */
   msLeft(): number {
     if (this.#ownUntil === undefined || !this.holds()) return 0;
     return Math.min(msUntil(this.#ownUntil, this.#options.clocks), this.#options.timings.leaseMs);
@@ -92,7 +98,7 @@ export class LeaderElection implements Fence {
     return this.#actUntil === undefined ? 0 : msUntil(this.#actUntil, this.#options.clocks);
   }
 
-  /** Campaigns and renews until `signal` is aborted, then gives the lease back. Never throws. */
+  /** Campaigns and renews until `signal` is aborted, then releases the Lease. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger } = this.#options;
     while (!signal.aborted) {
@@ -113,12 +119,12 @@ export class LeaderElection implements Fence {
 
   #waitAfter(outcome: 'held' | 'followed' | 'failed', begunAt: number): number {
     const { timings: { renewEveryMs, renewWithinMs, retryMs }, clocks } = this.#options;
-    // The right counts from when it was asked for: on a slow server the time that the answer took is none of the pause.
+    // The lease counts from when the request was sent: the response time of a slow server is not added to the pause.
     if (outcome === 'held') return Math.max(begunAt + renewEveryMs - clocks.monotonic(), retryMs / HURRY);
     const observed = this.#observed;
-    // Who waits for a holder that may be dead asks again as soon as its lease has run out, not a whole turn later.
+    // A standby tries again as soon as the Lease of a possibly dead leader expires, not a full interval later.
     if (outcome === 'followed' && observed !== undefined && this.#isOurTurn()) return Math.min(retryMs * (1 + 0.2 * Math.random()), freeIn(observed, this.#options.clocks.monotonic()) + MARGIN_MS);
-    // Of a usual right that still holds one renewal has failed: there is time for another one, if it is quick.
+    // One renewal has failed while a Lease of the usual duration still holds: there is time for a quick retry.
     const isUrgent = outcome === 'failed' && this.holds() && this.#msToAct() <= renewWithinMs;
     return (isUrgent ? retryMs / HURRY : retryMs) * (1 + 0.2 * Math.random());
   }
@@ -149,9 +155,9 @@ export class LeaderElection implements Fence {
   }
 
   /**
-   * How long to wait for an answer, in ms. Who stands by looks often, and waits for as long as a usual right lasts every second time: on a server that
-   * slow nobody else would ever lead. Who has the right gives a call up while there is time for another one; when there is none any more, or the
-   * server is known to be slow, waits for as long as the answer is worth anything.
+   * Request timeout in ms. A standby polls often, and every second time waits for as long as a usual Lease lasts:
+   * otherwise nobody could ever lead on a very slow server. A leader times out early while there is time for a retry;
+   * when there is none, or the server is known to be slow, it waits for as long as the response is of use.
    */
   #timeoutMs(): number {
     const { callMs, renewWithinMs } = this.#options.timings;
@@ -160,7 +166,7 @@ export class LeaderElection implements Fence {
     return this.#pace.isSlow || left < callMs ? Math.max(left, renewWithinMs) : Math.max(callMs, left / 2);
   }
 
-  /** The usual first step: there is no lease, and one call is enough. */
+  /** The usual first step: no Lease exists, and one call suffices. */
   async #create(signal: AbortSignal): Promise<boolean> {
     const asked = this.#ask();
     const lease = await this.#calls.create(asked, this.#timeoutMs(), signal);
@@ -173,13 +179,13 @@ export class LeaderElection implements Fence {
     const lease = await this.#calls.read(this.#timeoutMs(), signal);
     this.#observed = lease === undefined ? undefined : observeLease(lease, this.#observed, clocks.monotonic());
     const holder = this.#observed?.holder ?? '';
-    if (holder !== identity) this.#actUntil = undefined; // also when somebody took the lease away by hand
+    if (holder !== identity) this.#actUntil = undefined; // also when somebody changed the Lease by hand
     if (!this.#wasLeading || holder === identity || holder === '') return;
     this.#wasLeading = false;
     for (const listener of this.#listeners) listener.lostTo?.(holder);
   }
 
-  /** A renewal whose answer was lost has made another version of the lease, which is renewed in its turn. */
+  /** A renewal whose response was lost has changed the resourceVersion; renew that version. */
   async #take(signal: AbortSignal, isRepeated = false): Promise<'held' | 'followed'> {
     const observed = this.#observed;
     if (observed === undefined) return 'followed';
@@ -196,7 +202,10 @@ export class LeaderElection implements Fence {
     return this.#isOurs() && !isRepeated ? this.#take(signal, true) : 'followed';
   }
 
-  /** Asked for now. A write for a shorter time may be done though nobody hears its answer: from now on the right ends no later than it says. */
+  /**
+   * Requests a Lease from now. A write of a shorter duration may succeed unnoticed: from now on this process leads no
+   * longer than that.
+   */
   #ask(): RequestedLease {
     const { timings, clocks } = this.#options;
     const asked = requestLease(this.#pace.leaseMs(clocks.monotonic()), timings, clocks);
@@ -204,7 +213,7 @@ export class LeaderElection implements Fence {
     return asked;
   }
 
-  /** What is left at most to a holder who may not renew its lease any more, however long a one it has. */
+  /** Upper bound of the time left to a leader that may no longer renew, however long its Lease lasts. */
   #usual(): RequestedLease {
     const { timings, clocks } = this.#options;
     return requestLease(timings.leaseMs, timings, clocks);

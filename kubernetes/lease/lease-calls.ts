@@ -1,5 +1,5 @@
-// What an election asks of the API server about its one Lease (coordination.k8s.io/v1). Writes name the version that they change, so that of two
-// candidates one is refused.
+// The API calls of an election for its Lease (coordination.k8s.io/v1). Writes carry the resourceVersion, so that of two
+// candidates one is rejected.
 import type { Lease } from '../../api/objects/core.ts';
 import { LEASES } from '../../api/resource-types.ts';
 import { within } from '../flow/abort.ts';
@@ -7,7 +7,7 @@ import { isAlreadyExists, isConflict, isNotFound, unless } from '../flow/api-err
 import type { ClusterClient } from '../client/cluster-client.ts';
 import type { RequestedLease, Clocks, ObservedLease } from './lease-record.ts';
 
-/** Which lease, for whom, and by which clock its times are written. */
+/** Which Lease, for which candidate, and the clock of its timestamps. */
 export interface LeaseCallsOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
@@ -21,7 +21,10 @@ type Spec = NonNullable<Lease['spec']>;
 
 const FREE: Spec = { holderIdentity: '', leaseDurationSeconds: 1 };
 
-/** Calls of one candidate, each given up after `timeoutMs`. They throw what the client throws, but for refusals that are an answer. */
+/**
+ * Calls of one candidate, each with a timeout of `timeoutMs`. They throw what the client throws, except for rejections
+ * that are a result.
+ */
 export class LeaseCalls {
   readonly #options: LeaseCallsOptions;
 
@@ -29,28 +32,29 @@ export class LeaseCalls {
     this.#options = options;
   }
 
-  /** Makes the lease. Undefined when there is one. */
+  /** Creates the Lease. Undefined when it already exists. */
   create(asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name, labels } = this.#options;
     const made: Lease = { metadata: { namespace, name, ...(labels && { labels }) }, spec: this.#spec(asked, 0, true) };
     return client.urgent(timeoutMs).create(LEASES, made, signal).catch(unless(isAlreadyExists));
   }
 
-  /** Undefined when there is none. */
+  /** Undefined when it does not exist. */
   read(timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const { client, namespace, name } = this.#options;
     return client.urgent(timeoutMs).get(LEASES, { namespace, name }, signal).catch(unless(isNotFound));
   }
 
-  /** Takes or renews this very version of the lease. Undefined when there is another version by now, or none. */
+  /** Takes or renews this version of the Lease. Undefined when it has changed or is gone. */
   take(observed: ObservedLease, asked: RequestedLease, timeoutMs: number, signal: AbortSignal): Promise<Lease | undefined> {
     const isNew = observed.holder !== this.#options.identity;
     return this.#change(observed.resourceVersion, this.#spec(asked, observed.transitions + (isNew ? 1 : 0), isNew), timeoutMs, signal);
   }
 
   /**
-   * The next one need not wait. Only this very version is given back: it may be another's by now. If it is another one of ours, made by a renewal that
-   * was given up, that one is. All of it takes no longer than `timeoutMs`. Never throws: then the lease runs out.
+   * Releases the Lease, so that the next leader need not wait. Only this version is released, since it may have another
+   * holder by now; or a newer version of ours, from a renewal that timed out. Takes no longer than `timeoutMs`. Never
+   * throws: on failure the Lease expires.
    */
   async giveBack(observed: ObservedLease, timeoutMs: number): Promise<void> {
     await within(timeoutMs, new AbortController().signal, async (signal) => {

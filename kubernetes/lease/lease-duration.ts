@@ -1,12 +1,16 @@
-// How quick an API server has been of late, as the writes of its leases' holder found it: how long a lease to ask for, and whether to wait for an answer.
+// How long a Lease to request and how long to wait for a response, from the latency of the leader's recent writes: the
+// leader extends `leaseDurationSeconds` when renewals are slow.
 import type { LeaseTimings } from './lease-record.ts';
 
-/** A write that took more than this part of a call's deadline is late: on a server that is well it takes some milliseconds. */
+/** A write that took more than this part of its timeout is slow; a healthy server takes some milliseconds. */
 const LATE_PART = 4;
-/** After a late write the server is taken to be busy for this long, in ms: one quick answer does not show that the next one will be. */
+/** After a slow write the server counts as slow for this long, in ms: one quick response does not prove recovery. */
 const BUSY_MS = 10_000;
 
-/** Shared by the leases that one process holds, for who takes over needs them all. Times are in ms by its monotonic clock. */
+/**
+ * Shared by all Leases that one process holds, because a successor needs them all. Times are in ms of its monotonic
+ * clock.
+ */
 export class LeaseDuration {
   readonly #timings: LeaseTimings;
   #busyUntil = -Infinity;
@@ -16,23 +20,23 @@ export class LeaseDuration {
     this.#timings = timings;
   }
 
-  /** A lease was made, taken or renewed. */
+  /** A Lease was created, taken or renewed. */
   answered(begunAt: number, now: number): void {
     this.#isSlow = now - begunAt > this.#timings.callMs;
     if (now - begunAt > this.#timings.callMs / LATE_PART) this.#busyUntil = now + BUSY_MS;
   }
 
-  /** The holder of a lease got no answer that is worth anything. */
+  /** The leader got no response in time to be of use. */
   failed(now: number): void {
     this.#busyUntil = now + BUSY_MS;
   }
 
-  /** Whether the last answer took longer than a call may that leaves time for another one. */
+  /** Whether the last response took longer than a timeout that leaves time for a retry. */
   get isSlow(): boolean {
     return this.#isSlow;
   }
 
-  /** How long a lease to ask for. */
+  /** The lease duration to request. */
   leaseMs(now: number): number {
     const { leaseMs, slowLeaseMs = leaseMs } = this.#timings;
     return now < this.#busyUntil ? slowLeaseMs : leaseMs;

@@ -1,32 +1,39 @@
-// What replicas read out of a Lease (coordination.k8s.io/v1), and who may take it. Pure; times are in ms. Rules of client-go `tools/leaderelection`.
+// Reads a Lease (coordination.k8s.io/v1) and decides who may take it, by the rules of client-go `tools/leaderelection`.
+// Pure; times are in ms.
 import type { Lease } from '../../api/objects/core.ts';
 
-/** Durations of an election in ms. `renewEveryMs` < `renewWithinMs` < `leaseMs` <= `slowLeaseMs`. */
+/** Timings of an election in ms. `renewEveryMs` < `renewWithinMs` < `leaseMs` <= `slowLeaseMs`. */
 export interface LeaseTimings {
-  /** How long a lease the holder asks for: others take it this long after they last saw it renewed. */
+  /** Lease duration: other candidates take the Lease this long after they last saw it renewed. */
   readonly leaseMs: number;
-  /** The same while the holder finds the server to be slow, `leaseMs` when missing. Others go by what the Lease says. */
+  /**
+   * Lease duration while the leader finds the server slow; `leaseMs` when missing. Others go by the Lease's
+   * `leaseDurationSeconds`.
+   */
   readonly slowLeaseMs?: number;
-  /** The holder stops acting this long after it last asked for a renewal of `leaseMs` that succeeded, later by as much as it asked for more. */
+  /**
+   * Renew deadline: the leader stops acting this long after its last successful request for `leaseMs`, later by as much
+   * as it requested more.
+   */
   readonly renewWithinMs: number;
-  /** The holder renews this often. */
+  /** Interval of renewals. */
   readonly renewEveryMs: number;
-  /** Who failed, or does not hold it, tries again after this, a little longer by chance. */
+  /** Retry period of candidates and of failed renewals, plus jitter. */
   readonly retryMs: number;
-  /** Deadline of a request that leaves time for another one. */
+  /** Timeout of a request that leaves time for a retry. */
   readonly callMs: number;
 }
 
-/** client-go's durations, 15/10/2 s. Renewals are rarer than its, for each costs a write; one that fails is tried again in time. */
+/** client-go's durations, 15/10/2 s. Renewals are rarer, since each costs a write; a failed one is retried in time. */
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 15_000, renewWithinMs: 10_000, renewEveryMs: 6_000, retryMs: 2_000, callMs: 2_500 };
 
 /**
- * Where pods wait for whoever takes over: a standby acts within 8 s of the death of its leader. Frequent renewals are its price. While the server is
- * slow, leases are longer (ADR 0044), and so is that time.
+ * For components that pods wait for: a standby acts within 8 s of the leader's death, at the price of frequent
+ * renewals. While the server is slow, Leases last longer (ADR 0044), and so does failover.
  */
 export const QUICK_LEASE_TIMINGS: LeaseTimings = { leaseMs: 5_000, slowLeaseMs: 15_000, renewWithinMs: 4_250, renewEveryMs: 1_500, retryMs: 1_000, callMs: 2_100 };
 
-/** A Lease as it was seen, and when by this replica's own clock: clocks of others are never compared with. */
+/** An observed Lease and when it was observed by the local clock. Clocks of other replicas are never compared. */
 export interface ObservedLease {
   readonly resourceVersion: string;
   readonly holder: string;
@@ -35,7 +42,7 @@ export interface ObservedLease {
   readonly seenAt: number;
 }
 
-/** Takes over what was read. A version that was seen before keeps the time when it was first seen. */
+/** Records an observation. A version seen before keeps its first observation time. */
 export function observeLease(lease: Lease, before: ObservedLease | undefined, now: number): ObservedLease {
   const { metadata: { resourceVersion = '' }, spec = {} } = lease;
   if (before?.resourceVersion === resourceVersion) return before;
@@ -48,17 +55,17 @@ export function observeLease(lease: Lease, before: ObservedLease | undefined, no
   };
 }
 
-/** Whether a lease may be taken: nobody holds it, or its holder has not renewed it for as long as it said it would. */
+/** Whether a Lease may be taken: it has no holder, or was not renewed within its duration. */
 export function mayTake(lease: ObservedLease, identity: string, now: number): boolean {
   return lease.holder === '' || lease.holder === identity || now - lease.seenAt > lease.durationMs;
 }
 
-/** How long it is until a lease that is not renewed may be taken, in ms; 0 when that time has come. */
+/** Time until an unrenewed Lease may be taken, in ms; 0 when it may be taken now. */
 export function freeIn(lease: ObservedLease, now: number): number {
   return lease.holder === '' ? 0 : Math.max(0, lease.seenAt + lease.durationMs - now);
 }
 
-/** A right that ends by itself. Both clocks are asked: the monotonic one may stand still while the machine sleeps, the wall clock may be set back. */
+/** A deadline on both clocks: the monotonic clock may stop while the machine sleeps, the wall clock may be set back. */
 export interface Deadline {
   readonly monotonic: number;
   readonly wall: number;
@@ -73,26 +80,26 @@ export interface Clocks {
 /** The clocks of this process. */
 export const CLOCKS: Clocks = { monotonic: () => performance.now(), wall: () => Date.now() };
 
-/** `ms` from now by both clocks. */
+/** `ms` from now on both clocks. */
 export function deadlineIn(ms: number, clocks: Clocks): Deadline {
   return { monotonic: clocks.monotonic() + ms, wall: clocks.wall() + ms };
 }
 
-/** How long it is until one of the clocks reaches the deadline, in ms; 0 or less when one has. */
+/** Time until the first clock reaches the deadline, in ms; 0 or less when one has. */
 export function msUntil(deadline: Deadline, clocks: Clocks): number {
   return Math.min(deadline.monotonic - clocks.monotonic(), deadline.wall - clocks.wall());
 }
 
-/** What comes first, by each clock. */
+/** The earlier one on each clock. */
 export function earlier(one: Deadline, other: Deadline): Deadline {
   return { monotonic: Math.min(one.monotonic, other.monotonic), wall: Math.min(one.wall, other.wall) };
 }
 
-/** A right as it was asked for. Times in ms. */
+/** A Lease as it was requested. Times in ms. */
 export interface RequestedLease {
-  /** By the monotonic clock. It counts from here, before the request was sent; for others it counts from when they see its outcome. */
+  /** Sent at, by the monotonic clock. The holder counts from here; others count from when they observe the Lease. */
   readonly begunAt: number;
-  /** How long others are to respect it. */
+  /** The requested duration. */
   readonly leaseMs: number;
   /** Until when the holder acts. */
   readonly actUntil: Deadline;
@@ -100,7 +107,7 @@ export interface RequestedLease {
   readonly ownUntil: Deadline;
 }
 
-/** A right that is asked for now; the holder stops acting as long before its end as with a usual lease. */
+/** A Lease requested now; the holder stops acting as long before its end as with a Lease of the usual duration. */
 export function requestLease(leaseMs: number, timings: LeaseTimings, clocks: Clocks): RequestedLease {
   const actMs = leaseMs - timings.leaseMs + timings.renewWithinMs;
   return { begunAt: clocks.monotonic(), leaseMs, actUntil: deadlineIn(actMs, clocks), ownUntil: deadlineIn(leaseMs, clocks) };

@@ -1,5 +1,6 @@
-// exec, attach and port-forward as a client: a WebSocket to a pod's subresource whose messages begin with the number of a channel (Kubernetes
-// `v4.channel.k8s.io`, `v5.channel.k8s.io`; with 5 a channel can be closed alone, which ends a command's input).
+// Client for exec, attach and port-forward: a WebSocket to a pod's subresource whose messages begin with a channel
+// number (Kubernetes `v4.channel.k8s.io`, `v5.channel.k8s.io`; version 5 can close a single channel, which ends a
+// command's input).
 import { createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -11,11 +12,11 @@ import { encodeFrame, FrameReader, OPCODES } from './websocket-frames.ts';
 /** Channels of exec and attach. `error` carries one `meta/v1` Status at the end; `resize` takes `{"Width", "Height"}`. */
 export const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
-/** Which subresource of which pod, as its path in the API. */
+/** The subresource of the pod, as its path in the API. */
 export interface PodChannelsRequest {
   readonly path: string;
   readonly query: readonly (readonly [name: string, value: string])[];
-  /** Best first. */
+  /** In order of preference. */
   readonly protocols: readonly string[];
 }
 
@@ -25,8 +26,8 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HEAD_MS = 60_000;
 
 /**
- * Opens the stream; it ends when `signal` is aborted.
- * @throws ApiError when the API server says no, UnreachableError without an answer.
+ * Opens the stream; it closes when `signal` is aborted.
+ * @throws ApiError when the API server rejects it, UnreachableError when there is no response.
  */
 export async function openPodChannels(transport: Transport, { path, query, protocols }: PodChannelsRequest, signal: AbortSignal): Promise<PodChannels> {
   const key = randomBytes(16).toString('base64');
@@ -44,13 +45,13 @@ export async function openPodChannels(transport: Transport, { path, query, proto
   return new PodChannels(answer.socket, answer.head, answer.response.headers['sec-websocket-protocol'] ?? '');
 }
 
-/** An open stream. Give it its listeners at once: bytes arrive from the next turn of the loop on. */
+/** An open stream. Add listeners at once: data arrives from the next iteration of the event loop. */
 export class PodChannels {
-  /** The protocol that was agreed on. */
+  /** The negotiated protocol. */
   readonly protocol: string;
-  /** Hears each message. */
+  /** Called with each message. */
   onMessage: (channel: number, data: Buffer) => void = () => undefined;
-  /** Resolves when the stream has ended, however it did. */
+  /** Resolves when the stream has closed for any reason. */
   readonly closed: Promise<void>;
   readonly #socket: Socket;
   readonly #reader = new FrameReader();
@@ -64,40 +65,40 @@ export class PodChannels {
     if (head.length > 0) socket.unshift(head);
   }
 
-  /** Sends on a channel; false says that it is better to wait for {@link drained} before the next. */
+  /** Sends on a channel; false means: wait for {@link drained} before the next. */
   send(channel: number, data: Uint8Array): boolean {
     return this.#write(OPCODES.binary, Buffer.concat([Buffer.from([channel]), data]));
   }
 
-  /** Says that nothing more comes on a channel; false where the protocol cannot. */
+  /** Closes a channel; false when the protocol cannot. */
   closeChannel(channel: number): boolean {
     if (!this.protocol.startsWith('v5')) return false;
     this.send(CLOSE_CHANNEL, Buffer.from([channel]));
     return true;
   }
 
-  /** Tells the size of the terminal. */
+  /** Sends the terminal size. */
   resize(columns: number, rows: number): void {
     this.send(CHANNELS.resize, Buffer.from(JSON.stringify({ Width: columns, Height: rows })));
   }
 
-  /** Resolves when what was sent is on its way, or can never be. */
+  /** Resolves when sent data was flushed, or never can be. */
   drained(): Promise<void> {
     if (!this.#socket.writableNeedDrain) return Promise.resolve();
     return Promise.race([this.closed, new Promise<void>((resolve) => this.#socket.once('drain', () => resolve()))]);
   }
 
-  /** Reads no more until {@link resume}: what was read is not taken as fast as it comes. */
+  /** Pauses reading until {@link resume}: backpressure. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Reads on. */
+  /** Resumes reading. */
   resume(): void {
     this.#socket.resume();
   }
 
-  /** Ends the stream. */
+  /** Closes the stream. */
   close(): void {
     this.#write(OPCODES.close, Buffer.alloc(0));
     this.#socket.end();

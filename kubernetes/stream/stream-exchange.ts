@@ -1,5 +1,5 @@
-// One HTTP/1.1 exchange with an API server over a connection of its own: a log that is followed, or a connection that both sides then use for
-// something else (exec, attach, port-forward). Pools and deadlines fit neither. Nothing that was opened here stays open once `signal` is aborted.
+// One HTTP/1.1 exchange with an API server on its own connection: a followed log, or an upgraded connection (exec,
+// attach, port-forward). Pools and deadlines suit neither. Everything closes once `signal` is aborted.
 import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAbort } from '../flow/abort.ts';
@@ -8,26 +8,29 @@ import { CANNOT_BE_REACHED } from '../connect/connection-limits.ts';
 import type { Transport } from '../http/transport.ts';
 import { messageOf } from '../../process/errors.ts';
 
-/** What is asked. Names of headers are in lower case; who we are is added. */
+/** The request. Header names are in lower case; authentication is added. */
 export interface StreamRequest {
   readonly method: 'GET' | 'POST';
   /** Starts with `/api`. */
   readonly path: string;
-  /** A parameter may come several times. */
+  /** A parameter may repeat. */
   readonly query: readonly (readonly [name: string, value: string])[];
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** How long the head of the answer may take, in ms; for as long as it likes when missing, as a log without a line does. */
+  /** Timeout for the response headers in ms; unlimited when missing, as for a log without a line. */
   readonly headTimeoutMs?: number;
 }
 
-/** An answer whose body is still to be read, or a connection that now belongs to whoever asked; `head` is what came on it already. */
+/**
+ * A response whose body is still to be read, or an upgraded connection, which now belongs to the caller; `head` holds
+ * the bytes already received.
+ */
 export type StreamAnswer =
   | { readonly kind: 'answer'; readonly response: IncomingMessage }
   | { readonly kind: 'upgraded'; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer };
 
 /**
- * Asks; an error status is an answer like any other.
- * @throws UnreachableError when there is none, the signal's reason when aborted.
+ * Sends the request; an error status is a response like any other.
+ * @throws UnreachableError when there is no response, the signal's reason when aborted.
  */
 export async function openExchange(transport: Transport, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
   try {
@@ -58,7 +61,7 @@ async function exchangeOnce(transport: Transport, asked: StreamRequest, signal: 
     const path = withParameters(access.basePath + asked.path, asked.query);
     const sent = request({ createConnection: () => socket, method: asked.method, path, headers: headers as Record<string, string | string[]> });
     const timer = asked.headTimeoutMs === undefined ? undefined : setTimeout(() => sent.destroy(new Error('no answer in time')), asked.headTimeoutMs);
-    sent.on('error', reject); // also later, when nobody waits any more: the body or the socket tells it then
+    sent.on('error', reject); // also later errors, which the body or the socket reports
     sent.once('close', () => {
       clearTimeout(timer);
       reject(new Error('the connection was closed before an answer'));

@@ -1,7 +1,7 @@
-// Frames of the WebSocket protocol (RFC 6455 §5) as a client writes and reads them, over a connection that is there already: streams to pods go
-// through dialers and credentials of ours, which no library's client takes. Text and binary messages are not told apart.
+// WebSocket frames (RFC 6455 §5) for a client on an existing connection: pod streams use our own dialers and
+// credentials, which no library accepts. Text and binary messages are treated alike.
 
-/** What a frame is for (RFC 6455 §11.8). */
+/** Frame opcodes (RFC 6455 §11.8). */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** A whole message, or a control frame. */
@@ -10,14 +10,14 @@ export interface WebSocketMessage {
   readonly payload: Buffer;
 }
 
-/** A peer that sends more in one message is cut off, in bytes; API servers send 32 KiB at most. */
+/** Largest message in bytes, beyond which the connection is closed; API servers send 32 KiB at most. */
 const MAX_MESSAGE_BYTES = 16 << 20;
 const FINAL = 0x80;
 const MASKED = 0x80;
 const TWO_BYTES = 126;
 const EIGHT_BYTES = 127;
 
-/** A frame with a whole message, masked as a client must (§5.3); `mask` are four random bytes. */
+/** A frame with one whole message, masked as a client's must be (§5.3); `mask` are four random bytes. */
 export function encodeFrame(opcode: number, payload: Uint8Array, mask: Uint8Array): Buffer {
   const size = payload.length;
   const head = size < TWO_BYTES ? Buffer.alloc(2) : Buffer.alloc(size <= 0xffff ? 4 : 10);
@@ -35,12 +35,12 @@ export function encodeFrame(opcode: number, payload: Uint8Array, mask: Uint8Arra
   return Buffer.concat([head, mask, body]);
 }
 
-/** Puts messages together from bytes however they were cut. */
+/** Reassembles messages from chunks of any size. */
 export class FrameReader {
   #rest: Buffer = Buffer.alloc(0);
   #begun: { readonly opcode: number; readonly parts: Buffer[]; size: number } | undefined;
 
-  /** The messages that are whole now. Throws Error for what a server may not send. */
+  /** The messages completed so far. Throws Error on a protocol violation by the server. */
   push(chunk: Buffer): WebSocketMessage[] {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     const messages: WebSocketMessage[] = [];

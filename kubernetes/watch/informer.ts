@@ -1,36 +1,36 @@
-// A live copy of a collection as slim records: objects are projected as they arrive and forgotten.
-// Listeners see every change of a key in order; a list after a gap gives synthetic deletes.
-// A listener or projection that throws is logged and passed over: it must not stop the others from being told.
+// An informer whose cache holds slim records: objects are projected as they arrive and then dropped. Listeners see
+// every change of a key in order; a relist after a gap yields synthetic deletes. A listener or projection that throws
+// is logged and skipped, so that the others still run.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { messageOf } from '../../process/errors.ts';
 import { informerMetrics } from '../../process/metrics.ts';
 import { RecordIndex } from './record-index.ts';
 import { reflect, type ReflectorSink, type ReflectorSource } from './reflector.ts';
 
-/** Told of each change of a record: `before` is missing when it is new, `after` when it is gone. */
+/** Called on each change of a record: `before` is missing when it is new, `after` when it is deleted. */
 export type ChangeListener<R> = (key: string, before: R | undefined, after: R | undefined) => void;
 
 /** Whether the watch is open, or why not. */
 export type ConnectionState = { readonly kind: 'connecting' } | { readonly kind: 'open' } | { readonly kind: 'broken'; readonly error: unknown };
 
-/** Gives the value that a record is found by; undefined leaves it out. */
+/** Returns the index value of a record; undefined leaves it out of the index. */
 export type IndexKey<R> = (record: R) => string | undefined;
 
-/** What to keep of each object. `project` gets its key as well; it gives undefined for objects that do not matter. */
+/** What to cache of each object. `project` also gets its key; it returns undefined to skip an object. */
 export interface InformerOptions<T extends KubernetesObject, R> extends ReflectorSource<T> {
   readonly project: (object: T, key: string) => R | undefined;
-  /** What {@link Informer.indexed} looks in. */
+  /** The index of {@link Informer.indexed}. */
   readonly index?: IndexKey<R>;
-  /** More of them, by name, for {@link Informer.by}: owner, parent UID, node. */
+  /** More indexes by name, for {@link Informer.by}: owner, parent UID, node. */
   readonly indexes?: Readonly<Record<string, IndexKey<R>>>;
 }
 
 interface Entry<R> {
   record: R;
   resourceVersion: string;
-  /** The list that the object was last seen in or after, counted from 1. */
+  /** The relist that last contained the object, counted from 1. */
   list: number;
-  /** What it counts for in the budget of its server; 0 where there is none. */
+  /** Its size in the server's cache budget; 0 where there is none. */
   bytes: number;
 }
 
@@ -58,7 +58,7 @@ export class Informer<T extends KubernetesObject, R> {
     });
   }
 
-  /** Starts to follow the collection until `signal` is aborted. Add listeners before. */
+  /** Lists and watches the collection until `signal` is aborted. Add listeners before. */
   async run(signal: AbortSignal): Promise<void> {
     const metrics = informerMetrics(this.#options.type.plural, () => this.size);
     this.onListed(() => metrics.listed());
@@ -70,18 +70,18 @@ export class Informer<T extends KubernetesObject, R> {
     this.#resolveSynced();
   }
 
-  /** Adds a listener. One that comes late is told of all records as new ones at once. */
+  /** Adds a listener. A late one is called at once with all records as new. */
   onChange(listener: ChangeListener<R>): void {
     this.#listeners.push(listener);
     for (const [key, { record }] of this.#entries) this.#guard(() => listener(key, undefined, record));
   }
 
-  /** Adds a listener for the watch opening and breaking. */
+  /** Adds a listener for the watch connecting and disconnecting. */
   onConnection(listener: (state: ConnectionState) => void): void {
     this.#connectionListeners.push(listener);
   }
 
-  /** Adds a listener for each full list that was read to its end. */
+  /** Adds a listener for each completed list. */
   onListed(listener: () => void): void {
     this.#listedListeners.push(listener);
   }
@@ -101,12 +101,12 @@ export class Informer<T extends KubernetesObject, R> {
     return this.#entries.keys();
   }
 
-  /** The records whose index has this value. */
+  /** The records with this value in the default index. */
   indexed(value: string): R[] {
     return this.#recordsOf(this.#indexes.get('')?.keys(value));
   }
 
-  /** The records that have this value in the index of this name. Throws RangeError when there is no such index. */
+  /** The records with this value in the named index. Throws RangeError when there is no such index. */
   by(name: string, value: string): R[] {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new RangeError(`no index ${name}`);
@@ -117,17 +117,17 @@ export class Informer<T extends KubernetesObject, R> {
     return this.#entries.size;
   }
 
-  /** Whether a full list has been seen. Before that nothing may be concluded from a missing record. */
+  /** Whether a full list was received. Before that a missing record means nothing. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Resolves when {@link hasSynced} becomes true, or following has ended before. */
+  /** Resolves when {@link hasSynced} becomes true, or when the informer has stopped before. */
   get synced(): Promise<void> {
     return this.#synced;
   }
 
-  /** Up to which version the records are complete. */
+  /** The resourceVersion up to which the cache is complete. */
   get resourceVersion(): string {
     return this.#resourceVersion;
   }
@@ -161,7 +161,7 @@ export class Informer<T extends KubernetesObject, R> {
     };
   }
 
-  /** What is in no list since the last one began no longer exists. */
+  /** Removes records that the last list did not contain. */
   #listEnded(): void {
     for (const [key, entry] of this.#entries) {
       if (entry.list !== this.#list) this.#remove(key);
@@ -178,7 +178,7 @@ export class Informer<T extends KubernetesObject, R> {
     if (entry !== undefined) entry.list = this.#list;
     if (entry?.resourceVersion === resourceVersion) return;
     const projected = this.#guard(() => ({ record: this.#options.project(object, key) }));
-    if (projected === undefined) return; // an object that cannot be read is not a deleted one: the record before stays
+    if (projected === undefined) return; // an unreadable object is not a deleted one: keep the record
     const { record } = projected;
     if (record === undefined) return this.#remove(key);
     const before = entry?.record;
@@ -187,7 +187,7 @@ export class Informer<T extends KubernetesObject, R> {
     this.#notify(key, before, record);
   }
 
-  /** Throws LimitError when the server has a budget and this is more than is left of it. */
+  /** Throws LimitError when the record exceeds what is left of the server's budget. */
   #store(key: string, entry: Entry<R> | undefined, { record, resourceVersion }: Pick<Entry<R>, 'record' | 'resourceVersion'>): void {
     const bytes = this.#options.client.transport.budget?.take(record, entry?.bytes ?? 0) ?? 0;
     if (entry === undefined) this.#entries.set(key, { record, resourceVersion, list: this.#list, bytes });

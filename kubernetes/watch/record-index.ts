@@ -1,4 +1,4 @@
-// Finds the keys of records by a value in them. A value that only one record has costs one entry and no set.
+// An index from a value to the keys of its records. A value with only one record costs one entry and no Set.
 
 /** One index of an informer. */
 export class RecordIndex<R> {
@@ -16,7 +16,7 @@ export class RecordIndex<R> {
     return typeof found === 'string' ? [found] : found;
   }
 
-  /** The record of a key came, changed or went. */
+  /** Updates the index after a record was added, changed or deleted. */
   move(key: string, before: R | undefined, after: R | undefined): void {
     const old = before === undefined ? undefined : this.#valueOf(before);
     const now = after === undefined ? undefined : this.#valueOf(after);

@@ -1,5 +1,6 @@
-// Keeps a sink equal to a collection of an API server: list once, then watch from there; list again only when history is gone.
-// The watch resumes from the last version seen, so a cut stream loses nothing. Semantics of client-go `tools/cache/reflector.go`.
+// Keeps a sink in sync with a collection: list once, then watch; relist only when the resourceVersion has expired. The
+// watch resumes from the last version, so a cut stream loses nothing. Semantics of client-go
+// `tools/cache/reflector.go`.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
@@ -16,36 +17,36 @@ import { JsonLines, type ReadDocument } from '../json/json-lines.ts';
 import type { WatchStream } from '../http/open-stream.ts';
 import { continueTokenOf, INITIAL_EVENTS_END, readersOf, type CollectionReaders } from '../json/watched-fields.ts';
 
-/** What to keep a copy of, and how to reach it. */
+/** What to list and watch, and with which transport. */
 export interface ReflectorSource<T extends KubernetesObject> {
   readonly client: ClusterClient;
   readonly type: ResourceType<T>;
   readonly selection: Selection;
   readonly logger: Logger;
-  /** The fields that are read of each object, besides what identifies it; all but managedFields when missing. For large collections. */
+  /** Fields to read of each object besides its identity; all but managedFields when missing. For large collections. */
   readonly fields?: FieldsOf<T>;
 }
 
-/** A source with the means to read it. */
+/** A source with its readers. */
 interface OpenedSource<T extends KubernetesObject> extends ReflectorSource<T> {
   readonly read: CollectionReaders;
 }
 
-/** Receives the collection. Calls come in the order of the versions, never two at once. */
+/** Receives the collection. Calls are in version order and never concurrent. */
 export interface ReflectorSink<T extends KubernetesObject> {
-  /** A full list begins; what an earlier, unfinished one brought does not count. */
+  /** A list begins; items of an earlier, unfinished list are void. */
   listing(): void;
-  /** One part of it. */
+  /** One page of it. */
   listed(objects: readonly T[]): void;
-  /** An object of a part before has gone meanwhile. */
+  /** An object of an earlier page was deleted in the meantime. */
   unlisted(object: T): void;
-  /** The list is complete: objects that were on no page no longer exist. */
+  /** The list is complete: objects on no page no longer exist. */
   listEnded(): void;
   changed(object: T, resourceVersion: string): void;
   deleted(object: T, resourceVersion: string): void;
-  /** The collection is known to be unchanged up to this version. */
+  /** The collection is unchanged up to this version (bookmark). */
   bookmark(resourceVersion: string): void;
-  /** Whether a watch is open now; when not, why. */
+  /** Whether a watch is open; the error when not. */
   connection(state: { readonly open: true } | { readonly open: false; readonly error: unknown }): void;
 }
 
@@ -55,16 +56,19 @@ interface WatchEvent<T> {
   readonly object: T & { readonly code?: number; readonly reason?: string; readonly message?: string };
 }
 
-/** Small enough that reading a page of usual pods blocks the event loop for some 10 ms. */
+/** Small enough that parsing a page of usual pods blocks the event loop for some 10 ms. */
 const PAGE_SIZE = 200;
 const RETRY = { firstMs: 200, maxMs: 5_000 };
-/** After so many 403s in a row they are no longer taken for rights that are just being granted, or for a server that has just begun and knows no roles yet. */
+/**
+ * Consecutive 403s after which they no longer count as RBAC that is still propagating, or as an API server that has
+ * just started.
+ */
 const PASSING_REFUSALS = 6;
-/** A watch that stood for this long was a good one: what happens then counts as a first failure (in ms). */
+/** A watch that was open for this long was healthy: the next error counts as a first failure (in ms). */
 const STABLE_MS = 1_000;
-/** Events are read for this long, in ms, before other work gets its turn. */
+/** Time in ms for which events are read before yielding to the event loop. */
 const TIME_SLICE_MS = 5;
-/** The server ends each watch after this long, in seconds; spread so that not all end at once. */
+/** Watch timeout in seconds, after which the server ends it; with jitter, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, spread: 300 };
 
 /** Runs until `signal` is aborted. Never throws: every failure is reported to the sink and retried. */
@@ -76,8 +80,8 @@ export async function reflect<T extends KubernetesObject>(source: ReflectorSourc
   while (!signal.aborted) {
     const ending = await listAndWatch(opened, sink, progress, signal);
     if (ending.kind === 'rotated') continue;
-    // A clean end counts as a failure and events do not clear the count: a server that ends each watch at once,
-    // or answers each with an error event, must not be asked in a tight loop.
+    // A clean end counts as a failure and events do not reset the count: a server that ends each watch at once, or
+    // answers each with an ERROR event, must not be called in a tight loop.
     const stable = progress.openedAt !== undefined && performance.now() - progress.openedAt >= STABLE_MS;
     failures = stable ? 1 : failures + 1;
     refusals = ending.kind === 'forbidden' ? refusals + 1 : 0;
@@ -88,15 +92,15 @@ export async function reflect<T extends KubernetesObject>(source: ReflectorSourc
   }
 }
 
-/** How far the collection has been followed, and since when (by the monotonic clock, in ms) the present watch is open. */
+/** Progress: the last version, and when the current watch was opened (monotonic clock, ms). */
 interface Progress {
   version: string | undefined;
   openedAt: number | undefined;
-  /** It waits for its turn to ask again for what it may not have. */
+  /** Waits for the next retry of a forbidden request. */
   isRefused: boolean;
 }
 
-/** Why following stopped; `askedToWaitMs` is how long the server wants to be left alone. */
+/** Why the watch ended; `askedToWaitMs` is the server's Retry-After. */
 type Ending = { readonly kind: 'rotated' } | { readonly kind: 'ended' | 'forbidden'; readonly askedToWaitMs: number };
 
 async function listAndWatch<T extends KubernetesObject>(
@@ -128,7 +132,7 @@ async function watchFrom<T extends KubernetesObject>(source: OpenedSource<T>, si
   });
 }
 
-/** One stream that lists first and then watches (KEP-3157). Falls back to pages where the server does not offer it. */
+/** A streaming list (WatchList, KEP-3157). Falls back to pages where the server does not support it. */
 async function listThenWatch<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, progress: Progress, signal: AbortSignal): Promise<void> {
   const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
   const stream = await openWatch(source, query, signal).catch((error: unknown) => {
@@ -159,7 +163,7 @@ function opened({ client }: Pick<ReflectorSource<KubernetesObject>, 'client'>, s
   sink.connection({ open: true });
 }
 
-/** The first events of a stream that lists: everything there is, then a bookmark that says so. */
+/** The initial events of a streaming list: all objects, then a bookmark. */
 class InitialList<T extends KubernetesObject> {
   readonly #sink: ReflectorSink<T>;
 
@@ -167,7 +171,7 @@ class InitialList<T extends KubernetesObject> {
     this.#sink = sink;
   }
 
-  /** Gives the version of the list once it is complete. */
+  /** Returns the resourceVersion of the list once it is complete. */
   take(event: WatchEvent<T>): string | undefined {
     const { object } = event;
     throwIfError(event);
@@ -183,7 +187,7 @@ class InitialList<T extends KubernetesObject> {
   }
 }
 
-/** While a page is read the next one is already asked for. */
+/** Prefetches the next page while one is processed. */
 async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
   sink.listing();
   const ask = (token?: string) => source.client.listPageBytes(source.type, source.selection, { limit: source.client.transport.limits?.pageSize ?? PAGE_SIZE, continue: token }, signal);
@@ -193,8 +197,8 @@ async function listPages<T extends KubernetesObject>(source: OpenedSource<T>, si
     const early = continueTokenOf(answer);
     if (early !== undefined) {
       asked = ask(early);
-      asked.catch(() => undefined); // whoever waits for it hears of it
-      await nextTurn(); // the request goes out
+      asked.catch(() => undefined); // reported to whoever awaits it
+      await nextTurn(); // start the request now
     }
     const page = source.read.page(answer) as ListPage<T>;
     sink.listed(page.items);
@@ -218,11 +222,11 @@ function openWatch<T extends KubernetesObject>(source: OpenedSource<T>, from: Re
 
 interface LineReading {
   readonly read: ReadDocument;
-  /** The longest that is usual when undefined. */
+  /** The usual limit when undefined. */
   readonly maxLineBytes: number | undefined;
 }
 
-/** How the lines of a watch are read: of a server that has limits, only those that keep to them. */
+/** Reads watch events, under the limits of the server if it has any. */
 function linesOf<T extends KubernetesObject>({ client, read: { event } }: OpenedSource<T>): LineReading {
   const { limits } = client.transport;
   if (limits === undefined) return { read: event, maxLineBytes: undefined };
@@ -233,7 +237,7 @@ function linesOf<T extends KubernetesObject>({ client, read: { event } }: Opened
   return { read, maxLineBytes: limits.maxLineBytes };
 }
 
-/** Hands on event after event until the stream ends. Other work gets its turn: nobody waits for longer than {@link TIME_SLICE_MS}. */
+/** Delivers events until the stream ends, and yields to the event loop every {@link TIME_SLICE_MS}. */
 async function readEvents<T extends KubernetesObject>({ body, silenceMs, read, maxLineBytes }: WatchStream & LineReading, take: (event: WatchEvent<T>) => void): Promise<void> {
   const watchdog = setTimeout(() => body.destroy(new Error('the watch was silent for too long')), silenceMs);
   const lines = new JsonLines(read, maxLineBytes);
@@ -258,7 +262,9 @@ function throwIfError({ type, object }: WatchEvent<KubernetesObject>): void {
   if (type === 'ERROR') throw new ApiError(object.code ?? 500, object.reason ?? '', object.message ?? 'watch error');
 }
 
-/** Hands one event on and gives the version to resume from. What is not later than `from` is a replay and dropped. */
+/**
+ * Delivers one event and returns the version to resume from. Events not newer than `from` are replays and are dropped.
+ */
 function deliver<T extends KubernetesObject>(event: WatchEvent<T>, from: string, sink: ReflectorSink<T>): string {
   throwIfError(event);
   const version = event.object.metadata.resourceVersion ?? '';

@@ -1,11 +1,11 @@
-// Reads whether an Admiralty works in a cluster. What may not be read is no sign.
+// Detects whether Admiralty runs in a cluster. What RBAC forbids to read counts as absent.
 import type { Lease } from '../../api/objects/core.ts';
 import { LEASES, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
 import { ADMIRALTY_LEASES, signsOfAdmiralty, type AdmiraltySigns } from '../../model/naming/live-admiralty.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
-/** Asks the API server. Throws what its calls throw, but for what is forbidden. */
+/** Queries the API server. Throws what its calls throw, except when forbidden. */
 export async function findAdmiraltyTraces(client: ClusterClient, signal: AbortSignal): Promise<AdmiraltySigns> {
   const [configurations, leases] = await Promise.all([
     client.list(MUTATING_WEBHOOK_CONFIGURATIONS, {}, signal).catch(orNone),
@@ -14,7 +14,7 @@ export async function findAdmiraltyTraces(client: ClusterClient, signal: AbortSi
   return signsOfAdmiralty({ configurations, leases }, Date.now());
 }
 
-/** The Leases of these names in all namespaces: each is asked for by its name, for nobody needs the right to list others. */
+/** The Leases of these names in all namespaces, each by a GET: no component needs the right to list Leases. */
 export async function readAdmiraltyLeases(client: ClusterClient, names: readonly string[], signal: AbortSignal): Promise<readonly Lease[]> {
   const lists = await Promise.all(names.map((name) => client.list(LEASES, { fieldSelector: `metadata.name=${name}` }, signal).catch(orNone)));
   return lists.flat();

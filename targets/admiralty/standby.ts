@@ -1,5 +1,5 @@
-// Whether the components of this cluster may act: not while an Admiralty works in it as a source, for two of them undo what the other does, and not
-// while a migration says so. Watched, so that an idle cluster is asked for nothing.
+// Whether the components of this cluster may act: not while Admiralty runs in it as a source, since the two would undo
+// each other's writes, and not while a migration forbids it. Uses watches, so that an idle cluster costs nothing.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Lease } from '../../api/objects/core.ts';
 import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
@@ -10,7 +10,7 @@ import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 
-/** What is followed, and for which components. */
+/** What to watch, and for which components. */
 export interface StandbyOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
@@ -19,17 +19,17 @@ export interface StandbyOptions {
   readonly logger: Logger;
 }
 
-/** How often it is looked whether a Lease has run out, in ms. */
+/** Interval at which expired Leases are checked, in ms. */
 const LOOK_EVERY_MS = 1_000;
-/** How often it is said that somebody waits, in looks. */
+/** Checks between two log lines of a waiting component. */
 const TELL_EVERY = 30;
 
-/** Follows what keeps components from acting. */
+/** Watches for reasons to stand by. */
 export class Standby {
   readonly #options: StandbyOptions;
   readonly #records: Informer<KubernetesObject, string>;
   readonly #leases: readonly Informer<Lease, Lease>[];
-  /** Whether it is known that the components must not act now. */
+  /** Whether the components are known to have to stand by now. */
   isStandingBy = false;
 
   constructor(options: StandbyOptions) {
@@ -43,7 +43,7 @@ export class Standby {
     }));
   }
 
-  /** Follows until `signal` aborts. */
+  /** Watches until `signal` aborts. */
   run(signal: AbortSignal): void {
     for (const informer of [this.#records, ...this.#leases]) void informer.run(signal);
   }
@@ -61,7 +61,7 @@ export class Standby {
     }
   }
 
-  /** Tells once when the components that act must end. */
+  /** Calls back once when acting components must stop. */
   watch(onBegin: (error: AppError) => void, signal: AbortSignal): void {
     let isTold = false;
     const look = async (): Promise<void> => {
@@ -74,7 +74,7 @@ export class Standby {
     for (const informer of [this.#records, ...this.#leases]) informer.onChange(looked);
   }
 
-  /** Why the components must not act; undefined when they may. */
+  /** Why the components must stand by; undefined when they may act. */
   async #why(signal: AbortSignal): Promise<string | undefined> {
     const [said] = this.#records.records();
     if (said !== undefined) return said;
@@ -83,7 +83,7 @@ export class Standby {
     return `An Admiralty works in this cluster (Lease ${live.metadata.namespace}/${live.metadata.name}): run "isthmus migrate admiralty"`;
   }
 
-  /** A cluster without targets has no pods over which both would fight. */
+  /** A cluster without targets has no pods that both would manage. */
   async #isSource(signal: AbortSignal): Promise<boolean> {
     const { client } = this.#options;
     const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type) => client.listPage(type, {}, { limit: 1 }, signal)));
@@ -91,12 +91,12 @@ export class Standby {
   }
 }
 
-/** What a migration's record says about standing by; undefined where it lets components act. */
+/** What a migration's record says about standing by; undefined when the components may act. */
 export function standbyReason(record: KubernetesObject): string | undefined {
   return saidIn(record)[MIGRATION_STANDBY_KEY];
 }
 
-/** Why no elected pods are to be sent to our webhook; undefined where the record does not mind. */
+/** Why elected pods must not be sent to our webhook; undefined when the record allows it. */
 export function webhookOffReason(record: KubernetesObject): string | undefined {
   return saidIn(record)[MIGRATION_WEBHOOK_KEY];
 }
