@@ -1,4 +1,5 @@
-// Peering as one part of a process, in its two roles: as a target it keeps the identities of its sources, as a source the tokens of its targets.
+// The peering component of a process, in both roles: in a target it maintains the identities of its sources, in a
+// source the tokens of its targets.
 import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import type { EventSink } from '../kubernetes/controller/event-recorder.ts';
@@ -7,22 +8,22 @@ import { startCredentials } from './access/credential-controller.ts';
 import { startJoining } from './invitation/join-controller.ts';
 import { startSources } from './identity/source-controller.ts';
 
-/** What peering needs. */
+/** Dependencies and options. */
 export interface PeeringOptions {
   readonly client: ClusterClient;
   /** UID of the cluster's kube-system Namespace. */
   readonly sourceId: string;
   readonly targets: TargetClusters;
   readonly installNamespace: string;
-  /** Whether other clusters may be sources of this one. */
+  /** Whether this cluster accepts sources. */
   readonly takesPods: boolean;
-  /** Whether this cluster may be a source of others. */
+  /** Whether this cluster uses targets. */
   readonly sendsPods: boolean;
   readonly events: EventSink;
   readonly logger: Logger;
 }
 
-/** Starts the component; targets are run by the caller, who may share them. */
+/** Starts the component; the caller runs the targets, which may be shared. */
 export function startPeering({ client, sourceId, targets, installNamespace, takesPods, sendsPods, events, logger }: PeeringOptions, signal: AbortSignal): void {
   const own = logger.child({ component: 'peering' });
   if (sendsPods) startCredentials({ source: client, targets, installNamespace, logger: own, now: Date.now }, signal);

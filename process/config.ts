@@ -3,9 +3,9 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** What the environment variables say; frozen. */
+/** The parsed environment variables; frozen. */
 export interface Environment {
-  /** Absolute folder for everything that may be deleted and made again: `$XDG_CACHE_HOME/isthmus`, else `~/.cache/isthmus`. */
+  /** Absolute cache folder, safe to delete: `$XDG_CACHE_HOME/isthmus`, else `~/.cache/isthmus`. */
   readonly cacheFolder: string;
   /** Folder with ready-made control plane executables, by the envtest convention (`KUBEBUILDER_ASSETS`). */
   readonly kubebuilderAssets?: string;
@@ -15,7 +15,7 @@ export interface Environment {
   readonly updateGolden: boolean;
   /** The IP address of the pod that this process runs in (`POD_IP`, which its manifest takes from `status.podIP`). */
   readonly podAddress?: string;
-  /** Every variable, to be handed on to child processes that need the user's own environment (the Go compiler). */
+  /** All variables, passed to child processes that need the user's environment (the Go compiler). */
   readonly inherited: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ function definedOnly(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   return Object.freeze(Object.fromEntries(pairs));
 }
 
-/** The XDG base directory specification says that a relative path is to be ignored. */
+/** The XDG base directory specification says to ignore a relative path. */
 function cacheHome(env: NodeJS.ProcessEnv): string {
   const configured = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
@@ -45,7 +45,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): Environment {
 
 let ownEnvironment: Environment | undefined;
 
-/** This process's environment, read at the first call and the same value from then on. */
+/** This process's environment, parsed at the first call and cached. */
 export function environment(): Environment {
   ownEnvironment ??= readEnvironment(process.env);
   return ownEnvironment;

@@ -1,5 +1,5 @@
-// Errors that leave a component carry a stable code, so that scripts and documentation can name them.
-// Pure code returns unions instead; only shells and composition throw these.
+// Errors that leave a component carry a stable code that scripts and documentation can name. Pure code returns unions
+// instead; only outer layers throw these.
 
 /** Every code an {@link AppError} may carry; `docs/errors.md` explains each one. */
 export type ErrorCode =
@@ -18,7 +18,7 @@ export type ErrorCode =
   | 'BrokerUnreachable'
   | 'BrokerRefused';
 
-/** An error meant for people: `message` says what is wrong and what to change, `code` is stable. */
+/** An error for people: `message` says what is wrong and what to change, `code` is stable. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;
@@ -29,7 +29,7 @@ export class AppError extends Error {
   }
 }
 
-/** The text of anything that was thrown, for logs and conditions. */
+/** The message of anything thrown, for logs and conditions. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -1,18 +1,18 @@
-// /healthz, /readyz and /metrics. Alive means that the event loop turns; ready means that every named check holds, for instance that
-// the caches have been filled. A standby is ready: it is up to date and waits.
+// /healthz, /readyz and /metrics. Alive means that the event loop runs; ready means that every named check passes, for
+// example that caches have synced. A standby is ready.
 import Fastify from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { AppError, messageOf } from './errors.ts';
 import type { Shutdown } from './lifecycle.ts';
 import { collectProcessMetrics, METRICS, metricsText } from './metrics.ts';
 
-/** What must hold before this process counts as ready, by name. */
+/** Readiness checks by name. */
 export type ReadyChecks = Readonly<Record<string, () => boolean>>;
 
 /** A running server. */
 export interface HealthServer {
   readonly port: number;
-  /** Ends at once, with all connections. */
+  /** Closes at once, with all connections. */
   close(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface HealthServerOptions {
   readonly checks: ReadyChecks;
 }
 
-/** Serves the health of a service until it is stopped, where a port was asked for. Throws AppError `StartFailed`. */
+/** Serves the health endpoints of a service until it stops, if a port was set. Throws AppError `StartFailed`. */
 export async function serveHealth({ host = '0.0.0.0', port, checks }: Pick<HealthServerOptions, 'checks'> & { readonly host?: string; readonly port: number | undefined }, shutdown: Shutdown): Promise<void> {
   if (port === undefined) return;
   collectProcessMetrics();
@@ -32,7 +32,7 @@ export async function serveHealth({ host = '0.0.0.0', port, checks }: Pick<Healt
   shutdown.add({ name: 'health server', stop: () => server.close() });
 }
 
-/** Listens; port 0 takes any that is free. Throws what listening throws. */
+/** Listens; port 0 picks a free one. Throws what listening throws. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = Fastify({ logger: false, requestTimeout: 5_000, connectionTimeout: 10_000, forceCloseConnections: true });
   server.get('/healthz', () => 'ok\n');

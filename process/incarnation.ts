@@ -1,10 +1,10 @@
-// A name for this very run of the process, by which a later run on the same machine can tell that it has ended.
-// So a process that was killed and started again need not wait for a lease of its own predecessor.
+// A name for this run of the process, by which a later run on the same machine can tell that it has ended: a restarted
+// process need not wait for the Lease of its predecessor to expire.
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** The place where process ids mean something: one boot of one machine, one PID namespace. Missing where the system does not tell. */
+/** Scope of process ids: one boot of one machine, one PID namespace. Missing where the system does not report it. */
 function pidSpace(): string | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -14,25 +14,31 @@ function pidSpace(): string | undefined {
   }
 }
 
-/** When a process started, in clock ticks since boot (field 22 of /proc/PID/stat); undefined when there is none, or it only waits to be collected. */
+/**
+ * When a process started, in clock ticks since boot (field 22 of /proc/PID/stat); undefined when it does not exist or
+ * is a zombie.
+ */
 function startTime(pid: number | 'self'): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name before may hold spaces and brackets
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' '); // the name before may contain spaces and brackets
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
     return undefined;
   }
 }
 
-/** `HOST_SPACE-PID-START`, or `HOST_RANDOM` where the system does not tell. No two processes ever have the same. */
+/** `HOST_SPACE-PID-START`, or `HOST_RANDOM` where the system does not report these. Unique to each process. */
 export function ownIncarnation(): string {
   const [space, start] = [pidSpace(), startTime('self')];
   if (space === undefined || start === undefined) return `${hostname()}_${randomBytes(8).toString('hex')}`;
   return `${hostname()}_${space}-${process.pid}-${start}`;
 }
 
-/** Whether a process of that name certainly no longer runs. What ran elsewhere, or cannot be looked at, counts as running. */
+/**
+ * Whether the process of that name has certainly ended. One on another machine, or one that cannot be checked, counts
+ * as running.
+ */
 export function isGone(incarnation: string): boolean {
   const match = /_([0-9a-f]{12})-(\d+)-(\d+)$/.exec(incarnation);
   if (match === null || match[1] !== pidSpace()) return false;

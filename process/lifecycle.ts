@@ -1,8 +1,8 @@
-// How the process ends: signals become one AbortSignal, and what was started is stopped in the reverse order.
-// The only file with signal handlers and with process.exit.
+// Shutdown: signals become one AbortSignal, and what was started is stopped in reverse order. The only file with signal
+// handlers and process.exit.
 import { messageOf } from './errors.ts';
 
-/** The part of `process` that is needed here; tests pass another one. */
+/** The part of `process` used here; tests pass a fake. */
 export interface SignalSource {
   on(event: NodeJS.Signals | 'exit', listener: () => void): unknown;
   off(event: NodeJS.Signals | 'exit', listener: () => void): unknown;
@@ -15,15 +15,14 @@ const stopSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 export const interruptedExitCode = 130;
 
 /**
- * Signals within so many ms of the first one count as the same wish: on one Ctrl-C, npm and `timeout` send the signal on
- * to a process that already has it from the terminal.
+ * Signals within this many ms of the first count as the same one: on a Ctrl-C, npm and `timeout` forward the signal to
+ * a process that already got it from the terminal.
  */
 export const repeatedSignalMs = 1_000;
 
 /**
- * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first aborts it, with the signal's name as reason; one more, at
- * least a second later, ends the process at once with exit code 130. Call it once, in a command's composition.
- * `clock` gives ms.
+ * One AbortSignal for SIGINT, SIGTERM and SIGHUP: the first one aborts it with the signal's name as reason; another one
+ * at least a second later exits at once with code 130. Call it once, in a command's entry point. `clock` returns ms.
  */
 export function untilStopped(source: SignalSource = process, clock: () => number = () => performance.now()): AbortSignal {
   const controller = new AbortController();
@@ -40,15 +39,15 @@ export function untilStopped(source: SignalSource = process, clock: () => number
 }
 
 /**
- * Runs `last` when the process exits in any way that lets code run, also after a second signal; synchronous work only.
- * Returns a function that takes the request back.
+ * Runs `last` when the process exits normally or after a second signal; synchronous work only. Returns a function that
+ * unregisters it.
  */
 export function beforeExit(last: () => void, source: SignalSource = process): () => void {
   source.on('exit', last);
   return () => void source.off('exit', last);
 }
 
-/** Sets the exit code without cutting off output that is still being written. */
+/** Sets the exit code without cutting off pending output. */
 export function exitWith(code: number): void {
   process.exitCode = code;
 }
@@ -61,23 +60,23 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** One thing to be stopped. */
+/** One shutdown step. */
 export interface ShutdownStep {
   readonly name: string;
   stop(): Promise<void>;
 }
 
-/** What was started, to be stopped in the reverse order; one step that fails does not keep the others from being stopped. */
+/** Steps to run in reverse order; a failing step does not prevent the others. */
 export class Shutdown {
   readonly #steps: ShutdownStep[] = [];
   #run: Promise<void> | undefined;
 
-  /** Adds a step; it will be stopped before all that were added earlier. */
+  /** Adds a step; it runs before all that were added earlier. */
   add(step: ShutdownStep): void {
     this.#steps.push(step);
   }
 
-  /** Stops everything once; later calls wait for the first one. Throws an AggregateError that names each step that failed. */
+  /** Runs all steps once; later calls wait for the first one. Throws an AggregateError that names each failed step. */
   run(): Promise<void> {
     this.#run ??= this.#stopAll();
     return this.#run;
@@ -96,19 +95,22 @@ export class Shutdown {
   }
 }
 
-/** What a service starts, and what tells it to end: its signal aborts when it was asked to end, when `fail` is called, and when starting fails. */
+/**
+ * Passed to a starting service. Its signal aborts when the process was asked to stop, when `fail` is called, and when
+ * starting fails.
+ */
 export interface RunningService {
   readonly signal: AbortSignal;
-  /** What is stopped at the end. */
+  /** Shutdown steps. */
   readonly shutdown: Shutdown;
-  /** The service cannot go on for this reason. */
+  /** Ends the service with this error. */
   readonly fail: (error: unknown) => void;
 }
 
 /**
- * Runs a service until `asked` aborts or it fails, then stops in order what it had started, also where starting it failed half-way: what follows
- * something until the signal aborts would otherwise be waited for without end.
- * @throws what starting it failed with, or the reason that `fail` was given; an AggregateError when only stopping failed.
+ * Runs a service until `asked` aborts or it fails, then stops in order what it started, also when it failed half-way
+ * through starting: whatever runs until the signal aborts would otherwise never end.
+ * @throws the error of starting, or the reason given to `fail`; an AggregateError when only stopping failed.
  */
 export async function runService(asked: AbortSignal, start: (service: RunningService) => Promise<void>): Promise<void> {
   const ending = new AbortController();

@@ -1,7 +1,7 @@
-// Structured logs: a constant message plus keys, one child logger for each component. Never manifests, Secrets or tokens.
+// Structured logs: a constant message plus keys, one child logger per component. Never manifests, Secrets or tokens.
 import { destination, pino, type Logger } from 'pino';
 
-/** Severity from which lines are written. */
+/** Lowest severity that is logged. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** A logger that writes JSON lines to standard error. */

@@ -1,5 +1,5 @@
-// Prometheus metrics of this process, in one registry. Names and units follow Prometheus and, for queues, client-go `util/workqueue`.
-// Labels have few values: names of controllers and leases, never of objects.
+// Prometheus metrics of this process, in one registry. Names and units follow Prometheus and, for queues, client-go
+// `util/workqueue`. Labels have low cardinality: names of controllers and leases, never of objects.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { version } from './version.ts';
 
@@ -10,17 +10,17 @@ new Gauge({ name: 'isthmus_build_info', help: '1; which build this is.', labelNa
 
 const others: Registry[] = [];
 
-/** Serves another registry with this one: that of a server that keeps its own. */
+/** Serves another registry along with this one: that of a server with its own. */
 export function serveAlso(registry: Registry): void {
   others.push(registry);
 }
 
-/** Everything as text, for a scrape. */
+/** All metrics as text, for a scrape. */
 export function metricsText(): Promise<string> {
   return Registry.merge([METRICS, ...others]).metrics();
 }
 
-/** Adds what Node knows of itself (memory, CPU, event loop). Call once, where metrics are served. */
+/** Adds Node.js default metrics (memory, CPU, event loop). Call once, where metrics are served. */
 export function collectProcessMetrics(): void {
   collectDefaultMetrics({ register: METRICS });
 }
@@ -71,14 +71,17 @@ METRICS.registerMetric(
   }),
 );
 
-/** What a work queue tells; times in ms. */
+/** Metrics of a work queue; times in ms. */
 export interface QueueMetrics {
   added(): void;
   started(waitedMs: number): void;
   ended(ranMs: number, outcome: 'done' | 'failed'): void;
 }
 
-/** Metrics of a queue of this name; `depth` is asked at each scrape until `signal` aborts. Queues of one name, one for each target say, are added up. */
+/**
+ * Metrics of a queue of this name; `depth` is read at each scrape until `signal` aborts. Queues of one name, for
+ * example one per target, are summed.
+ */
 export function queueMetrics(name: string, depth: () => number, signal: AbortSignal): QueueMetrics {
   const depths = queues.get(name) ?? new Set();
   queues.set(name, depths.add(depth));
@@ -94,25 +97,25 @@ export function queueMetrics(name: string, depth: () => number, signal: AbortSig
   };
 }
 
-/** Shows whether a lease is held; asked at each scrape. */
+/** Reports whether a Lease is held; read at each scrape. */
 export function leaseMetric(lease: string, holds: () => boolean): void {
   leases.set(lease, holds);
 }
 
-/** Notes a call to an API server that took `ms`; `code` is the status of its answer, or `none`. */
+/** Records an API call that took `ms`; `code` is the status of its response, or `none`. */
 export function observeApiCall(labels: { readonly verb: string; readonly resource: string; readonly code: string }, ms: number): void {
   requests.observe({ ...labels }, ms / 1_000);
 }
 
-/** What an informer tells. */
+/** Metrics of an informer. */
 export interface InformerMetrics {
   listed(): void;
   broke(): void;
-  /** The informer follows no more. */
+  /** The informer has stopped. */
   ended(): void;
 }
 
-/** Metrics of an informer of a resource; those of several clusters are added up. `size` is asked at each scrape. */
+/** Metrics of an informer of a resource; those of several clusters are summed. `size` is read at each scrape. */
 export function informerMetrics(resource: string, size: () => number): InformerMetrics {
   const informer = { resource, size };
   informers.add(informer);

@@ -1,5 +1,5 @@
-// What placement tells, in Prometheus' terms: decisions, how long pods take to their place, and what is known of each target.
-// The label `target` is `Kind/name`: there are as many values as (Cluster)Targets, and those of one that is gone go with it.
+// Placement metrics: decisions, latency until pods are placed, and the state of each target. The label `target` is
+// `Kind/name`: it has as many values as there are (Cluster)Targets, and a deleted target's series are removed.
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { METRICS } from './metrics.ts';
 
@@ -26,32 +26,35 @@ const ready = new Gauge({ name: 'isthmus_target_ready', help: 'Whether pods can 
 const roundTrip = new Gauge({ name: 'isthmus_target_round_trip_seconds', help: "Seconds of a round trip to the target's API server.", labelNames: TARGET, registers: [METRICS] });
 const free = new Gauge({ name: 'isthmus_target_free', help: 'What is free in the target: cores, bytes, devices, pods.', labelNames: ['target', 'resource'], registers: [METRICS] });
 
-/** Outcome of a decision, and how long it took in ms. */
+/** Outcome and duration of a decision in ms. */
 export function observeDecision(outcome: string, ms: number): void {
   decisions.observe({ outcome }, ms / 1_000);
 }
 
-/** A pod got its place so many ms after its creation, whose time has whole seconds only. */
+/** A pod was bound this many ms after its creation, whose timestamp has whole seconds only. */
 export function observeBound(ms: number): void {
   bound.observe(Math.max(0, ms) / 1_000);
 }
 
-/** A candidate was bound, or refused by its target, so many ms after it was decided on. */
+/** A candidate was bound, or rejected by its target, this many ms after the decision. */
 export function observeCandidate(outcome: 'bound' | 'refused', ms: number): void {
   candidates.observe({ outcome }, Math.max(0, ms) / 1_000);
 }
 
-/** The delegate of a pod got Running, or ended, and its proxy says so, so many ms after its creation, whose time has whole seconds only. */
+/**
+ * The proxy pod shows that its delegate is Running or has ended, this many ms after its creation, whose timestamp has
+ * whole seconds only.
+ */
 export function observeShown(ms: number): void {
   shown.observe(Math.max(0, ms) / 1_000);
 }
 
-/** A target did not take a candidate. */
+/** A target rejected a candidate. */
 export function observeRefusal(target: string): void {
   refusals.inc({ target });
 }
 
-/** What is known of a target; figures that are missing are not shown. */
+/** Gauges of a target; missing figures are not exported. */
 export interface TargetFigures {
   readonly isReady: boolean;
   readonly rttMs?: number | undefined;
@@ -59,14 +62,14 @@ export interface TargetFigures {
   readonly free: Readonly<Record<string, number>>;
 }
 
-/** Shows what is known of a target. */
+/** Sets the gauges of a target. */
 export function showTarget(target: string, { isReady, rttMs, free: amounts }: TargetFigures): void {
   ready.set({ target }, isReady ? 1 : 0);
   if (rttMs !== undefined) roundTrip.set({ target }, rttMs / 1_000);
   for (const [resource, amount] of Object.entries(amounts)) free.set({ target, resource }, amount);
 }
 
-/** Shows nothing of a target any more. */
+/** Removes the gauges of a target. */
 export function forgetTarget(target: string, resources: readonly string[] = ['cpu', 'memory', 'gpu', 'pods']): void {
   for (const gauge of [ready, roundTrip]) gauge.remove({ target });
   for (const resource of resources) free.remove({ target, resource });

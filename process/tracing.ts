@@ -1,5 +1,6 @@
-// Spans of this process on their way to a collector: OTLP over HTTP in JSON, configured by OpenTelemetry's environment variables. Telling never
-// waits and never fails; what a collector does not take is dropped and counted. Without an endpoint nothing is recorded.
+// Exports spans of this process to a collector: OTLP over HTTP in JSON, configured by OpenTelemetry's environment
+// variables. Recording never blocks and never fails; what the collector rejects is dropped and counted. Without an
+// endpoint nothing is recorded.
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
@@ -11,12 +12,12 @@ import { METRICS } from './metrics.ts';
 
 const exported = new Counter({ name: 'isthmus_trace_spans_total', help: 'Spans by what became of them.', labelNames: ['outcome'], registers: [METRICS] });
 
-/** Where spans go. */
+/** The exporter's destination. */
 export interface TraceSettings {
   /** http or https, with its path. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Attributes of the resource, `service.name` among them. */
+  /** Resource attributes, `service.name` among them. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
@@ -24,12 +25,12 @@ interface Collector extends TraceSettings {
   readonly agent: Agent;
 }
 
-/** Spans that wait at most, that are sent at once, and how often; how long a collector may take; how long the end of a process waits for it; in ms. */
+/** Queue length, batch size and export interval; export timeout; flush timeout at process exit. Times in ms. */
 const LIMITS = { waiting: 2_048, batch: 512, everyMs: 1_000, timeoutMs: 5_000, stopMs: 2_000 };
 
 let waiting: Span[] | undefined;
 
-/** Whether anybody wants spans: what they are made of need not be gathered otherwise. */
+/** Whether spans are exported; if not, their attributes need not be computed. */
 export function isTracing(): boolean {
   return waiting !== undefined;
 }
@@ -44,14 +45,14 @@ export function newSpanId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** Takes a finished span; returns at once and never throws. */
+/** Queues a finished span; returns at once and never throws. */
 export function recordSpan(span: Span): void {
   if (waiting === undefined) return;
   if (waiting.length < LIMITS.waiting) waiting.push(span);
   else exported.inc({ outcome: 'dropped' });
 }
 
-/** Sends what is recorded from now on; the step sends the rest, and gives up what a collector does not take within two seconds. */
+/** Starts exporting. The returned step flushes the queue at shutdown, for two seconds at most. */
 export function startTracing(settings: TraceSettings, logger: Logger): { readonly stop: () => Promise<void> } {
   waiting = [];
   const agent = new Agent({ connect: { timeout: LIMITS.timeoutMs }, headersTimeout: LIMITS.timeoutMs, bodyTimeout: LIMITS.timeoutMs });
@@ -85,7 +86,7 @@ function nextBatch(): readonly Span[] {
   return waiting?.splice(0, LIMITS.batch) ?? [];
 }
 
-/** Why the collector did not take them. They are not sent again: a collector that is away must cost nothing. */
+/** Why the collector rejected them. They are not retried: a missing collector must cost nothing. */
 async function send({ endpoint, headers, resource, agent }: Collector, batch: readonly Span[]): Promise<string | undefined> {
   try {
     const { statusCode, body } = await request(endpoint, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(toOtlp(batch, resource)), dispatcher: agent });
@@ -97,8 +98,9 @@ async function send({ endpoint, headers, resource, agent }: Collector, batch: re
 }
 
 /**
- * What OpenTelemetry's variables ask for (specification, "OTLP Exporter Configuration"); undefined where no endpoint is set or `OTEL_SDK_DISABLED`
- * is true. A variable of the traces alone goes before the general one; the latter gets the path `/v1/traces`.
+ * Settings from OpenTelemetry's variables (specification, "OTLP Exporter Configuration"); undefined when no endpoint is
+ * set or `OTEL_SDK_DISABLED` is true. A trace-specific variable overrides the general one; the latter's path is
+ * extended by `/v1/traces`.
  */
 export function traceSettings(env: Readonly<Record<string, string>>): TraceSettings | undefined {
   const endpoint = endpointOf(env);

@@ -1,4 +1,4 @@
-// The webhook as one part of a process: a serving certificate from one of three sources, and the server.
+// The webhook component of a process: a serving certificate from one of three sources, and the server.
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -18,32 +18,32 @@ import { startOwnCertificates, type CertificateLives, type CertificateOptions } 
 import { problemOf, type CertificatePair } from './certificates/serving-certificate.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './registration/webhook-address.ts';
 
-/** Where the serving certificate comes from. */
+/** Source of the serving certificate. */
 export type CertificateSource =
   | { readonly kind: 'own'; readonly lives?: CertificateLives }
   | { readonly kind: 'secret'; readonly name: string }
   | { readonly kind: 'files'; readonly files: CertificateFiles };
 
-/** What the webhook needs. */
+/** Dependencies and options of the webhook. */
 export interface WebhookOptions {
   readonly source: ClusterClient;
   readonly installNamespace: string;
-  /** Address to listen on; all addresses when in a cluster. */
+  /** Listen address; all addresses when in a cluster. */
   readonly host: string;
   readonly port: number;
-  /** Whether proxy pods get a copy of their source pod, for tools that read it. */
+  /** Whether proxy pods get a copy of their source manifest, for tools that read it. */
   readonly writesManifest?: boolean;
   readonly certificates: CertificateSource;
-  /** File (PEM) of the authority whose certificates clients must have; without it anybody may ask. */
+  /** CA file (PEM) for client certificates; without it clients need none. */
   readonly clientAuthorityFile?: string | undefined;
-  /** How long a closing webhook goes on serving while it calls itself not ready, in ms. */
+  /** How long a stopping webhook keeps serving while it reports not ready, in ms. */
   readonly drainMs?: number;
-  /** For tests: how long the path of reviews lives and overlaps with the one before. */
+  /** For tests: lifetime and overlap of the secret webhook path. */
   readonly pathTimes?: PathTimes | undefined;
   readonly logger: Logger;
 }
 
-/** Starts the webhook once it has a certificate; it is closed by whoever started it, after the components that depend on new pods. */
+/** Starts the webhook once it has a certificate; the caller closes it, after the components that depend on new pods. */
 export async function startWebhook(options: WebhookOptions, signal: AbortSignal): Promise<AdmissionServer> {
   const logger = options.logger.child({ component: 'webhook' });
   const clientAuthority = await readAuthority(options.clientAuthorityFile);
@@ -75,14 +75,14 @@ async function readAuthority(file: string | undefined): Promise<string | undefin
   return text;
 }
 
-/** Tells users of a pair that cannot be served; what was served before goes on. */
+/** Reports a pair that cannot be served; the previous one stays in use. */
 function certificateRefused(problem: string): EventRecord {
   const regarding = { apiVersion: 'admissionregistration.k8s.io/v1', kind: 'MutatingWebhookConfiguration', name: WEBHOOK_CONFIGURATION_NAME, uid: '' };
   const note = `The serving certificate of the webhook that came last is not used: ${problem}. The one before stays in use; correct its Secret or files.`;
   return { regarding, type: 'Warning', reason: 'CertificateRefused', action: 'Serve', note };
 }
 
-/** Stands between the source of certificates and a server that cannot start without one. */
+/** Bridges the certificate source and a server that cannot start without a certificate. */
 class ServedCertificate {
   readonly #logger: Logger;
   readonly #events: EventSink;
@@ -95,7 +95,7 @@ class ServedCertificate {
     this.#events = events;
   }
 
-  /** The first pair that can be used. */
+  /** The first valid pair. */
   first(signal: AbortSignal): Promise<CertificatePair> {
     return new Promise((resolve, reject) => {
       this.#arrived = resolve;

@@ -1,5 +1,5 @@
-// What peering makes in a target that runs nothing of ours: an account for the source and the rights of Pod mode, in plain Kubernetes kinds.
-// No (Cluster)Source keeps these objects up; peering again does.
+// What peering creates in a target without Isthmus: a ServiceAccount for the source and the RBAC of Pod mode, in
+// built-in kinds only. No (Cluster)Source maintains these objects; peering again does.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
@@ -9,7 +9,7 @@ import { sourceAccount, sourceName, type Peering } from './target-access.ts';
 const READ = ['get', 'list', 'watch'] as const;
 const WRITE = [...READ, 'create', 'patch', 'delete'] as const;
 
-/** What a source needs in a target that it writes pods into. */
+/** The source's permissions in a target where it creates the pods. */
 const RULES: readonly PolicyRule[] = [
   rule('', ['pods'], WRITE),
   rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
@@ -17,14 +17,14 @@ const RULES: readonly PolicyRule[] = [
   rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get']),
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
-  rule('', ['nodes'], ['list', 'watch']), // what is free there
+  rule('', ['nodes'], ['list', 'watch']), // computes free capacity
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
-  rule('', ['configmaps', 'secrets', 'services'], WRITE), // what follows pods
+  rule('', ['configmaps', 'secrets', 'services'], WRITE), // objects that follow pods
   rule('networking.k8s.io', ['ingresses'], WRITE),
-  onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']), // which cluster it is
+  onlyNamed(rule('', ['namespaces'], ['get']), ['kube-system']), // cluster identity
 ];
 
-/** The account of the source and its rights, in apply order, without its namespace. */
+/** The source's account and its RBAC, in apply order, without the namespace. */
 export function bareTargetManifests(peering: Peering): readonly KubernetesObject[] {
   const account = sourceAccount(peering);
   const name = joinName([{ constant: 'isthmus-pod-mode' }, sourceName(peering)], MAX_NAME_LENGTH);

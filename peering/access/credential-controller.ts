@@ -1,5 +1,6 @@
-// Shell in the source: keeps the tokens by which targets are reached alive. A token is renewed over the very connection that it opens,
-// and the new one goes into the Secret that the target names, from where the open session takes it over.
+// In the source: renews the tokens by which targets are reached. A token is renewed over the connection that it
+// authenticates, and the new one is stored in the Secret that the target refers to, from where the open session picks
+// it up.
 import type { Logger } from 'pino';
 import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import type { Secret } from '../../api/objects/core.ts';
@@ -12,7 +13,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { planRenewal, type Renewal } from './credential-renewal.ts';
 import { withToken } from './target-access.ts';
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface CredentialOptions {
   readonly source: ClusterClient;
   readonly targets: TargetClusters;
@@ -28,7 +29,7 @@ interface SecretPlace {
   readonly key: string;
 }
 
-/** Starts the controller; it works until `signal` is aborted. */
+/** Starts the controller; it runs until `signal` is aborted. */
 export function startCredentials(options: CredentialOptions, signal: AbortSignal): void {
   const { targets, logger } = options;
   const reconcile = (key: string) => renew(options, key, signal);
@@ -78,7 +79,7 @@ function placeOf({ targets, installNamespace }: CredentialOptions, targetKey: st
   return { namespace, name: secret.name, key: secret.key ?? DEFAULT_KUBECONFIG_KEY };
 }
 
-/** Peering gives the right to read and patch its own Secrets; any other is somebody else's to renew. */
+/** Peering grants access to its own Secrets only; any other is renewed by its owner. */
 async function readOwn(source: ClusterClient, { namespace, name }: SecretPlace, signal: AbortSignal): Promise<Secret | undefined> {
   try {
     return await source.get(SECRETS, { namespace, name }, signal);

@@ -1,28 +1,31 @@
-// When the token of a kubeconfig is to be renewed, and what it becomes. Only kubeconfigs that peering wrote are touched.
+// When to renew the token of a kubeconfig, and how. Only kubeconfigs written by peering are touched.
 import type { Secret } from '../../api/objects/core.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { DEFAULT_TOKEN_SECONDS, tokenOf } from './target-access.ts';
 
-/** What is to be done about a token. */
+/** What to do about a token. */
 export type Renewal =
-  /** It is not ours to renew; `why` says what it lacks. */
+  /** Not ours to renew; `why` says what is missing. */
   | { readonly kind: 'none'; readonly why: string }
-  /** Look again after `ms`. */
+  /** Check again after `ms`. */
   | { readonly kind: 'later'; readonly ms: number }
-  /** Ask for one of the same life, in s, but of no more than a day: a target gives a source no longer ones. */
+  /** Request one of the same lifetime in s, up to a day: a target grants a source no longer ones. */
   | { readonly kind: 'now'; readonly account: ServiceAccountName; readonly seconds: number; readonly kubeconfig: string };
 
-/** A token is renewed when this part of its life is over, as kubelets and Liqo do: two thirds leave room for a long outage of the target. */
+/**
+ * Part of its lifetime after which a token is renewed, as in kubelets and Liqo: two thirds leave room for a long outage
+ * of the target.
+ */
 const RENEW_AT = 2 / 3;
 /**
- * Longest time between two looks, in ms: somebody may have written another token, of a shorter life than the one before. Of the shortest that there
- * is, 600 s, a third is left when it is due.
+ * Longest time between two checks in ms: somebody may have written a token of a shorter lifetime. Of the shortest one,
+ * 600 s, a third is left when it is due.
  */
 const LOOK_MS = 120_000;
 
-/** What is to be done about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
+/** What to do about the kubeconfig under `key` of a Secret; `now` is in ms since the epoch. */
 export function planRenewal(secret: Secret, key: string, now: number): Renewal {
   const account = accountOf(secret.metadata.annotations?.[TOKEN_ACCOUNT_ANNOTATION] ?? '');
   if (account === undefined) return { kind: 'none', why: `it has no annotation ${TOKEN_ACCOUNT_ANNOTATION}` };
@@ -39,7 +42,7 @@ function accountOf(text: string): ServiceAccountName | undefined {
   return namespace === '' || name === '' || rest.length > 0 ? undefined : { namespace, name };
 }
 
-/** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Nothing is verified: the API server does that. */
+/** `iat` and `exp` of a JWT (RFC 7519 §4.1), in s since the epoch. Not verified: the API server does that. */
 export function tokenLife(token: string): { readonly issuedAt: number; readonly expiresAt: number } | undefined {
   const claims = parsed(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
   const [issuedAt, expiresAt] = isRecord(claims) ? [claims['iat'], claims['exp']] : [];

@@ -1,4 +1,5 @@
-// What a source keeps of a target: the (Cluster)Target, the Secret with the kubeconfig, and the right to renew its token.
+// The source's objects for a target: the (Cluster)Target, the Secret with the kubeconfig, and the RBAC to renew its
+// token.
 import { parse, stringify } from 'yaml';
 import { DEFAULT_KUBECONFIG_KEY, type ClusterTarget, type DelegationMode, type Target } from '../../api/kinds/cluster-target.ts';
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
@@ -13,7 +14,7 @@ import { DEFAULT_GRANTS } from '../../model/access/source-grants.ts';
 import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import type { SourceIdentity } from '../identity/source-identity.ts';
 
-/** How long a token lives unless told otherwise, in s: the source renews it at two thirds. */
+/** Default lifetime of a token in s: the source renews it at two thirds. */
 export const DEFAULT_TOKEN_SECONDS = 24 * 60 * 60;
 
 /** Which clusters are peered, and how. */
@@ -22,18 +23,18 @@ export interface Peering {
   readonly name: string;
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
-  /** The one namespace that is peered, as Source and Target; the whole clusters when missing. */
+  /** The one namespace that is peered, by a Source and a Target; the whole clusters when missing. */
   readonly namespace?: string | undefined;
-  /** Of the source; of the target, too, unless it is said otherwise. */
+  /** Install namespace of the source, and of the target unless given separately. */
   readonly installNamespace: string;
   readonly targetInstallNamespace?: string | undefined;
-  /** ID of the target in the clusterset, when it is reached through the gateway. */
+  /** Cluster ID of the target, when it is reached through the gateway. */
   readonly gatewayCluster?: string | undefined;
-  /** ID of the target in the clusterset, when its pods are reached over the pod plane; that of `gatewayCluster` when missing. */
+  /** Cluster ID of the target, when its pods are reached over the pod plane; that of `gatewayCluster` when missing. */
   readonly podPlaneCluster?: string | undefined;
-  /** How pods are delegated, where that is not to be found out. */
+  /** Delegation mode; discovered when missing. */
   readonly delegation?: DelegationMode | undefined;
-  /** What the target lets the source do; {@link DEFAULT_GRANTS} when missing. */
+  /** What the target allows the source to do; {@link DEFAULT_GRANTS} when missing. */
   readonly grants?: SourceGrants | undefined;
 }
 
@@ -43,11 +44,11 @@ export interface TargetAccess {
   readonly server: string;
   /** PEM; the system's roots when missing. */
   readonly certificateAuthority?: string | undefined;
-  /** Bearer token of the identity. */
+  /** Bearer token of the source's account. */
   readonly token: string;
 }
 
-/** What an invited source is granted: its identity in the target, and the first token of it. */
+/** What an invited source is granted: its identity in the target, and its first token. */
 export interface GrantedAccess {
   readonly token: string;
   /** RFC 3339. */
@@ -57,7 +58,10 @@ export interface GrantedAccess {
   readonly namespace?: string | undefined;
 }
 
-/** Name of the (Cluster)Source: the target's name with the start of the source's identity, so that two sources can use one target. */
+/**
+ * Name of the (Cluster)Source: the target's name and a prefix of the source's cluster UID, so that two sources can use
+ * one target.
+ */
 export function sourceName({ name, sourceId }: Pick<Peering, 'name' | 'sourceId'>): string {
   return `${name}-${sourceId.slice(0, 8)}`;
 }
@@ -68,12 +72,12 @@ export function sourceAccount(peering: Peering): ServiceAccountName {
   return { namespace: namespace ?? targetInstallNamespace, name: sourceName(peering) };
 }
 
-/** The identity that peering makes in the target. */
+/** The identity that peering creates in the target. */
 export function peeringIdentity(peering: Peering): SourceIdentity {
   return { namespace: peering.namespace, name: sourceName(peering), account: sourceAccount(peering), clusterId: peering.sourceId, grants: peering.grants ?? DEFAULT_GRANTS };
 }
 
-/** The target as the source names it. */
+/** The target's object as the source names it. */
 export function targetOf({ name, namespace }: Pick<Peering, 'name' | 'namespace'>): TargetRef {
   return namespace === undefined ? { kind: 'ClusterTarget', name } : { kind: 'Target', namespace, name };
 }
@@ -83,22 +87,24 @@ export function kubeconfigSecretName({ name }: Pick<Peering, 'name'>): string {
   return `${name}-kubeconfig`;
 }
 
-/** Name of the Secret in the source that holds a key while joining goes on. */
+/** Name of the Secret in the source that holds the key during joining. */
 export function joiningSecretName({ name }: Pick<Peering, 'name'>): string {
   return `isthmus-joining-${name}`;
 }
 
-/** Name of the Role and RoleBinding by which the token in a Secret is renewed. */
+/** Name of the Role and RoleBinding for renewing the token in a Secret. */
 export function renewalName(secret: string): string {
   return joinName([{ constant: 'isthmus-renewal' }, secret], MAX_NAME_LENGTH);
 }
 
-/** Name of the Role and RoleBinding by which the components read the Secret of a Target. */
+/** Name of the Role and RoleBinding for reading the Secret of a Target. */
 export function readingName(secret: string): string {
   return joinName([{ constant: 'isthmus-kubeconfig' }, secret], MAX_NAME_LENGTH);
 }
 
-/** What the source needs, in apply order, without its namespace; `kubeconfig` is the text from {@link targetKubeconfig}. */
+/**
+ * The source's objects, in apply order, without the namespace; `kubeconfig` is the text from {@link targetKubeconfig}.
+ */
 export function sourceSideManifests(peering: Peering, kubeconfig: string): readonly KubernetesObject[] {
   const { name, namespace, installNamespace, gatewayCluster, podPlaneCluster, delegation } = peering;
   const further = {
@@ -124,13 +130,13 @@ export function sourceSideManifests(peering: Peering, kubeconfig: string): reado
   return [...readingManifests(secret, installNamespace).map(marked), ...common, marked(target)];
 }
 
-/** Says of an object for which target it was made, so that leaving this one removes nothing of another. */
+/** Labels an object with its target, so that leaving this target removes nothing of another. */
 function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObject {
   const key = targetKey(targetOf(peering));
   return (object) => ({ ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [PEERED_TARGET_ANNOTATION]: key } } });
 }
 
-/** Lets the components that use targets read this one Secret; others of its namespace are none of theirs. */
+/** Lets the components that use targets read this one Secret and no other of its namespace. */
 function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
   const name = readingName(secret);
   return [
@@ -139,7 +145,7 @@ function readingManifests({ namespace, name: secret }: ServiceAccountName, insta
   ];
 }
 
-/** Lets the peering component write renewed tokens into this one Secret. */
+/** Lets the peering component write renewed tokens to this one Secret. */
 function renewalManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
   const name = renewalName(secret);
   return [
@@ -159,7 +165,7 @@ export function targetKubeconfig(peering: Peering, access: TargetAccess): string
   return tokenKubeconfig({ ...access, cluster: peering.name, user: sourceName(peering), namespace: peering.namespace });
 }
 
-/** What a kubeconfig with a token says. */
+/** Contents of a kubeconfig with a token. */
 export interface TokenKubeconfig extends TargetAccess {
   /** Name of the cluster, and of the context. */
   readonly cluster: string;
@@ -167,7 +173,7 @@ export interface TokenKubeconfig extends TargetAccess {
   readonly namespace?: string | undefined;
 }
 
-/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as Secrets of tenants must be. */
+/** A kubeconfig (client-go `clientcmd/api/v1`) that refers to no file and runs no program, as tenants' Secrets must. */
 export function tokenKubeconfig({ server, certificateAuthority: authority, token, cluster: name, user, namespace }: TokenKubeconfig): string {
   const cluster = {
     server,
@@ -183,12 +189,15 @@ export function tokenKubeconfig({ server, certificateAuthority: authority, token
   });
 }
 
-/** The token of a kubeconfig that has one user with one; undefined for any other kubeconfig, which is not ours to renew. */
+/**
+ * The token of a kubeconfig with exactly one user that has one; undefined for any other kubeconfig, which is not ours
+ * to renew.
+ */
 export function tokenOf(kubeconfig: string): string | undefined {
   return onlyUser(parse(kubeconfig))?.token;
 }
 
-/** The kubeconfig with another token in place of its own. */
+/** The kubeconfig with its token replaced. */
 export function withToken(kubeconfig: string, token: string): string {
   const config: unknown = parse(kubeconfig);
   const user = onlyUser(config);

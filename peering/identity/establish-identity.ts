@@ -1,4 +1,5 @@
-// Makes a source's identity in a target, from the (Cluster)Source down: for an administrator who peers, and for one who was invited.
+// Creates a source's identity in a target, from the (Cluster)Source down: for an administrator who peers, and for a
+// source that was invited.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -13,20 +14,23 @@ import type { ServiceAccountName } from '../../model/access/rbac-objects.ts';
 import { isLetInto, takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { accountManifest, identityManifests, sourceKey, sourceObject, type SourceIdentity } from './source-identity.ts';
 
-/** What belongs to identities. Admission policies are the installation's: whoever keeps identities must not be able to take away what limits it. */
+/**
+ * Kinds of an identity's objects. Admission policies belong to the installation: whoever manages identities must not be
+ * able to remove what limits them.
+ */
 export const DEPENDENT_TYPES: readonly ResourceType[] = [SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS];
 
-/** Who makes the identity, and where. */
+/** Who creates the identity, and where. */
 export interface IdentityMaker {
   readonly client: ClusterClient;
-  /** Of the target. */
+  /** Install namespace of the target. */
   readonly installNamespace: string;
   readonly fieldManager: string;
-  /** Told of each object that was applied. */
+  /** Called with each applied object. */
   readonly applied?: (object: KubernetesObject) => void;
 }
 
-/** There is a ServiceAccount of the name that a source would get, and it is not that source's: its rights and its tokens are somebody else's. */
+/** A ServiceAccount with the source's name exists and belongs to somebody else, as do its permissions and tokens. */
 export class AccountTakenError extends Error {
   override readonly name = 'AccountTakenError';
 
@@ -36,8 +40,8 @@ export class AccountTakenError extends Error {
 }
 
 /**
- * Nobody gets the rights of a source while nothing limits them.
- * @throws ApiError `PolicyMissing` when an admission policy is not there; what the calls throw.
+ * Fails unless the admission policies that limit sources exist.
+ * @throws ApiError `PolicyMissing` when one is missing; what the calls throw.
  */
 export async function requirePolicies(client: ClusterClient, signal: AbortSignal): Promise<void> {
   for (const type of [VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS]) {
@@ -50,7 +54,8 @@ export async function requirePolicies(client: ClusterClient, signal: AbortSignal
 }
 
 /**
- * Applies the (Cluster)Source and all that follows from it; doing so again changes nothing. Gives the namespaces that take its pods, where not all do.
+ * Applies the (Cluster)Source and its dependents; idempotent. Returns the namespaces that accept its pods, when not all
+ * do.
  * @throws AccountTakenError before anything is written; what the first failing call throws.
  */
 export async function establishIdentity({ client, installNamespace, fieldManager, applied }: IdentityMaker, identity: SourceIdentity, signal: AbortSignal): Promise<readonly string[]> {
@@ -70,21 +75,24 @@ export async function establishIdentity({ client, installNamespace, fieldManager
   return allowed;
 }
 
-/** A cluster's ID and the target's name are what a joining source says they are: together they must not name an account that it would then act as. */
+/**
+ * Cluster UID and target name are claims of the joining source: together they must not name an existing account that it
+ * would then act as.
+ */
 async function requireOwnAccount(client: ClusterClient, identity: SourceIdentity, signal: AbortSignal): Promise<void> {
   const { account } = identity;
   const found = account && (await client.get(SERVICE_ACCOUNTS, account, signal).catch(unless(isNotFound)));
   if (account !== undefined && found !== undefined && found.metadata.annotations?.[SOURCE_ANNOTATION] !== sourceKey(identity)) throw new AccountTakenError(account);
 }
 
-/** The type of an object of an identity. Throws for any other: a fault in this program. */
+/** The type of an identity's object. Throws for any other: a bug. */
 export function identityTypeOf({ kind }: KubernetesObject): ResourceType {
   const type = [CLUSTER_SOURCES, SOURCES, ...DEPENDENT_TYPES].find((known) => known.kind === kind);
   if (type === undefined) throw new TypeError(`${kind} is no part of an identity`);
   return type;
 }
 
-/** Names of the namespaces that take pods of a ClusterSource; none where all do, and for a Source. */
+/** Names of the namespaces that accept pods of a ClusterSource; undefined when all do, and for a Source. */
 async function allowedNamespaces(client: ClusterClient, { identity, installNamespace }: { readonly identity: SourceIdentity; readonly installNamespace: string }, signal: AbortSignal): Promise<readonly string[]> {
   const { namespace, name, grants = {} } = identity;
   if (namespace !== undefined || takesAllNamespaces(grants)) return [];

@@ -1,34 +1,34 @@
-// What people are told of a source's identity: conditions of its (Cluster)Source after KEP-1623.
+// Conditions of a (Cluster)Source, which report the state of its identity as proposed in KEP-1623.
 import type { AllowedToSource, SourceStatus } from '../../api/kinds/cluster-source.ts';
 import type { Condition } from '../../api/objects/core.ts';
 import { withConditions, type Looked } from '../../model/objects/conditions.ts';
 import { namespacesText } from '../../model/access/source-grants.ts';
 import type { SourceIdentity } from './source-identity.ts';
 
-/** What became of an identity. */
+/** The outcome of a reconcile. */
 export type IdentityOutcome =
   | { readonly kind: 'established' }
-  /** Neither a user nor an account is named. */
+  /** Names neither a user nor an account. */
   | { readonly kind: 'nobody' }
-  /** The API server refused a part of it. */
+  /** The API server rejected an object of it. */
   | { readonly kind: 'failed'; readonly error: { readonly status: number; readonly reason: string; readonly message: string } };
 
 type Told = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-/** What is known of an identity. */
+/** Observed state of an identity. */
 export interface KnownIdentity {
   readonly identity: SourceIdentity;
   readonly outcome: IdentityOutcome;
   readonly allows: AllowedToSource;
 }
 
-/** The status as it is now; `before` itself when nothing changed. */
+/** The current status; `before` itself when nothing changed. */
 export function identityStatus(before: SourceStatus, { identity, outcome, allows }: KnownIdentity, looked: Looked): SourceStatus {
   const next = withConditions(before, [{ type: 'Ready', ...readiness(identity, outcome) }, { type: 'Guarded', ...guard(identity) }], looked);
   return outcome.kind !== 'established' || isSame(next.allows, allows) ? next : { ...next, allows };
 }
 
-/** What a source may really do; `allowed` are the namespaces that take its pods, where not all do. */
+/** What a source may actually do; `allowed` are the namespaces that accept its pods, when not all do. */
 export function allowedToSource({ namespace, grants = {} }: SourceIdentity, installNamespace: string, allowed: readonly string[]): AllowedToSource {
   const { podSecurity = 'privileged', streams = 'OwnDelegates' } = grants;
   return { namespaces: namespace ?? namespacesText({ grants, installNamespace }, allowed), podSecurity, streams };

@@ -1,5 +1,5 @@
-// Shell of a target's sources: gives each (Cluster)Source its account and its rights, keeps them as they should be, and takes back
-// what garbage collection cannot. No finalizer: a source can always be removed, whether or not this controller runs (Admiralty contract §5.3).
+// Reconciles the (Cluster)Sources of a target: creates the account and RBAC of each, keeps them in sync, and deletes
+// what garbage collection cannot. No finalizer: a source can always be deleted, whether or not this controller runs.
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { ClusterSource, Source, SourceStatus } from '../../api/kinds/cluster-source.ts';
@@ -19,7 +19,7 @@ import { accountManifest, IDENTITY_LABELS, identityManifests, sourceKey, toSourc
 /** Field manager of what the controller applies. */
 const FIELD_MANAGER = 'isthmus-peering';
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface SourceOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
@@ -32,7 +32,7 @@ interface SeenSource {
   readonly status: SourceStatus;
 }
 
-/** What became of an identity, or that its source is there no more. */
+/** The outcome for an identity, or that its source is gone. */
 type Applied = IdentityOutcome | { readonly kind: 'gone' };
 
 interface Dependent {
@@ -43,7 +43,7 @@ interface Dependent {
   readonly source: string;
 }
 
-/** Starts the controller; it works until `signal` is aborted. */
+/** Starts the controller; it runs until `signal` is aborted. */
 export function startSources(options: SourceOptions, signal: AbortSignal): void {
   new Sources(options).start(signal);
 }
@@ -89,7 +89,7 @@ class Sources {
       if (error instanceof ApiError) return { kind: 'failed', error };
       throw error;
     });
-    if (outcome.kind === 'gone') return; // the watch brings its end, and what is left of it is removed then
+    if (outcome.kind === 'gone') return; // the watch delivers its deletion; leftovers are deleted then
     await this.#showStatus(seen, outcome, signal);
     if (outcome.kind === 'failed') throw outcome.error;
   }
@@ -107,7 +107,7 @@ class Sources {
     return { kind: 'established' };
   }
 
-  /** Names of the namespaces that take pods of a source, where not all do. */
+  /** Names of the namespaces that accept pods of a source, when not all do. */
   #allowed({ name, namespace, grants = {} }: SourceIdentity): readonly string[] {
     const asking = { name, grants, installNamespace: this.#options.installNamespace };
     if (namespace !== undefined || takesAllNamespaces(grants)) return [];
@@ -120,8 +120,8 @@ class Sources {
   }
 
   /**
-   * Asked of the API server before anything is made: when a source is removed, the watch of what it owned may bring the end of that before the
-   * watch of sources brings its own, and what were made anew then would be left behind for a moment.
+   * An uncached read before anything is created: when a source is deleted, the watch of its dependents may be ahead of
+   * the watch of sources, and recreated dependents would briefly be left behind.
    */
   async #isStillThere({ namespace, name, uid }: SourceIdentity, signal: AbortSignal): Promise<boolean> {
     const type: ResourceType = namespace === undefined ? CLUSTER_SOURCES : SOURCES;
@@ -129,7 +129,7 @@ class Sources {
     return live !== undefined && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
   }
 
-  /** An account that somebody else made is used, and stays theirs. */
+  /** An existing account of somebody else is used and stays theirs. */
   async #ensureAccount(account: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const { namespace, name = '' } = account.metadata;

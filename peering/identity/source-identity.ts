@@ -1,5 +1,5 @@
-// Who a source is in a target, as objects: its account and its rights. They follow from the
-// (Cluster)Source alone. Names of bindings are Admiralty 0.17's (contract §1.3, §5.3); names that differ by source never meet.
+// A source's identity in a target as objects: its account and RBAC, derived from the (Cluster)Source alone. Names of
+// bindings are those of Admiralty 0.17 and never collide between sources.
 import type { ClusterSource, Source, SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
@@ -10,27 +10,30 @@ import { takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RightsHolder, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
 
-/** A Source or ClusterSource by what its identity follows from. */
+/** The fields of a Source or ClusterSource that determine its identity. */
 export interface SourceIdentity {
   /** Of a Source; missing for a ClusterSource. */
   readonly namespace?: string | undefined;
   readonly name: string;
-  /** UID of the (Cluster)Source, which owns what is made for it; missing where it is not stored yet. */
+  /** UID of the (Cluster)Source, which owns its dependents; missing before it is stored. */
   readonly uid?: string | undefined;
   readonly account?: ServiceAccountName | undefined;
   readonly userName?: string | undefined;
-  /** UID of the source's kube-system Namespace; without it nothing keeps the source from what other sources have in the target. */
+  /**
+   * UID of the source's kube-system Namespace; without it nothing separates the source from other sources' objects in
+   * the target.
+   */
   readonly clusterId?: string | undefined;
-  /** What it may do beyond being there; as in Admiralty when missing. */
+  /** Additional permissions; as in Admiralty when missing. */
   readonly grants?: SourceGrants | undefined;
-  /** Digest of the key that joined; missing for one that was peered or declared. */
+  /** Digest of the key that joined; missing for a source that was peered or declared. */
   readonly joinKey?: string | undefined;
 }
 
-/** Label on all that is made for an identity, so that it can be followed. */
+/** Label on all objects of an identity, for watches. */
 export const IDENTITY_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'source-identity' } as const;
 
-/** The identity that a stored object asks for. */
+/** The identity that a stored object requests. */
 export function toSourceIdentity({ metadata, spec }: Source | ClusterSource): SourceIdentity {
   const { namespace, name = '', uid, annotations } = metadata;
   const joinKey = annotations?.[JOIN_KEY_ANNOTATION];
@@ -41,7 +44,7 @@ export function toSourceIdentity({ metadata, spec }: Source | ClusterSource): So
   };
 }
 
-/** What a (Cluster)Source grants, without its identity. */
+/** The grants in a (Cluster)Source, without its identity. */
 function grantsOf({ namespaces, namespaceSelector, podSecurity, streams }: SourceGrants): SourceGrants {
   return { ...(streams !== undefined && { streams }), ...(namespaces !== undefined && { namespaces }), ...(namespaceSelector !== undefined && { namespaceSelector }), ...(podSecurity !== undefined && { podSecurity }) };
 }
@@ -51,7 +54,9 @@ function accountOf(namespace: string | undefined, spec: Source['spec'] & Cluster
   return spec.serviceAccountName === undefined ? undefined : { namespace, name: spec.serviceAccountName };
 }
 
-/** `namespace/name` of a Source, `name` of a ClusterSource: the text by which {@link SOURCE_ANNOTATION} and work queues refer to it. */
+/**
+ * `namespace/name` of a Source, `name` of a ClusterSource: the form used in {@link SOURCE_ANNOTATION} and work queues.
+ */
 export function sourceKey({ namespace, name }: Pick<SourceIdentity, 'namespace' | 'name'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
@@ -65,20 +70,20 @@ export function sourceObject(identity: SourceIdentity): Source | ClusterSource {
     const spec = { ...common, ...grantsOf(grants), ...(account !== undefined && { serviceAccount: account }) };
     return { apiVersion: ADMIRALTY_API_VERSION, kind: 'ClusterSource', metadata: { name, ...more }, spec };
   }
-  const { namespaces: _namespaces, namespaceSelector: _selector, ...ofSource } = grantsOf(grants); // the namespace is its own
+  // the namespace is its own
+  const { namespaces: _namespaces, namespaceSelector: _selector, ...ofSource } = grantsOf(grants);
   const spec = { ...common, ...ofSource, ...(account !== undefined && { serviceAccountName: account.name }) };
   return { apiVersion: ADMIRALTY_API_VERSION, kind: 'Source', metadata: { namespace, name, ...more }, spec };
 }
 
-/** The account, owned by its source; undefined for one that has none. */
+/** The account, owned by its source; undefined for one without an account. */
 export function accountManifest(identity: SourceIdentity): KubernetesObject | undefined {
   return identity.account === undefined ? undefined : marked(serviceAccount(identity.account), identity);
 }
 
 /**
- * The rights. Applying them again changes nothing.
- * `installNamespace` is the target's; its peering component may ask for the account's tokens. `allowed` are the namespaces that take pods of a
- * ClusterSource, where not all do.
+ * The RBAC; idempotent to apply. `installNamespace` is the target's, whose peering component may request the account's
+ * tokens. `allowed` are the namespaces that accept pods of a ClusterSource, when not all do.
  */
 export function identityManifests(identity: SourceIdentity, installNamespace: string, allowed: readonly string[] = []): readonly KubernetesObject[] {
   return [...rightsManifests(identity, allowed), ...ownManifests(identity), ...tokenManifests(identity, installNamespace)].map((object) => marked(object, identity));
@@ -100,7 +105,7 @@ function rightsManifests(identity: SourceIdentity, allowed: readonly string[]): 
   return [elsewhere, ...allowed.flatMap(inNamespace), viewer];
 }
 
-/** Our peering first: nobody may give a right that he has not. */
+/** Our peering component first: RBAC lets nobody grant what they do not have. */
 function tokenManifests({ account, ...identity }: SourceIdentity, installNamespace: string): readonly KubernetesObject[] {
   if (account === undefined) return [];
   const { namespace } = account;
@@ -112,7 +117,10 @@ function tokenManifests({ account, ...identity }: SourceIdentity, installNamespa
   ];
 }
 
-/** Which cluster's objects a source may write; and it may remove itself, so that it can leave without an administrator of the target. */
+/**
+ * Which cluster's objects a source may write. It may also delete its own (Cluster)Source, so that it can leave without
+ * the target's administrator.
+ */
 function ownManifests(identity: SourceIdentity): readonly KubernetesObject[] {
   const { namespace, name, clusterId } = identity;
   const leaving = dependentName(identity, 'leave');
@@ -131,8 +139,8 @@ function dependentName({ namespace, name }: SourceIdentity, purpose?: string): s
 }
 
 /**
- * Garbage collection removes what the source owns with it. A Source cannot own what has no namespace (Kubernetes "Owners and Dependents"):
- * that is found by its annotation.
+ * Garbage collection deletes what the source owns. A Source cannot own cluster-scoped objects (Kubernetes "Owners and
+ * Dependents"): these are found by annotation.
  */
 function marked(object: KubernetesObject, identity: SourceIdentity): KubernetesObject {
   const { namespace, name, uid } = identity;

@@ -1,5 +1,5 @@
-// Shell of joining, in the target: verifies what clusters bring that ask to become sources, lets in who was invited, and says to the others why not.
-// The answer holds a token of the new identity, sealed for the key of the request; whoever copied the invitation cannot read it.
+// Joining, in the target: verifies JoinRequests, admits invited clusters, and tells the others why not. The response
+// holds a token of the new identity, encrypted for the requester's key; whoever copied the invitation cannot read it.
 import type { Logger } from 'pino';
 import type { Invitation, JoinRequest, JoinRequestStatus } from '../../api/kinds/invitation.ts';
 import { INVITATION_KEY_SECRET } from '../../api/objects/keys.ts';
@@ -17,7 +17,7 @@ import { INVITATION_AUDIENCE, joinKeyOf, judgeJoin, toInvitationData, type JoinV
 import { toSourceIdentity, type SourceIdentity } from '../identity/source-identity.ts';
 import { DEFAULT_TOKEN_SECONDS, peeringIdentity, sourceAccount, type GrantedAccess, type Peering } from '../access/target-access.ts';
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface JoinOptions {
   readonly client: ClusterClient;
   /** UID of this cluster's kube-system Namespace. */
@@ -28,10 +28,12 @@ export interface JoinOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-peering';
-/** What is left of an invitation is kept so long after its end, in ms: who comes late or twice is told why. */
+/**
+ * How long an invitation is kept after it expired or was used, in ms: late and repeated requests get an explanation.
+ */
 const REMEMBERED_MS = 10 * 60_000;
 
-/** Starts the controller; it works until `signal` is aborted. */
+/** Starts the controller; it runs until `signal` is aborted. */
 export function startJoining(options: JoinOptions, signal: AbortSignal): void {
   new Joining(options).start(signal);
 }
@@ -71,7 +73,7 @@ class Joining {
     void this.#invitations.run(signal);
   }
 
-  /** Removes an invitation when there is nothing left to explain; its account and its requests go with it. */
+  /** Deletes an invitation once it is no longer needed for explanations, with its account and requests. */
   async #forget(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const invitation = this.#invitations.get(key);
     if (invitation === undefined) return DONE;
@@ -94,7 +96,7 @@ class Joining {
     return { kind: 'requeue-after', ms: Math.max(0, judged.untilMs - Date.now()) };
   }
 
-  /** First the token, then what it says, then what has become of the invitation. */
+  /** Verifies the token, then its contents, then the state of the invitation. */
   async #judge(request: JoinRequest, invitation: Invitation | undefined, signal: AbortSignal): Promise<Judged> {
     const verified = await this.#verify(request, signal);
     if (verified.kind === 'refused') return { kind: 'refuse', reason: verified.reason, message: `the token is refused: ${verified.message}` };
@@ -106,7 +108,7 @@ class Joining {
     return verdict;
   }
 
-  /** As they are now: one that has just been let in may not be in any cache. */
+  /** Uncached: a source that was just admitted may not be in a cache yet. */
   async #sources(signal: AbortSignal): Promise<readonly SourceIdentity[]> {
     const { client } = this.#options;
     const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal), client.list(SOURCES, {}, signal)]);
@@ -125,7 +127,8 @@ class Joining {
     await this.#claim(request, invitation, signal);
     const { installNamespace, client, logger } = this.#options;
     const { clusterID, targetName, publicKey } = request.spec;
-    const { namespace, grants, tokenSeconds: seconds = DEFAULT_TOKEN_SECONDS } = invitation.spec; // as it is stored here, not as the token claims
+    // as stored here, not as the token claims
+    const { namespace, grants, tokenSeconds: seconds = DEFAULT_TOKEN_SECONDS } = invitation.spec;
     const peering: Peering = { name: targetName, sourceId: clusterID, namespace, installNamespace, grants };
     try {
       await establishIdentity({ client, installNamespace, fieldManager: FIELD_MANAGER }, { ...peeringIdentity(peering), joinKey: joinKeyOf(publicKey) }, signal);
@@ -145,7 +148,10 @@ class Joining {
     return DONE;
   }
 
-  /** From here on the invitation is used up. Of two requests at once the second one fails at the version, and is then told. */
+  /**
+   * From here on the invitation is used. Of two concurrent requests the second fails on the resourceVersion and is then
+   * told.
+   */
   async #claim({ metadata, spec }: JoinRequest, invitation: Invitation, signal: AbortSignal): Promise<void> {
     if (invitation.status?.redeemedBy === metadata.uid) return;
     const { namespace, name = '', uid, resourceVersion } = invitation.metadata;
@@ -166,7 +172,7 @@ class Joining {
     await this.#options.client.patch(JOIN_REQUESTS, { namespace, name, subresource: 'status' }, { patchType: 'merge', patch: { metadata: { uid }, status } }, signal);
   }
 
-  /** The answer stays until it has been read. */
+  /** The response is kept until it has been read. */
   async #remove({ metadata }: JoinRequest, signal: AbortSignal): Promise<ReconcileResult> {
     const { namespace, name = '', uid = '', creationTimestamp = '' } = metadata;
     const leftMs = Date.parse(creationTimestamp) + REMEMBERED_MS - Date.now();

@@ -1,53 +1,54 @@
-// Whether a cluster that asks to become a source is let in. The token has been verified before; this looks at what it says, at the invitation
-// that it belongs to, and at what has become of that. An invitation is for one request of one cluster: the first that is accepted.
+// Whether a cluster that asks to become a source is admitted. The token is already verified; this checks its contents,
+// its invitation and the invitation's state. An invitation admits one request of one cluster: the first that is
+// accepted.
 import type { Invitation, JoinRequest } from '../../api/kinds/invitation.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { sourceKey, type SourceIdentity } from '../identity/source-identity.ts';
 import { sourceName } from '../access/target-access.ts';
 
-/** Audience of invitations' tokens (RFC 7519 §4.1.3). */
+/** Audience of invitation tokens (RFC 7519 §4.1.3). */
 export const INVITATION_AUDIENCE = 'isthmus-join';
 
-/** What an invitation's token holds, beside the registered claims. */
+/** Private claims of an invitation token. */
 export interface InvitationData {
   /** https URL of the target's API server as the source reaches it. */
   readonly server: string;
-  /** PEM: the one authority that the target's certificate may come from. */
+  /** PEM: the only CA accepted for the target's certificate. */
   readonly certificateAuthority: string;
-  /** Bearer token that may do one thing: make a JoinRequest and read it. */
+  /** Bearer token that may only create a JoinRequest and read it. */
   readonly bearer: string;
-  /** Of the target. */
+  /** Install namespace of the target. */
   readonly installNamespace: string;
-  /** Name for the target, which the source may change. */
+  /** Suggested name of the target, which the source may change. */
   readonly targetName: string;
   /** The one namespace that is offered; all when missing. */
   readonly namespace?: string | undefined;
-  /** Life of the source's tokens, in s. */
+  /** Lifetime of the source's tokens in s. */
   readonly tokenSeconds: number;
 }
 
-/** What is to be done about a request. */
+/** What to do with a request. */
 export type JoinVerdict =
   | { readonly kind: 'accept'; readonly invitation: Invitation }
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refuse'; readonly reason: string; readonly message: string };
 
-/** What a verdict is made on. */
+/** Inputs of a verdict. */
 export interface JoinCase {
   readonly request: JoinRequest;
-  /** The invitation of that name; undefined when there is none. */
+  /** The invitation of that name; undefined when it does not exist. */
   readonly invitation: Invitation | undefined;
   /** `jti` of the verified token. */
   readonly tokenId: string;
   /** UID of this cluster's kube-system Namespace. */
   readonly ownClusterId: string;
-  /** All sources that there are. */
+  /** All existing sources. */
   readonly sources: readonly SourceIdentity[];
   /** ms since the epoch. */
   readonly now: number;
 }
 
-/** Judges a request whose token is genuine. */
+/** Judges a request whose token is valid. */
 export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   const { request, invitation, tokenId, ownClusterId, now } = joinCase;
   const { spec, metadata } = request;
@@ -55,7 +56,7 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
   if (spec.clusterID === ownClusterId) return refuse('SameCluster', 'a cluster cannot be a source of itself; use a target with spec.self: true');
   if (invitation === undefined) return refuse('InvitationGone', 'the invitation has been taken back; ask for another one');
   const { redeemedBy, clusterID } = invitation.status ?? {};
-  if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // it was interrupted after it had been let in
+  if (redeemedBy === metadata.uid) return { kind: 'accept', invitation }; // interrupted after it was admitted
   if (redeemedBy !== undefined) return refuse('AlreadyRedeemed', `the invitation was used by cluster ${clusterID}; each is for one source, once. If that was not you, take that source's rights back`);
   if (Date.parse(invitation.spec.expiresAt) <= now) return refuse('InvitationExpired', `the invitation expired at ${invitation.spec.expiresAt}; ask for another one`);
   const known = sourceInTheWay(joinCase, invitation.spec.namespace);
@@ -66,8 +67,9 @@ export function judgeJoin(joinCase: JoinCase): JoinVerdict {
 }
 
 /**
- * A cluster's identity is what it says it is: whoever was invited must not be able to take that of a source which is there, nor its account.
- * Sources of different namespaces do not meet. One that was let in and interrupted is known again by its key: what it is granted nobody else can read.
+ * A cluster's identity is its own claim: an invited cluster must not be able to take over that of an existing source,
+ * nor its account. Sources of different namespaces do not conflict. A source that was admitted but interrupted is
+ * recognized by its key: nobody else can read what it is granted.
  */
 function sourceInTheWay({ request, sources }: JoinCase, namespace: string | undefined): SourceIdentity | undefined {
   const { clusterID, targetName, publicKey } = request.spec;
@@ -85,7 +87,9 @@ function deletionOf({ namespace, name }: SourceIdentity): string {
   return namespace === undefined ? `kubectl delete clustersource ${name}` : `kubectl delete source ${name} -n ${namespace}`;
 }
 
-/** Digest of a public key (JWK, JSON), however its fields are ordered: 64 hexadecimal digits; undefined for what is no JSON. */
+/**
+ * Digest of a public key (JWK, JSON), independent of field order: 64 hexadecimal digits; undefined for invalid JSON.
+ */
 export function joinKeyOf(publicKey: string): string | undefined {
   try {
     return Buffer.from(contentDigest(JSON.parse(publicKey)), 'base64').toString('hex');
@@ -105,7 +109,7 @@ function refuse(reason: string, message: string): JoinVerdict {
   return { kind: 'refuse', reason, message };
 }
 
-/** The data of a verified token; undefined when it was signed by another version that says other things. */
+/** The data of a verified token; undefined when another version with other claims signed it. */
 export function toInvitationData(data: Readonly<Record<string, unknown>>): InvitationData | undefined {
   const { server, certificateAuthority, bearer, installNamespace, targetName, namespace, tokenSeconds } = data;
   const texts = [server, certificateAuthority, bearer, installNamespace, targetName];

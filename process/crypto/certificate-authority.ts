@@ -1,5 +1,5 @@
-// X.509 certificates for servers and clients that this program runs itself: the sandbox's control planes and the webhook.
-// Keys are ECDSA P-256, PEM is the only form that leaves this file, and the clock is an argument.
+// X.509 certificates for this program's own servers and clients: the sandbox's control planes and the webhook. Keys are
+// ECDSA P-256, PEM is the only form that leaves this file, and the clock is an argument.
 import './reflect-metadata.ts';
 import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -10,17 +10,19 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What a certificate is to say. Kubernetes reads a client's user from `commonName` and its groups from `organizations`. */
+/**
+ * Contents of a certificate. Kubernetes reads a client's user from `commonName` and its groups from `organizations`.
+ */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations?: readonly string[];
-  /** Names a server is reached by. */
+  /** DNS names of the server. */
   readonly dnsNames?: readonly string[];
-  /** IPv4 or IPv6 addresses a server is reached by. */
+  /** IPv4 or IPv6 addresses of the server. */
   readonly ipAddresses?: readonly string[];
   /** Validity in days from `now`. */
   readonly days: number;
-  /** What the certificate may be used for; both when left out. */
+  /** Key usages; both when left out. */
   readonly usages?: readonly ('server' | 'client')[];
 }
 
@@ -28,7 +30,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' } as const;
 const provider: webcrypto.Crypto = webcrypto;
 const msPerDay = 86_400_000;
-/** Certificates begin this long before `now`, so that a reader whose clock is behind by an hour accepts them. */
+/** Backdating of certificates, so that a reader whose clock is an hour behind accepts them. */
 const backdatedMs = 70 * 60_000;
 
 /** A positive serial number of 127 random bits, in hexadecimal (RFC 5280 §4.1.2.2 allows 20 octets). */
@@ -60,7 +62,7 @@ function validity(days: number, now: Date): { readonly notBefore: Date; readonly
   return { notBefore: new Date(now.getTime() - backdatedMs), notAfter: new Date(now.getTime() + days * msPerDay) };
 }
 
-/** The subject as a list of relative names: no value is ever parsed out of a string, so none can forge another. */
+/** The subject as a list of relative names: no value is ever parsed from a string, so none can forge another. */
 function subjectOf(request: Pick<CertificateRequest, 'commonName' | 'organizations'>): x509.JsonName {
   const organizations = (request.organizations ?? []).map((organization) => ({ O: [organization] }));
   return [...organizations, { CN: [request.commonName] }];
@@ -84,9 +86,9 @@ function extensionsOf(request: CertificateRequest): x509.Extension[] {
   ];
 }
 
-/** A certificate authority that signs with a P-256 key; make one with {@link createAuthority} or {@link loadAuthority}. */
+/** A certificate authority with a P-256 key; from {@link createAuthority} or {@link loadAuthority}. */
 export class CertificateAuthority {
-  /** The authority's own certificate and key; its certificate is what others must trust. */
+  /** The authority's own certificate and key; clients must trust its certificate. */
   readonly keyPair: KeyPair;
   readonly #certificate: x509.X509Certificate;
   readonly #signingKey: webcrypto.CryptoKey;
@@ -98,15 +100,18 @@ export class CertificateAuthority {
     this.#signingKey = signingKey;
   }
 
-  /** Issues a new key and a certificate for it, valid from 70 minutes before `now`, never beyond the authority's own end. */
+  /**
+   * Issues a new key and a certificate for it, valid from 70 minutes before `now`, never beyond the authority's own
+   * end.
+   */
   async issue(request: CertificateRequest, now: Date): Promise<KeyPair> {
     const keys = await newKeys();
     return { certificate: await this.#certify(keys.publicKey, request, now), key: await keyText(keys) };
   }
 
   /**
-   * Issues a certificate for the key in a signing request (PKCS #10, PEM), whose holder must have signed it. What the request says of names
-   * counts for nothing: `request` alone does. Undefined when it is no such request, or has no ECDSA key.
+   * Issues a certificate for the key of a signing request (PKCS #10, PEM), after verifying its signature. Names in the
+   * request are ignored: only `request` counts. Undefined when it is not a valid request, or has no ECDSA key.
    */
   async sign(signingRequest: string, request: CertificateRequest, now: Date): Promise<string | undefined> {
     const publicKey = await readSigningRequest(signingRequest);
@@ -143,23 +148,23 @@ async function readSigningRequest(text: string): Promise<x509.PublicKey | undefi
     const isSigned = request.publicKey.algorithm.name === 'ECDSA' && (await request.verify(provider));
     return isSigned ? request.publicKey : undefined;
   } catch {
-    return undefined; // not even one
+    return undefined; // malformed
   }
 }
 
-/** A new P-256 key and a signing request for it, both PEM: the key never leaves whoever made it. */
+/** A new P-256 key and a signing request for it, both PEM: the key never leaves its owner. */
 export async function createSigningRequest(commonName: string): Promise<{ readonly request: string; readonly key: string }> {
   return createServerRequest({ commonName });
 }
 
-/** As {@link createSigningRequest}, with organizations and the names a server is reached by. */
+/** As {@link createSigningRequest}, with organizations and the server's names. */
 export async function createServerRequest(request: Omit<CertificateRequest, 'days' | 'usages'>): Promise<{ readonly request: string; readonly key: string }> {
   const keys = await newKeys();
   const extensions = subjectNames(request);
   return { request: `${(await x509.Pkcs10CertificateRequestGenerator.create({ name: subjectOf(request), keys, signingAlgorithm, extensions }, provider)).toString('pem')}\n`, key: await keyText(keys) };
 }
 
-/** From when until when a certificate holds, in ms since the epoch. Throws for a text that is none. */
+/** Validity of a certificate, in ms since the epoch. Throws for a text that is not a certificate. */
 export function lifeOf(certificate: string): { readonly notBefore: number; readonly notAfter: number } {
   const { notBefore, notAfter } = new x509.X509Certificate(certificate);
   return { notBefore: notBefore.getTime(), notAfter: notAfter.getTime() };
@@ -190,7 +195,7 @@ export async function createAuthority(commonName: string, days: number, now: Dat
   return new CertificateAuthority(keyPair, keys.privateKey);
 }
 
-/** Takes up an authority again from its PEM texts, as {@link CertificateAuthority.keyPair} gave them. */
+/** Restores an authority from its PEM texts, as {@link CertificateAuthority.keyPair} returned them. */
 export async function loadAuthority(keyPair: KeyPair): Promise<CertificateAuthority> {
   const signingKey = await provider.subtle.importKey('pkcs8', der(keyPair.key), algorithm, false, ['sign']);
   return new CertificateAuthority(keyPair, signingKey);
@@ -203,7 +208,7 @@ export async function createSigningKey(): Promise<{ readonly privateKey: string;
   return { privateKey: await keyText(keys), publicKey: pem('PUBLIC KEY', spki) };
 }
 
-/** SHA-256 of a certificate's DER in lower-case hexadecimal, to pin it. */
+/** SHA-256 of a certificate's DER in lower-case hexadecimal, for pinning. */
 export function fingerprint(certificate: string): string {
   return createHash('sha256').update(der(certificate)).digest('hex');
 }

@@ -1,6 +1,6 @@
-// The certificate library's dependency injection refuses to load without the metadata calls of the (never finished)
-// Reflect proposal. These are the three it uses, kept in a WeakMap; a real polyfill, if one is loaded, is left alone.
-// Import this file before `@peculiar/x509`.
+// The certificate library's dependency injection needs the metadata calls of the abandoned Reflect proposal. These are
+// the three it uses, stored in a WeakMap; a real polyfill, if loaded, is left alone. Import this file before
+// `@peculiar/x509`.
 
 const metadata = new WeakMap<object, Map<unknown, unknown>>();
 

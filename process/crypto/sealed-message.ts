@@ -1,26 +1,26 @@
-// Messages that one receiver alone can read (JWE, RFC 7516) over jose: ECDH-ES on P-256 with AES-256-GCM.
+// Messages encrypted for one receiver (JWE, RFC 7516) with jose: ECDH-ES on P-256 with AES-256-GCM.
 import { CompactEncrypt, compactDecrypt, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 
 const AGREEMENT = 'ECDH-ES';
 const CIPHER = 'A256GCM';
 
-/** Who can read what is sealed for its public key. */
+/** A receiver of messages encrypted for its public key. */
 export interface Receiver {
   /** JWK as JSON. */
   readonly publicKey: string;
-  /** JWK as JSON, for {@link restoreReceiver} alone: whoever has it can read the messages. */
+  /** JWK as JSON, for {@link restoreReceiver} only: whoever has it can read the messages. */
   readonly privateKey: string;
-  /** Gives the text; rejects what was sealed for another key, or changed. */
+  /** Decrypts a message; rejects one that was encrypted for another key or modified. */
   open(sealed: string): Promise<string>;
 }
 
-/** A receiver with a key of its own. */
+/** A receiver with a new key. */
 export async function createReceiver(): Promise<Receiver> {
   const { privateKey } = await generateKeyPair(AGREEMENT, { crv: 'P-256', extractable: true });
   return receiverOf(await exportJWK(privateKey));
 }
 
-/** The receiver that had this {@link Receiver.privateKey}; undefined for what is none. */
+/** The receiver of this {@link Receiver.privateKey}; undefined when the key is invalid. */
 export async function restoreReceiver(privateKey: string): Promise<Receiver | undefined> {
   try {
     const { kty, crv, x, y, d } = JSON.parse(privateKey) as JWK;
@@ -42,14 +42,14 @@ async function receiverOf({ kty, crv, x, y, d }: JWK): Promise<Receiver> {
   };
 }
 
-/** Seals a text. Undefined when the key is none that can be used. */
+/** Encrypts a text. Undefined when the key is not usable. */
 export async function sealFor(publicKey: string, text: string): Promise<string | undefined> {
   const key = await publicKeyOf(publicKey);
   if (key === undefined) return undefined;
   return new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader({ alg: AGREEMENT, enc: CIPHER }).encrypt(key);
 }
 
-/** Only points of P-256 without a private part: what else a JWK may be is nothing that we encrypt for. */
+/** Accepts only P-256 points without a private part: no other JWK is encrypted for. */
 async function publicKeyOf(json: string): Promise<Awaited<ReturnType<typeof importJWK>> | undefined> {
   try {
     const { kty, crv, x, y } = JSON.parse(json) as JWK;

@@ -1,9 +1,9 @@
-// Signed tokens (JWT, RFC 7519) over jose: one algorithm for each sort of key, and a named reason for each way in which a token can be wrong.
-// Invitations of targets are made with a secret key (who verifies has signed), join tokens of brokers with an Ed25519 key.
+// Signed tokens (JWT, RFC 7519) with jose: one algorithm per key type, and a named reason for each way in which a token
+// is invalid. Target invitations use a secret key (the verifier signed them), broker join tokens an Ed25519 key.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 
-/** What a token says beside its registered claims. */
+/** Private claims of a token. */
 export type TokenData = Readonly<Record<string, unknown>>;
 
 /** Registered claims (RFC 7519 §4.1), times in s since the epoch. */
@@ -16,29 +16,29 @@ export interface TokenClaims {
   readonly data: TokenData;
 }
 
-/** Why a token is refused. */
+/** Why a token is rejected. */
 export type TokenProblem = 'TokenMalformed' | 'AlgorithmRefused' | 'SignatureInvalid' | 'TokenExpired' | 'TokenNotYetValid' | 'WrongAudience' | 'WrongIssuer';
 
-/** A token's claims, or why it is refused. */
+/** A token's claims, or why it is rejected. */
 export type VerifiedToken = { readonly kind: 'verified'; readonly claims: TokenClaims } | { readonly kind: 'refused'; readonly reason: TokenProblem; readonly message: string };
 
 /** A secret key for HMAC-SHA256, or an Ed25519 private key as PKCS #8 PEM. */
 export type TokenKey = Uint8Array | string;
 
-/** What a token is held to; `now` in ms since the epoch. */
+/** What a token must match; `now` in ms since the epoch. */
 export interface Expectation {
   readonly key: TokenKey;
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;
-  /** Longest time from its first to its last moment that a token may have, in s; any when missing. */
+  /** Longest validity of a token in s; unlimited when missing. */
   readonly maxSeconds?: number;
 }
 
-/** Longest life of a join token in s. */
+/** Longest validity of a join token in s. */
 export const MAX_JOIN_TOKEN_SECONDS = 900;
 const JOIN_AUDIENCE = 'isthmus-join';
-/** Bytes of a secret key (RFC 7518 §3.2 asks for at least those of the hash). */
+/** Bytes of a secret key (RFC 7518 §3.2 requires at least those of the hash). */
 export const TOKEN_KEY_BYTES = 32;
 
 /** A new Ed25519 key as PKCS #8 PEM. */
@@ -46,7 +46,7 @@ export function createTokenKey(): string {
   return generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Never taken from the token: the key alone says how it is to be used. */
+/** Never taken from the token: the key alone determines the algorithm. */
 function algorithmOf(key: TokenKey): 'HS256' | 'EdDSA' {
   return typeof key === 'string' ? 'EdDSA' : 'HS256';
 }
@@ -57,7 +57,7 @@ export async function signToken({ issuer, audience, id, notBefore, expiresAt, da
   return token.setIssuer(issuer).setAudience(audience).setJti(id).setNotBefore(notBefore).setExpirationTime(expiresAt).sign(typeof key === 'string' ? createPrivateKey(key) : key);
 }
 
-/** Verifies a token. Never throws for what a token may hold. */
+/** Verifies a token. Never throws, whatever the token holds. */
 export async function verifyToken(token: string, { key, issuer, audience, now, maxSeconds = Infinity }: Expectation): Promise<VerifiedToken> {
   try {
     const { payload } = await jwtVerify(token, typeof key === 'string' ? createPublicKey(key) : key, { algorithms: [algorithmOf(key)], issuer, audience, currentDate: new Date(now), requiredClaims: ['jti', 'nbf', 'exp'] });
@@ -69,7 +69,7 @@ export async function verifyToken(token: string, { key, issuer, audience, now, m
   }
 }
 
-/** The claims of a token that nobody has verified yet; undefined when it is none. For its holder, who has no key. */
+/** The claims of an unverified token; undefined when it is malformed. For its holder, who has no key. */
 export function unverifiedData(token: string): TokenData | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
@@ -95,33 +95,33 @@ function refused(reason: TokenProblem, message: string): VerifiedToken {
   return { kind: 'refused', reason, message };
 }
 
-/** What a join token of a broker says. */
+/** Contents of a broker's join token. */
 export interface JoinClaims {
   /** https URL of the broker. */
   readonly brokerUrl: string;
-  /** PEM of the clusterset's authority, from which the broker's certificate comes as well. */
+  /** PEM of the clusterset's CA, which also issued the broker's certificate. */
   readonly authority: string;
-  /** The only cluster ID that may be taken with it; any when missing. */
+  /** The only cluster ID that may join with it; any when missing. */
   readonly clusterId?: string | undefined;
 }
 
-/** What is left of a join token that holds. */
+/** What is returned for a valid join token. */
 export interface VerifiedJoinToken {
-  /** Unique; a token counts once. */
+  /** Unique; a token can be used once. */
   readonly id: string;
   readonly clusterId?: string | undefined;
   /** In ms since the epoch. */
   readonly expiresMs: number;
 }
 
-/** Makes a join token. `now` is its time of issue. */
+/** Creates a join token. `now` is its time of issue. */
 export function signJoinToken(key: string, { brokerUrl, authority, clusterId }: JoinClaims, { now, seconds = MAX_JOIN_TOKEN_SECONDS }: { readonly now: Date; readonly seconds?: number }): Promise<string> {
   const notBefore = Math.floor(now.getTime() / 1_000);
   const expiresAt = notBefore + Math.min(seconds, MAX_JOIN_TOKEN_SECONDS);
   return signToken({ issuer: brokerUrl, audience: JOIN_AUDIENCE, id: randomUUID(), notBefore, expiresAt, data: { ca: authority, ...(clusterId !== undefined && { sub: clusterId }) } }, key);
 }
 
-/** Checks a join token that came in. Undefined when it does not hold. */
+/** Verifies a received join token. Undefined when it is invalid. */
 export async function verifyJoinToken(key: string, token: string, { brokerUrl, now }: { readonly brokerUrl: string; readonly now: Date }): Promise<VerifiedJoinToken | undefined> {
   const verified = await verifyToken(token, { key, issuer: brokerUrl, audience: JOIN_AUDIENCE, now: now.getTime(), maxSeconds: MAX_JOIN_TOKEN_SECONDS });
   if (verified.kind === 'refused') return undefined;
@@ -129,7 +129,7 @@ export async function verifyJoinToken(key: string, token: string, { brokerUrl, n
   return { id, expiresMs: expiresAt * 1_000, ...(typeof data['sub'] === 'string' && { clusterId: data['sub'] }) };
 }
 
-/** What a join token says, unchecked: for the one who was given it by hand. Undefined when it is none. */
+/** The unverified contents of a join token, for its holder. Undefined when it is malformed. */
 export function readJoinToken(token: string): JoinClaims | undefined {
   const { iss, ca, sub } = unverifiedData(token) ?? {};
   if (typeof iss !== 'string' || typeof ca !== 'string' || !iss.startsWith('https://')) return undefined;

@@ -1,29 +1,29 @@
 // A lock file between processes of this machine. It holds its owner's process id and start time, so that the lock of a
-// process that died is taken over instead of waited for.
+// dead process is taken over.
 import { link, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { identify, isAlive, type ProcessIdentity } from './process-identity.ts';
 
-/** A lock that is held. */
+/** A held lock. */
 export interface FileLock {
-  /** Gives the lock free. */
+  /** Releases the lock. */
   release(): Promise<void>;
 }
 
-/** What to know and to tell while waiting for a lock. */
+/** Options for waiting. */
 export interface LockOptions {
-  /** Called once, with the owner's process id, when another process holds the lock. */
+  /** Called once with the owner's process id when another process holds the lock. */
   readonly onWait?: (ownerPid: number) => void;
-  /** How often a held lock is looked at, in ms; 300 when left out. */
+  /** Polling interval in ms; 300 when left out. */
   readonly pollMs?: number;
 }
 
-/** A takeover takes microseconds: a guard older than this is of a process that died in it. */
+/** A takeover takes microseconds: an older guard file is left over from a process that died in it. */
 const guardStaleMs = 10_000;
 
 const isCode = (error: unknown, code: string): boolean => error instanceof Error && 'code' in error && error.code === code;
 
-/** The owner in a lock file's text; undefined when it is no such text. */
+/** The owner in a lock file's text; undefined when the text is invalid. */
 export function parseOwner(text: string): ProcessIdentity | undefined {
   try {
     const value = JSON.parse(text) as Partial<ProcessIdentity> | null;
@@ -36,7 +36,7 @@ export function parseOwner(text: string): ProcessIdentity | undefined {
 
 let drafts = 0;
 
-/** Creates a file with its whole text at once, or says that it exists: nobody ever reads half of it. */
+/** Creates a file with its whole text atomically, or reports that it exists: no reader ever sees half of it. */
 export async function createExclusively(path: string, text: string): Promise<boolean> {
   drafts += 1;
   const draft = `${path}.${process.pid}.${drafts}.draft`;
@@ -59,7 +59,9 @@ async function readIfPresent(path: string): Promise<string | undefined> {
   });
 }
 
-/** Removes a dead owner's lock. Only one process at a time does so, and only while the text is still the dead owner's. */
+/**
+ * Removes a dead owner's lock. Only one process at a time does so, and only while the text is still the dead owner's.
+ */
 async function removeStale(path: string, staleText: string): Promise<void> {
   const guard = `${path}.takeover`;
   if (!(await createExclusively(guard, String(process.pid)))) {
@@ -75,8 +77,8 @@ async function removeStale(path: string, staleText: string): Promise<void> {
 }
 
 /**
- * Takes the lock at `path`, whose folder exists; waits while a living process holds it. Aborting the signal ends the wait
- * with the signal's reason.
+ * Acquires the lock at `path`, whose folder exists; waits while a live process holds it. An abort ends the wait with
+ * the signal's reason.
  */
 export async function acquireLock(path: string, options: LockOptions, signal: AbortSignal): Promise<FileLock> {
   const own = JSON.stringify(await identify(process.pid));

@@ -1,5 +1,5 @@
-// Builds programs of this checkout's Go modules: the control planes, WireGuard, the tools for charts. Says so where there is no fit Go.
-// A compiler runs in a process group of its own, so that an abort leaves nothing running.
+// Builds programs of this checkout's Go modules: the control planes, WireGuard, packaging tools. Reports a missing or
+// unsuitable Go. The compiler runs in its own process group, so that an abort leaves nothing running.
 import { execFile, spawn } from 'node:child_process';
 import { access, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,12 +12,13 @@ import { signalGroup } from './process-identity.ts';
 
 const run = promisify(execFile);
 
-/** Where to tell what is going on: a text is one line; a line that ends in `… N s` replaces the one before it. */
+/** Progress output: one line per call; a line that ends in `… N s` replaces the one before it. */
 export type OnProgress = (text: string) => void;
 
 /**
- * The folder of a Go module of this checkout, `sandbox/binaries`; the compiled form of this file lies one folder deeper than its source.
- * @throws AppError `NotFound` where the sources are missing.
+ * Folder of a Go module of this checkout, `sandbox/binaries`; the compiled form of this file is one folder deeper than
+ * its source.
+ * @throws AppError `NotFound` when the sources are missing.
  */
 export async function moduleFolder(name: string): Promise<string> {
   const roots = [join(import.meta.dirname, '..', '..'), join(import.meta.dirname, '..', '..', '..')];
@@ -29,7 +30,7 @@ export async function moduleFolder(name: string): Promise<string> {
   throw new AppError('NotFound', `The sources of a program are missing: ${candidates.join(' or ')}.`);
 }
 
-/** What is to be built, for messages, and what else could be done. */
+/** What is built, for messages, and the alternative without Go. */
 export interface GoNeed {
   readonly source: string;
   readonly environment: Environment;
@@ -37,7 +38,7 @@ export interface GoNeed {
   readonly remedy: string;
 }
 
-/** Asks Go outside of the module, where it does not fetch another version of itself first. */
+/** Runs Go outside of the module, where it does not download another version of itself first. */
 async function go(args: readonly string[], { environment, what, remedy }: GoNeed): Promise<string> {
   const output = await run('go', [...args], { cwd: tmpdir(), env: environment.inherited }).catch((cause: unknown) => {
     throw new AppError('ToolMissing', `${what} must be built once, and Go does not run here: install Go 1.21 or newer (https://go.dev/dl). ${remedy}`, { cause });
@@ -50,12 +51,12 @@ export async function requireGo(need: GoNeed): Promise<void> {
   const text = await go(['version'], need);
   const wanted = parseGoVersion(await readFile(join(need.source, 'go.mod'), 'utf8'));
   const installed = parseGoVersion(text);
-  if (wanted === undefined || installed === undefined) return; // a development version of Go names no number
+  if (wanted === undefined || installed === undefined) return; // a development version of Go has no number
   const objection = goVersionProblem(installed, wanted, await go(['env', 'GOTOOLCHAIN'], need));
   if (objection !== undefined) throw new AppError('ToolMissing', `${need.what} must be built once. ${objection} ${need.remedy}`);
 }
 
-/** Calls `onProgress` now and each second with the seconds that have passed, until the returned function is called. */
+/** Calls `onProgress` now and each second with the elapsed seconds, until the returned function is called. */
 export function reportElapsed(what: string, onProgress: OnProgress): () => void {
   const begin = performance.now();
   const tell = (): void => onProgress(`${what} … ${Math.floor((performance.now() - begin) / 1_000)} s`);
@@ -64,19 +65,19 @@ export function reportElapsed(what: string, onProgress: OnProgress): () => void 
   return () => clearInterval(timer);
 }
 
-/** One run of the compiler. */
+/** One compiler run. */
 export interface Compilation {
   /** Package within the module, `./kwok`. */
   readonly package: string;
   /** The module's folder. */
   readonly source: string;
   readonly output: string;
-  /** For the linker. */
+  /** Linker flags. */
   readonly flags: string;
   readonly environment: Environment;
 }
 
-/** Runs the compiler in a process group of its own, which an abort ends. Throws AppError `StartFailed` with what it said. */
+/** Runs the compiler in its own process group, which an abort kills. Throws AppError `StartFailed` with its output. */
 export async function compile({ package: name, source, output, flags, environment }: Compilation, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, name];

@@ -1,4 +1,5 @@
-// One program of one Go module of this checkout, built once into the user's cache folder under a key of its inputs. Two runs at once build once.
+// One program of a Go module of this checkout, built once into the user's cache folder under a hash of its inputs.
+// Concurrent runs build it once.
 import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../config.ts';
@@ -9,7 +10,7 @@ import { compile, moduleFolder, requireGo, reportElapsed, type OnProgress } from
 const MODULE_FILES = ['go.mod', 'go.sum', 'main.go'];
 const FLAGS = '-s -w';
 
-/** A module with one `main`, and how to talk about it. */
+/** A module with one `main`, and its texts for messages. */
 export interface GoProgram {
   /** Folder of the module in the checkout, `sandbox/packaging`. */
   readonly module: string;
@@ -17,9 +18,9 @@ export interface GoProgram {
   readonly name: string;
   /** `helm and kubectl for tests`. */
   readonly what: string;
-  /** How long building takes, `about a minute`. */
+  /** How long a build takes, `about a minute`. */
   readonly takes: string;
-  /** What to do without Go. */
+  /** The alternative without Go. */
   readonly remedy: string;
 }
 
@@ -39,7 +40,7 @@ interface Building {
 }
 
 async function build({ name, what, takes, remedy }: GoProgram, { source, path, environment, onProgress }: Building, signal: AbortSignal): Promise<void> {
-  if (await isThere(path)) return; // the process that was waited for has built it
+  if (await isThere(path)) return; // the process that held the lock has built it
   await requireGo({ source, environment, what, remedy });
   await mkdir(dirname(path), { recursive: true });
   const draft = await mkdtemp(join(dirname(path), 'building-'));
@@ -54,8 +55,8 @@ async function build({ name, what, takes, remedy }: GoProgram, { source, path, e
 }
 
 /**
- * Path of the program, after building it when it is not there.
- * @throws AppError `ToolMissing` when there is no fit Go, `StartFailed` when building fails.
+ * Path of the program; builds it when it is missing.
+ * @throws AppError `ToolMissing` when there is no suitable Go, `StartFailed` when the build fails.
  */
 export async function ensureGoProgram(program: GoProgram, environment: Environment, onProgress: OnProgress, signal: AbortSignal): Promise<string> {
   const source = await moduleFolder(program.module);

@@ -1,23 +1,20 @@
-// What building a Go program depends on: the platform, the module's files, and a Go that can build it.
+// Inputs of a Go build: the platform, the module's files, and a suitable Go.
 import { createHash } from 'node:crypto';
 
-/**
- * The key of the cache folder of built programs: 16 hexadecimal digits over the module's files (name and text) and the
- * platform, so that another version or platform never meets the wrong executable.
- */
+/** Cache key of built programs: 16 hexadecimal digits over the module's files (name and text) and the platform. */
 export function binariesKey(files: Readonly<Record<string, string>>, platform: string): string {
   const hash = createHash('sha256').update(platform);
   for (const name of Object.keys(files).toSorted()) hash.update(`\0${name}\0${files[name]}`);
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Go's name of a platform that Node names, `linux/amd64` for `linux` and `x64`. */
+/** Go's name of a Node platform: `linux/amd64` for `linux` and `x64`. */
 export function goPlatform(platform: string, arch: string): string {
   const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
   return `${platform === 'win32' ? 'windows' : platform}/${architectures[arch] ?? arch}`;
 }
 
-/** A Go version as numbers. */
+/** A parsed Go version. */
 export type GoVersion = readonly [major: number, minor: number];
 
 /** The version in the output of `go version`, or in a `go` line of a go.mod. */
@@ -28,12 +25,12 @@ export function parseGoVersion(text: string): GoVersion | undefined {
 
 const isOlder = (left: GoVersion, right: GoVersion): boolean => left[0] < right[0] || (left[0] === right[0] && left[1] < right[1]);
 
-/** The first Go that fetches by itself the newer toolchain that a module asks for. */
+/** The first Go that downloads the newer toolchain that a module requires. */
 const selfUpdating: GoVersion = [1, 21];
 
 /**
- * Why this Go cannot build the module, or undefined if it can. `toolchain` is what `go env GOTOOLCHAIN` says: with
- * `local`, Go never fetches a newer one.
+ * Why this Go cannot build the module; undefined if it can. `toolchain` is `go env GOTOOLCHAIN`: with `local`, Go never
+ * downloads a newer one.
  */
 export function goVersionProblem(installed: GoVersion, wanted: GoVersion, toolchain: string): string | undefined {
   if (!isOlder(installed, wanted)) return undefined;

@@ -1,11 +1,11 @@
-// How long clients may take to send a request over a connection that is kept. Node.js' own deadlines also count the time in which a new connection
-// has not sent anything, and answer that with 408. Go's client (net/http, Transport) opens spare connections: one that it uses at that very moment takes
-// the 408 for the answer to its request, and a POST that had a connection to itself is not sent again. So silence is no offence here for as
-// long as such a client keeps a connection.
+// Request deadlines for keep-alive connections. Node.js' own deadlines also cover a new connection that has sent
+// nothing yet, and end it with a 408. Go's client (net/http, Transport) opens spare connections: if it uses one at that
+// moment, it takes the 408 for the response to its request, and does not retry a POST. So a silent connection is
+// allowed for as long as such a client keeps one open.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Times in ms, and how many connections are a crowd. */
+/** Times in ms, and the number of connections that counts as a crowd. */
 export interface ConnectionDeadlines {
   /** From the first byte of a request to the end of its headers. */
   readonly headers: number;
@@ -15,15 +15,15 @@ export interface ConnectionDeadlines {
   readonly unused: number;
   /** The same while there are more than `crowd` connections. */
   readonly unusedInCrowd: number;
-  /** The same once the server is to close: it waits for every connection that is not between two requests. */
+  /** The same once the server is closing: it waits for every connection that is not idle between requests. */
   readonly unusedAtEnd: number;
-  /** With more connections than so many, those that say nothing are in the way of others. */
+  /** Above this number of connections, silent ones are closed sooner. */
   readonly crowd: number;
-  /** How often connections are looked at. */
+  /** Interval at which connections are checked. */
   readonly checkEvery: number;
 }
 
-/** What a server tells of its connections: `node:http` and `node:https`, by the event that gives a connection that can be read. */
+/** Connection events of a server: `node:http` and `node:https`, by the event that passes a readable connection. */
 export interface WatchedServer {
   on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown;
   on(event: 'request', listener: (message: IncomingMessage, reply: ServerResponse) => void): unknown;
@@ -32,18 +32,18 @@ export interface WatchedServer {
 
 interface Connection {
   readonly openedAt: number;
-  /** Bytes that had been read when the last answer ended: what comes after them is the next request. */
+  /** Bytes read when the last response ended: what follows is the next request. */
   read: number;
   message: IncomingMessage | undefined;
-  /** Since when a request is under way. */
+  /** When the current request began. */
   since: number | undefined;
 }
 
 const LATE = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n';
 
 /**
- * Ends connections of a server that are past their deadline, until the server has closed. Its own deadlines must be longer. `now` is a monotonic
- * clock, in ms.
+ * Closes connections of a server that exceed their deadline, until the server has closed. The server's own deadlines
+ * must be longer. `now` is a monotonic clock, in ms.
  */
 export function keepDeadlines(server: WatchedServer, opens: 'connection' | 'secureConnection', deadlines: ConnectionDeadlines, now = () => performance.now()): DeadlineKeeper {
   return new DeadlineKeeper(server, opens, deadlines, now);
@@ -73,7 +73,7 @@ export class DeadlineKeeper {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
     if (connection.message !== undefined) {
-      socket.destroy(); // a second request before the first was answered: no API server does that
+      socket.destroy(); // pipelining: no API server does that
       return;
     }
     connection.message = message;
@@ -81,19 +81,19 @@ export class DeadlineKeeper {
     reply.once('close', () => Object.assign(connection, { message: undefined, since: undefined, read: socket.bytesRead }));
   }
 
-  /** The server is to close: from now on nobody is waited for who has nothing to say. */
+  /** The server is closing: silent connections are no longer waited for. */
   end(): void {
     this.#isEnding = true;
     this.check();
     setTimeout(() => this.check(), this.#deadlines.unusedAtEnd + 1).unref();
   }
 
-  /** Looks at all connections. */
+  /** Checks all connections. */
   check(): void {
     const patience = this.#patience();
     for (const [socket, connection] of this.#connections) {
       const { message, read } = connection;
-      if (message?.complete === true) continue; // it is ours to answer now
+      if (message?.complete === true) continue; // it is our turn to respond
       const isSilent = message === undefined && socket.bytesRead === read;
       if (!isSilent) this.#checkSending(socket, connection);
       else if (read === 0 && this.#now() - connection.openedAt > patience) socket.destroy();
@@ -110,7 +110,7 @@ export class DeadlineKeeper {
     const { headers, request } = this.#deadlines;
     connection.since ??= this.#now();
     if (this.#now() - connection.since <= (connection.message === undefined ? headers : request)) return;
-    // A client that was answered before may be about to use the connection again: it must not take this for an answer.
+    // A client that had a response before may be reusing the connection now: it must not take this for its response.
     if (connection.read === 0) socket.write(LATE);
     socket.destroy();
   }

@@ -1,31 +1,31 @@
-// What stands before the TLS of a server that anybody may connect to and few may use. A handshake costs a millisecond of CPU, so each address has
-// only so many until it has shown that it is known; what is too much waits unread, and is dropped when it has waited too long. No
-// address gets another one's turn.
+// Limits TLS handshakes of unknown clients on a server that anybody can reach. A handshake costs a millisecond of CPU,
+// so each address gets only a few until it has authenticated. Further connections wait unread and are dropped after a
+// timeout. Addresses are served round robin.
 import type { Server, Socket } from 'node:net';
 import { peerOf, TokenBucket, type PeerLimits } from './peer-budget.ts';
 
-/** Who gets how much, and for how long. Times in ms. */
+/** Limits and timeouts. Times in ms. */
 export interface GateLimits {
-  /** Each address that has not shown that it is known. */
+  /** Each address that has not authenticated. */
   readonly stranger: PeerLimits;
-  /** Each address that has: an API server, but also whoever shares an address with one. */
+  /** Each address that has: an API server, and anybody who shares its address. */
   readonly known: PeerLimits;
-  /** All strangers together. */
+  /** All unknown addresses together. */
   readonly strangers: PeerLimits;
-  /** A stranger's connection ends after this time if nothing was right about it. */
+  /** Deadline for an unknown client's connection to authenticate. */
   readonly patience: number;
-  /** An address stays known for so long after it has last shown it. */
+  /** How long an address stays known after it last authenticated. */
   readonly remember: number;
 }
 
-/** How often those that wait, and those that are late, are looked at, in ms. */
+/** Interval at which waiting and overdue connections are checked, in ms. */
 const WAITING_EVERY_MS = 20;
 const SWEEP_EVERY_MS = 1_000;
 
 interface Peer {
   readonly asStranger: TokenBucket;
   readonly asKnown: TokenBucket;
-  /** Its connections that have not shown that they are known, the oldest first. */
+  /** Its unauthenticated connections, the oldest first. */
   readonly unproven: Set<Arrival>;
   readonly waiting: Set<Arrival>;
   knownUntil: number;
@@ -37,17 +37,20 @@ interface Arrival {
   readonly at: number;
 }
 
-/** Stands before a server that does not listen yet. `now` is a monotonic clock, in ms; `onDropped` is told of each connection that is not served. */
+/**
+ * Wraps a server that does not listen yet. `now` is a monotonic clock, in ms; `onDropped` is called for each connection
+ * that is dropped.
+ */
 export class ConnectionGate {
   readonly #limits: GateLimits;
   readonly #now: () => number;
   readonly #onDropped: () => void;
   readonly #pass: (socket: Socket) => void;
   readonly #peers = new Map<string, Peer>();
-  /** By address and port of the client: the socket that was accepted and the one that can be read are different ones. */
+  /** By address and port of the client: the accepted socket and the readable one are different objects. */
   readonly #arrivals = new Map<string, Arrival>();
   readonly #asStrangers = new TokenBucket();
-  /** Addresses with connections that wait, in the order of their turns. */
+  /** Addresses with waiting connections, in round-robin order. */
   readonly #queue = new Set<Peer>();
   #unproven = 0;
   #waitTimer: NodeJS.Timeout | undefined;
@@ -67,7 +70,10 @@ export class ConnectionGate {
     });
   }
 
-  /** The client of this connection has shown that it is known: the connection counts no more, and its address may begin many. */
+  /**
+   * The client of this connection has authenticated: the connection no longer counts, and its address gets the higher
+   * limits.
+   */
   know(socket: Socket): void {
     const arrival = this.#arrivals.get(keyOf(socket));
     if (arrival === undefined) return;
@@ -76,7 +82,7 @@ export class ConnectionGate {
     if (arrival.peer.waiting.size > 0) this.#serveWaiting();
   }
 
-  /** Ends what is late, and forgets addresses about which there is nothing to remember. */
+  /** Closes overdue connections and drops idle addresses. */
   sweep(): void {
     const now = this.#now();
     for (const [name, peer] of this.#peers) {
@@ -89,10 +95,10 @@ export class ConnectionGate {
 
   #arrived(socket: Socket): void {
     const { remoteAddress } = socket;
-    if (remoteAddress === undefined) return void socket.destroy(); // gone already
+    if (remoteAddress === undefined) return void socket.destroy(); // already closed
     const peer = this.#peer(peerOf(remoteAddress));
     const arrival = { socket, peer, at: this.#now() };
-    socket.on('error', () => undefined); // while it waits nobody else listens
+    socket.on('error', () => undefined); // nobody else listens while it waits
     if (!this.#hasRoom(peer)) {
       this.#onDropped();
       return void socket.resetAndDestroy();
@@ -117,7 +123,10 @@ export class ConnectionGate {
     return peer;
   }
 
-  /** Whether one more connection of an address may be open. Where strangers are too many, the one with the most of them loses its oldest. */
+  /**
+   * Whether an address may open one more connection. When unknown clients are too many, the address with the most loses
+   * its oldest.
+   */
   #hasRoom(peer: Peer): boolean {
     const isKnown = this.#isKnown(peer);
     if (peer.unproven.size >= (isKnown ? this.#limits.known : this.#limits.stranger).open) return false;
@@ -136,7 +145,7 @@ export class ConnectionGate {
     return this.#asStrangers.has(strangers, now) && peer.asStranger.take(stranger, now) && this.#asStrangers.take(strangers, now);
   }
 
-  /** One of each address in turn, for as long as any may begin: who had a turn is last from then on. */
+  /** One connection per address, round robin, while budgets allow. */
   #serveWaiting(): void {
     this.#waitTimer = undefined;
     for (const peer of this.#queue) {
@@ -146,7 +155,7 @@ export class ConnectionGate {
       if (first === undefined) continue;
       peer.waiting.delete(first);
       this.#pass(first.socket);
-      this.#queue.add(peer); // comes again in this loop
+      this.#queue.add(peer); // served again in this loop
     }
     if (this.#queue.size > 0) this.#waitTimer ??= setTimeout(() => this.#serveWaiting(), WAITING_EVERY_MS);
   }
@@ -161,7 +170,7 @@ export class ConnectionGate {
     arrival.socket.resetAndDestroy();
   }
 
-  /** It is not among the unproven any more: known, or gone. */
+  /** No longer unauthenticated: either known or closed. */
   #leave(arrival: Arrival): void {
     arrival.peer.waiting.delete(arrival);
     if (arrival.peer.unproven.delete(arrival)) this.#unproven -= 1;

@@ -1,5 +1,6 @@
-// Looks at the first line that each connection of an HTTPS server says before the server reads it. Node.js reads all requests that have come in one
-// piece, ten thousand of them if need be, before anybody can end the connection; so who has no business here must not get that far.
+// Inspects the first line of each HTTPS connection before the HTTP server reads it. Node.js parses all pipelined
+// requests of one chunk, ten thousand if need be, before a handler can close the connection; unwanted clients must not
+// get that far.
 import type { Server, Socket } from 'node:net';
 
 /** Longest request line, in bytes. */
@@ -9,8 +10,9 @@ const LINE_FEED = 0x0a;
 type Listener = (this: Server, socket: Socket) => void;
 
 /**
- * Stands before those who listen for connections that can be read so far. `decide` gets the line, without its end, and says whether the server
- * is to read the connection, from its beginning. Where not, the connection is `decide`'s to end; nothing more of it is read.
+ * Runs before existing listeners for readable connections. `decide` gets the line without its end and returns whether
+ * the server is to read the connection from its start. Otherwise `decide` must close the connection; nothing more of it
+ * is read.
  */
 export function readFirstLines(server: Server, decide: (line: string, socket: Socket) => boolean): void {
   const listeners = server.listeners('secureConnection') as Listener[];

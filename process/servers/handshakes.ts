@@ -1,14 +1,15 @@
-// The connections of a TLS server that have not finished their handshake: a server that closes waits for them, and nothing else of it sees them.
+// Connections of a TLS server that are still in their handshake: closing a server waits for them, and nothing else
+// tracks them.
 import type { Socket } from 'node:net';
 
-/** What a server tells of a connection: that it was opened, and that it can be read. */
+/** Connection events of a server: accepted, and readable. */
 export interface TlsServerEvents {
   on(event: 'connection' | 'secureConnection', listener: (socket: Socket) => void): unknown;
 }
 
-/** Follows a server from before it listens. */
+/** Tracks a server from before it listens. */
 export class Handshakes {
-  /** By the client's address and port: those that shake hands and those that can be read are different sockets. */
+  /** By the client's address and port: the accepted socket and the readable one are different objects. */
   readonly #under = new Map<string, Socket>();
 
   constructor(server: TlsServerEvents) {
@@ -22,7 +23,7 @@ export class Handshakes {
     server.on('secureConnection', (socket) => this.#under.delete(peerOf(socket)));
   }
 
-  /** Ends those that are under way. */
+  /** Closes the pending ones. */
   end(): void {
     for (const socket of this.#under.values()) socket.destroy();
   }

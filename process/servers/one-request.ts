@@ -1,11 +1,14 @@
-// Has a server answer one request of a connection at a time. A client may send thousands in a row, and Node.js hands over all that came in one piece,
-// whatever became of the connection meanwhile: who asks again before it was answered would have more done for it than who waits.
+// One request at a time per connection: no pipelining. Node.js delivers all requests of one chunk even after the
+// connection was closed, so a client that pipelines thousands would get more work done than one that waits.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
 type Listener = (this: Server, message: IncomingMessage, reply: ServerResponse) => void;
 
-/** Stands before those who listen for requests so far. A second request that does not wait for its answer ends the connection, and is not looked at. */
+/**
+ * Runs before existing request listeners. A second request before the response to the first closes the connection and
+ * is not processed.
+ */
 export function takeOneAtATime(server: Server): void {
   const listeners = server.listeners('request') as Listener[];
   server.removeAllListeners('request');

@@ -1,8 +1,8 @@
-// The connections of a server, so that it can end at once. Those of `node:https` that still shake hands are none to its own `closeAllConnections`, and
-// whoever keeps one open and says nothing would be waited for.
+// All connections of a server, so that it can close at once. `closeAllConnections` of `node:https` misses those still
+// in their handshake, and a silent one would be waited for.
 import type { Socket } from 'node:net';
 
-/** Follows a server from before it listens. */
+/** Tracks a server from before it listens. */
 export class OpenConnections {
   readonly #open = new Set<Socket>();
   #isEnding = false;
@@ -15,7 +15,7 @@ export class OpenConnections {
     });
   }
 
-  /** Ends all that are open, and from now on each new one. */
+  /** Closes all open connections, and from now on each new one. */
   end(): void {
     this.#isEnding = true;
     for (const socket of this.#open) socket.destroy();

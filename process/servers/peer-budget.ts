@@ -1,27 +1,27 @@
-// How much a server does for one remote address before it knows who that is: a bucket of connections that it may begin, and how many of them are open.
-// Pure but for its own counts; times are given.
+// Per-address budget of a server for unauthenticated clients: a token bucket of new connections, and a limit of open
+// ones. Pure except for its own counters; times are arguments.
 
-/** What one address, or all strangers together, may begin. */
+/** Limits of one address, or of all unknown addresses together. */
 export interface PeerLimits {
-  /** Connections that may begin at once after a pause. */
+  /** Burst of new connections. */
   readonly burst: number;
-  /** Connections that may begin each second from then on. */
+  /** New connections per second. */
   readonly perSecond: number;
-  /** Connections that are open at a time and have not shown yet that they are known. */
+  /** Open connections that have not authenticated yet. */
   readonly open: number;
 }
 
-/** A bucket that fills with time. `now` is a monotonic clock, in ms. */
+/** A token bucket. `now` is a monotonic clock, in ms. */
 export class TokenBucket {
   #tokens: number | undefined;
   #filledAt = 0;
 
-  /** Whether there is one to take out. */
+  /** Whether a token is available. */
   has(limits: PeerLimits, now: number): boolean {
     return this.#level(limits, now) >= 1;
   }
 
-  /** Takes one out, if there is one. */
+  /** Takes a token, if one is available. */
   take(limits: PeerLimits, now: number): boolean {
     const tokens = this.#level(limits, now);
     this.#tokens = tokens < 1 ? tokens : tokens - 1;
@@ -29,7 +29,7 @@ export class TokenBucket {
     return tokens >= 1;
   }
 
-  /** Whether nothing was taken out that has not been filled up again. */
+  /** Whether the bucket is full again. */
   isFull(limits: PeerLimits, now: number): boolean {
     return this.#level(limits, now) >= limits.burst;
   }
@@ -41,8 +41,8 @@ export class TokenBucket {
 }
 
 /**
- * Whose connection it is: an IPv4 address, or the /64 of an IPv6 address, which is what one machine has to itself. An IPv4 address in IPv6 form is
- * the same as without.
+ * The address that a connection counts for: an IPv4 address, or the /64 of an IPv6 address, which one machine has to
+ * itself. An IPv4-mapped IPv6 address counts as IPv4.
  */
 export function peerOf(address: string): string {
   if (!address.includes(':')) return address;

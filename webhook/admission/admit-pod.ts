@@ -1,6 +1,6 @@
-// Step 1 of a pod's way: is this pod elected, and may it be? The answer is the patch that makes it a proxy pod.
-// Idempotent: a proxy pod comes out as it went in. What a user writes into an admission record is read like anything else that a user
-// writes into a pod: it can ask for nothing that the user could not ask for without it.
+// Mutating admission of pods: decides whether a pod is elected and whether that is allowed. The result is the patch
+// that turns it into a proxy pod. Idempotent: a proxy pod is left unchanged. An admission record written by a user is
+// validated like any other user input: it cannot request what the user could not request without it.
 import type { Pod } from '../../api/objects/core.ts';
 import { hasAdmissionRecord, restoreSourcePod, writeAdmissionRecord } from '../../model/proxy/admission-record.ts';
 import { isElected } from '../../model/pod/pod.ts';
@@ -15,7 +15,7 @@ import { constraintsOf } from '../proxy/scheduling-constraints.ts';
 
 type SourcePod = { readonly kind: 'pod'; readonly pod: Pod } | Denial;
 
-/** Decides about a pod as the API server sent it. */
+/** Decides on a pod as the API server sent it. */
 export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext = {}): Admission {
   if (!isElected(pod)) return { kind: 'pass' };
   const denial = checkElection(pod);
@@ -31,7 +31,7 @@ export function admitPod(pod: Pod, { writesManifest = false }: AdmissionContext 
   return { kind: 'mutate', patch, warnings: [...constraints.warnings, ...(manifest?.warnings ?? [])] };
 }
 
-/** What the user made: the pod itself, or, where it is a proxy pod already, the one that its record tells of. */
+/** The source pod: the pod itself or, for a proxy pod, the one in its admission record. */
 function sourcePodOf(pod: Pod): SourcePod {
   if (!hasAdmissionRecord(pod.metadata)) return checkFirstAdmission(pod) ?? { kind: 'pod', pod };
   const restored = restoreSourcePod(pod);

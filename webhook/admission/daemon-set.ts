@@ -1,12 +1,13 @@
-// Keeps DaemonSets off virtual nodes. Most are kept off by the taint; those that tolerate every taint (network plugins, log collectors) would have
-// a pod on each that never starts. The DaemonSet controller makes none for a node that the template's required affinity excludes.
+// Keeps DaemonSets off virtual nodes. The taint keeps off most; those that tolerate every taint (network plugins, log
+// collectors) would have a pod on each virtual node that never starts. The DaemonSet controller creates none on a node
+// that the template's required affinity excludes.
 import type { KubernetesObject, NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from '../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import type { Admission } from '../review/admission-answer.ts';
 import { diffJson } from '../review/json-patch.ts';
 
-/** `apps/v1` DaemonSet, as far as it chooses nodes. */
+/** The part of an `apps/v1` DaemonSet that selects nodes. */
 export interface DaemonSet extends KubernetesObject {
   readonly spec: { readonly template: { readonly spec: PodSpec } };
 }
@@ -14,7 +15,9 @@ export interface DaemonSet extends KubernetesObject {
 const VIRTUAL_NODE_TAINT = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' } as const;
 const NOT_VIRTUAL: NodeSelectorRequirement = { key: PROVIDER_KEY, operator: 'NotIn', values: [PROVIDER_VALUE] };
 
-/** Decides about a DaemonSet as the API server sent it. One whose template speaks of virtual nodes itself is left as it is. */
+/**
+ * Decides on a DaemonSet as the API server sent it. A template that mentions virtual nodes itself is left unchanged.
+ */
 export function keepOffVirtualNodes(daemonSet: KubernetesObject): Admission {
   const { spec } = daemonSet as DaemonSet;
   const { template } = spec;
@@ -32,7 +35,7 @@ function speaksOfVirtualNodes({ nodeSelector = {}, affinity }: PodSpec): boolean
   return Object.hasOwn(nodeSelector, PROVIDER_KEY) || terms.some(({ matchExpressions = [] }) => matchExpressions.some(({ key }) => key === PROVIDER_KEY));
 }
 
-/** Terms are alternatives. An empty one matches no node, and must not begin to. */
+/** Terms are ORed. An empty term matches no node, and must not start to match. */
 function withoutVirtualNodes(term: NodeSelectorTerm): NodeSelectorTerm {
   const { matchExpressions = [], matchFields = [] } = term;
   return matchExpressions.length + matchFields.length === 0 ? term : { ...term, matchExpressions: [...matchExpressions, NOT_VIRTUAL] };

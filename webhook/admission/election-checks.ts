@@ -1,4 +1,4 @@
-// Why an elected pod is refused: it could never run, or it claims what only Isthmus may write.
+// Why an elected pod is rejected: it could never run, or it sets what only Isthmus may write.
 import {
   CANDIDATE_SCHEDULER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, NO_PREFIX_LABEL_REGEXP_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
@@ -13,23 +13,23 @@ import { deny, type Denial } from '../review/admission-answer.ts';
 
 type Check = (pod: Pod) => Denial | undefined;
 
-/** Annotations under our prefix that a pod may have when it comes: the user's, and the manifest where tools want it. */
+/** Annotations under our prefix that a new pod may have: those of users, and the manifest where tools want it. */
 const ADMITTED_ANNOTATIONS: ReadonlySet<string> = new Set([...USER_POD_ANNOTATIONS, SOURCE_MANIFEST_ANNOTATION]);
 const DELEGATE_LABELS = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL];
 const RESERVED_SCHEDULERS: ReadonlySet<string> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
 
-/** Checks of every elected pod, first refusal wins. */
+/** Checks of every elected pod; the first failure wins. */
 const CHECKS: readonly Check[] = [
-  isAlreadyDelegate, // a delegate never travels on: no loops
-  hasReservedKeys, // what Isthmus reads elsewhere, it must have written
-  hasNodeAlready, // a pod with a node is past scheduling
-  belongsToNode, // a DaemonSet makes a pod for a node, and another one for as long as that does not get there
-  hasTwoSortsOfConstraints, // which of them is meant to choose the cluster?
+  isAlreadyDelegate, // a delegate is never delegated again: no loops
+  hasReservedKeys, // annotations that Isthmus trusts must have been written by it
+  hasNodeAlready, // a pod with a node is already scheduled
+  belongsToNode, // a DaemonSet pod is bound to its node, and recreated until it runs there
+  hasTwoSortsOfConstraints, // ambiguous: which of them chooses the cluster?
   hasBadLabelPattern,
   hasBadGroup,
 ];
 
-/** Why this pod is refused; undefined when it is not. */
+/** Why this pod is rejected; undefined when it is admitted. */
 export function checkElection(pod: Pod): Denial | undefined {
   for (const check of CHECKS) {
     const denial = check(pod);
@@ -38,7 +38,7 @@ export function checkElection(pod: Pod): Denial | undefined {
   return undefined;
 }
 
-/** Why a pod that carries no admission record is refused for what only proxy pods have. */
+/** Why a pod without an admission record is rejected for having fields of a proxy pod. */
 export function checkFirstAdmission({ metadata, spec }: Pod): Denial | undefined {
   if (Object.hasOwn(metadata.annotations ?? {}, SOURCE_MANIFEST_ANNOTATION)) {
     return deny('ForeignManifest', `annotation ${SOURCE_MANIFEST_ANNOTATION} was written by the webhook of Admiralty, or copied from a proxy pod; create the pod from its own manifest, and take Admiralty's webhook out if it is still here ("isthmus doctor" tells)`);

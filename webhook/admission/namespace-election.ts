@@ -1,5 +1,5 @@
-// Pods that are elected by their namespace: each is given what its user would have written, and then goes the way of every elected pod (contract §2.1).
-// What can only run here stays here without a word: nobody asked for these pods one by one.
+// Pods elected by their namespace: each gets the annotations that a user would have set, and is then admitted like any
+// elected pod. A pod that can only run locally stays local without a warning, because nobody elected it individually.
 import type { ElectionStrategy, NamespaceElectionSpec, TargetSelector } from '../../api/kinds/namespace-election.ts';
 import {
   CLUSTER_TARGET_NAME_LABEL, ELECT_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
@@ -10,19 +10,19 @@ import { admitPod } from './admit-pod.ts';
 import type { Admission, AdmissionContext } from '../review/admission-answer.ts';
 import { diffJson } from '../review/json-patch.ts';
 
-/** What is known of a namespace whose pods are all elected. */
+/** The election settings of a namespace that elects all of its pods. */
 export interface Election {
-  /** Of its NamespaceElection; empty where there is none. */
+  /** From its NamespaceElection; empty where there is none. */
   readonly spec: NamespaceElectionSpec;
-  /** Names of ClusterTargets that are this very cluster. */
+  /** Names of ClusterTargets that are this cluster itself. */
   readonly selfTargets: readonly string[];
 }
 
 const DEFAULT_STRATEGY: ElectionStrategy = 'Remote';
-/** Set by kubelets on the API's pictures of static pods (`kubernetes.io/config.mirror`). */
+/** Set by kubelets on mirror pods of static pods (`kubernetes.io/config.mirror`). */
 const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
 
-/** Decides about a pod of such a namespace. The patch begins with what the namespace says for it. */
+/** Decides on a pod of such a namespace. The patch starts with the namespace's settings. */
 export function admitPodOfNamespace(pod: Pod, election: Election, context: AdmissionContext): Admission {
   if (isElected(pod)) return admitPod(pod, context);
   if ((election.spec.strategy ?? DEFAULT_STRATEGY) === 'Local' || belongsHere(pod)) return { kind: 'pass' };
@@ -32,7 +32,7 @@ export function admitPodOfNamespace(pod: Pod, election: Election, context: Admis
   return { ...admission, patch: [...diffJson({ ...pod }, { ...elected }), ...admission.patch] };
 }
 
-/** Pods of a node, and delegates of other clusters. */
+/** Pods bound to a node, and delegates of other clusters. */
 function belongsHere({ metadata, spec }: Pod): boolean {
   const { labels = {}, annotations = {} } = metadata;
   const isDelegate = [PARENT_UID_LABEL, PARENT_CLUSTER_LABEL].some((key) => Object.hasOwn(labels, key));
@@ -47,7 +47,7 @@ function electedBy(pod: Pod, election: Election): Pod {
   return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, ...added } } };
 }
 
-/** JSON, which is YAML; undefined where every target will do. */
+/** JSON, which is valid YAML; undefined when every target is allowed. */
 function constraintsOf({ spec: { strategy = DEFAULT_STRATEGY, selector = {} }, selfTargets }: Election): string | undefined {
   const matchExpressions = [...requirementsOf(selector), ...(strategy === 'Remote' && selfTargets.length > 0 ? [{ key: CLUSTER_TARGET_NAME_LABEL, operator: 'NotIn', values: selfTargets }] : [])];
   if (matchExpressions.length === 0) return undefined;

@@ -1,9 +1,10 @@
-// Amounts of resources in objects of ours: the schema takes any text or number, and what is no quantity would count as not there.
+// Validates resource quantities in our own objects: the schema accepts any text or number, and an invalid quantity
+// would be ignored.
 import type { ResourceList } from '../../api/objects/core.ts';
 import { parseQuantity } from '../../model/resources/quantity.ts';
 import { deny, type Denial } from '../review/admission-answer.ts';
 
-/** Why a list of amounts at `path` is refused: one of them is no quantity, or is negative. */
+/** Why a resource list at `path` is rejected: a quantity is invalid or negative. */
 export function checkQuantities(list: ResourceList | undefined, path: string): Denial | undefined {
   for (const [resource, amount] of Object.entries(list ?? {})) {
     const isAmount = parseQuantity(amount).kind === 'quantity' && !String(amount).startsWith('-');

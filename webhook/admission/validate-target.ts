@@ -1,11 +1,12 @@
-// What CEL cannot say about a (Cluster)Target: whether its regular expression is one (RE2, as in Admiralty), whether amounts are quantities.
+// Validates what CEL cannot check in a (Cluster)Target: its regular expression (RE2, as in Admiralty) and its
+// quantities.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import { deny, type Admission, type Denial } from '../review/admission-answer.ts';
 import { checkQuantities } from './quantity-check.ts';
 
-/** Decides about a (Cluster)Target as the API server sent it. */
+/** Decides on a (Cluster)Target as the API server sent it. */
 export function validateTarget(target: KubernetesObject): Admission {
   const { excludedLabelsRegexp, headroom } = (target as KubernetesObject & { readonly spec: TargetSpec }).spec;
   return checkPattern(excludedLabelsRegexp) ?? checkHeadroom(headroom) ?? { kind: 'pass' };

@@ -1,5 +1,5 @@
-// Certificates that others make: cert-manager in a Secret, or the user in files. They are served as they come, never written.
-// A pair that is half written or does not fit is refused by the server, which goes on with the one before.
+// Externally managed certificates: cert-manager's Secret, or files. They are served as they are and never written. The
+// server rejects a half-written or mismatched pair and keeps serving the previous one.
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
@@ -11,14 +11,14 @@ import type { CertificateOptions } from './own-certificate-controller.ts';
 import { servedPairOf, textOf, type CertificatePair } from './serving-certificate.ts';
 import { startTrustController } from '../registration/trust-controller.ts';
 
-/** Key of cert-manager's Secrets that holds the CA. */
+/** Key of the CA in cert-manager's Secrets. */
 const CA_KEY = 'ca.crt';
-/** How often files are looked at, in ms. Watching them would miss the way in which kubelets exchange mounted Secrets. */
+/** Polling interval of files in ms. A file watch would miss the way in which kubelets swap mounted Secrets. */
 const FILES_EVERY_MS = 2_000;
 
 /**
- * Serves what a Secret of type kubernetes.io/tls of the install namespace holds. Its `ca.crt`, if there is one, goes into the
- * webhook configurations, unless cert-manager's annotation there says that cert-manager does that.
+ * Serves the kubernetes.io/tls Secret of the install namespace. Its `ca.crt`, if any, goes into the webhook
+ * configurations, unless their cert-manager annotation says that cert-manager injects it.
  */
 export function startSecretCertificate(options: CertificateOptions, secretName: string, signal: AbortSignal): void {
   const { client, installNamespace, logger, serve } = options;
@@ -31,7 +31,7 @@ export function startSecretCertificate(options: CertificateOptions, secretName: 
     project: ({ data }) => data ?? {},
   });
   secrets.onChange((_key, _before, data) => {
-    if (data === undefined) return; // what was served goes on being served
+    if (data === undefined) return; // keep serving the previous pair
     const authority = textOf(data, CA_KEY);
     if (authority !== '') trust.setBundle(authority);
     serve(servedPairOf(data));
@@ -45,7 +45,10 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** Serves what two files hold, and what they hold later. The CA bundle of the webhook configurations is the user's. */
+/**
+ * Serves the pair in two files and reloads it when they change. The user manages the CA bundle of the webhook
+ * configurations.
+ */
 export async function followCertificateFiles(files: CertificateFiles, serve: (pair: CertificatePair) => boolean, logger: Logger, signal: AbortSignal): Promise<void> {
   let seen = '';
   while (!signal.aborted) {

@@ -1,5 +1,6 @@
-// Certificates that the webhook makes for itself: CAs and a leaf in a Secret that its replicas share. Whoever comes first makes what is
-// due; the others find it there. Every write names the version that it was decided from, so that no two replicas undo one another.
+// Self-managed certificates: CAs and a leaf in a Secret that all replicas share. The first replica to notice issues
+// what is due; the others read it. Every write carries the resourceVersion that it was decided on, so that replicas do
+// not undo each other.
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '../../api/objects/core.ts';
@@ -16,25 +17,25 @@ import {
 import { startTrustController } from '../registration/trust-controller.ts';
 import { webhookHosts } from '../registration/webhook-address.ts';
 
-/** How long certificates live (days) and overlap (ms). */
+/** Validity (days) and overlap (ms) of certificates. */
 export interface CertificateLives extends OverlapTimes {
   readonly authorityDays: number;
   readonly leafDays: number;
 }
 
-/** What a source of certificates works with; `serve` hands the one to use to the server. */
+/** Dependencies of a certificate source; `serve` hands the current pair to the server. */
 export interface CertificateOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
   readonly serve: (pair: CertificatePair) => boolean;
   readonly logger: Logger;
-  /** For tests; the usual lives when left out. */
+  /** For tests; the defaults when left out. */
   readonly lives?: CertificateLives;
 }
 
 const LIVES: CertificateLives = { authorityDays: 730, leafDays: 90, trustFirstMs: 60_000, trustLongerMs: 600_000 };
 
-/** Starts the controller. It calls `serve` as soon as there is a certificate, and at every change. */
+/** Starts the controller. It calls `serve` with the first certificate and at every change. */
 export function startOwnCertificates(options: CertificateOptions, signal: AbortSignal): void {
   const certificates = new OwnCertificates(options, signal);
   const controller = startController({ name: 'webhook-certificates', reconcile: () => certificates.reconcile(), concurrency: 1, logger: options.logger }, signal);
@@ -85,10 +86,13 @@ class OwnCertificates {
     const step = planCertificates({ ...stored, hosts, newestTrustedSince }, this.#lives, Date.now());
     if (step.kind === 'keep') return { kind: 'requeue-after', ms: step.checkAgainMs };
     await this.#write(await this.#carryOut(step, stored, hosts), stored.resourceVersion);
-    return DONE; // what was written comes back through the watch
+    return DONE; // the watch delivers what was written
   }
 
-  /** Since when all configurations have been seen to trust a CA: the patch that tells them may be late, and API servers see it later still. */
+  /**
+   * Since when all configurations were observed to trust a CA: the patch may be late, and API servers see it later
+   * still.
+   */
   #trustedSince(certificate: string, now: number): number | undefined {
     if (!this.#trust.isTrusted(certificate)) return undefined;
     if (this.#trusted?.certificate !== certificate) this.#trusted = { certificate, since: now };
@@ -125,7 +129,7 @@ class OwnCertificates {
     return authority.issue({ commonName: 'isthmus-webhook', ...names, days: this.#lives.leafDays, usages: ['server'] }, new Date());
   }
 
-  /** Another replica that was faster has changed the Secret; its watch event brings us back here. */
+  /** Another replica updated the Secret first; its watch event triggers a retry. */
   async #write(certificates: StoredCertificates, resourceVersion: string): Promise<void> {
     const { client, installNamespace } = this.#options;
     const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };

@@ -1,5 +1,5 @@
-// Which of the webhook's own certificates to make, and when: decided from what is stored and the time, so that replicas agree.
-// A new CA is trusted before anything is signed with it, and an old one for as long as what it signed may be in use.
+// Decides which certificate to issue and when, from the stored state and the time, so that replicas agree. A new CA is
+// trusted before anything is signed with it, and an old one for as long as its leaves may be in use.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
@@ -10,43 +10,46 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** What replicas share: CAs from the oldest to the newest, and the leaf that they serve with. */
+/** The shared state: CAs from the oldest to the newest, and the serving leaf. */
 export interface StoredCertificates {
   readonly authorities: readonly CertificatePair[];
   readonly leaf?: CertificatePair;
 }
 
-/** What a decision is made from. */
+/** Inputs of a decision. */
 export interface CertificateState extends StoredCertificates {
-  /** Names and addresses that the leaf must hold. */
+  /** Names and addresses that the leaf must cover. */
   readonly hosts: readonly string[];
-  /** Since when API servers have been told of the newest CA, in ms since the epoch, as far as this process saw; missing when they have not. */
+  /**
+   * Since when API servers have had the newest CA, in ms since the epoch, as observed by this process; missing when
+   * they do not.
+   */
   readonly newestTrustedSince?: number | undefined;
 }
 
-/** The next thing to do. `signer` is the CA to sign the leaf with. */
+/** The next step. `signer` is the CA that signs the leaf. */
 export type CertificateStep =
   | { readonly kind: 'keep'; readonly checkAgainMs: number }
   | { readonly kind: 'add-authority' }
   | { readonly kind: 'issue-leaf'; readonly signer: CertificatePair }
   | { readonly kind: 'drop-authorities'; readonly kept: readonly CertificatePair[] };
 
-/** How long CAs overlap, in ms. */
+/** Overlap of CAs, in ms. */
 export interface OverlapTimes {
-  /** A CA was seen in the trust bundle for so long before it signs: API servers need a moment to see the bundle, too. */
+  /** How long a CA must be in the trust bundle before it signs: API servers see the bundle with a delay. */
   readonly trustFirstMs: number;
-  /** A CA stays in the bundle for so long after the last leaf of it was replaced: replicas need a moment to load the new one. */
+  /** How long a CA stays in the bundle after its last leaf was replaced: replicas load the new one with a delay. */
   readonly trustLongerMs: number;
 }
 
-/** A CA must outlive what it signs, so it is followed by the next one at half of its life, a leaf at two thirds. */
+/** A CA must outlive its leaves, so it is rotated at half of its validity, a leaf at two thirds. */
 const AUTHORITY_LIFE_USED = 1 / 2;
 const LEAF_LIFE_USED = 2 / 3;
 const MAX_CHECK_MS = 3_600_000;
-/** Certificates say that they began so much earlier (process/crypto/certificate-authority.ts). */
+/** Backdating of certificates (process/crypto/certificate-authority.ts). */
 const BACKDATED_MS = 70 * 60_000;
 
-/** Decides what to do at `now`, in ms since the epoch. */
+/** Decides the next step at `now`, in ms since the epoch. */
 export function planCertificates(state: CertificateState, times: OverlapTimes, now: number): CertificateStep {
   const { authorities, leaf, hosts } = state;
   const [newest, older] = authorities.toReversed();
@@ -59,7 +62,7 @@ export function planCertificates(state: CertificateState, times: OverlapTimes, n
   return { kind: 'drop-authorities', kept: [newest] };
 }
 
-/** Whether API servers may not know the newest CA yet. */
+/** Whether API servers may not have the newest CA yet. */
 function isTooNew({ newestTrustedSince }: CertificateState, { trustFirstMs }: OverlapTimes, now: number): boolean {
   return newestTrustedSince === undefined || now < newestTrustedSince + trustFirstMs;
 }
@@ -80,7 +83,7 @@ function isGood(leaf: CertificatePair, signers: readonly CertificatePair[], host
 }
 
 function holds(certificate: X509Certificate, host: string): boolean {
-  // Asked for an IP address that is none, the certificate throws.
+  // An invalid IP address makes the certificate library throw.
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
@@ -98,7 +101,7 @@ export function expiryOf({ certificate }: Pick<CertificatePair, 'certificate'>):
   return Date.parse(new X509Certificate(certificate).validTo);
 }
 
-/** What is wrong with a pair that is to be served; undefined when certificate and key can be read and go together. */
+/** What is wrong with a pair to serve; undefined when certificate and key are valid and match. */
 export function problemOf(pair: CertificatePair): string | undefined {
   try {
     const certificate = new X509Certificate(pair.certificate);
@@ -108,7 +111,7 @@ export function problemOf(pair: CertificatePair): string | undefined {
   }
 }
 
-/** The data of the Secret (base64) that replicas share. `ca.crt` is for people; programs read the rest. */
+/** The data of the shared Secret (base64). `ca.crt` is for people; programs read the rest. */
 export function toSecretData({ authorities, leaf }: StoredCertificates): StringMap {
   const texts = {
     'ca.crt': trustBundle(authorities),
@@ -119,23 +122,23 @@ export function toSecretData({ authorities, leaf }: StoredCertificates): StringM
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')]));
 }
 
-/** What a Secret holds. Pairs that are damaged count as missing, so that they are made anew. */
+/** The contents of a Secret. Damaged pairs count as missing, so that they are recreated. */
 export function fromSecret({ data = {} }: Secret): StoredCertificates {
   const leaf = servedPairOf(data);
   return { authorities: authoritiesOf(textOf(data, 'authorities.json')).filter(isSound), ...(isSound(leaf) && { leaf }) };
 }
 
-/** The pair that a Secret of type kubernetes.io/tls holds. */
+/** The pair in a Secret of type kubernetes.io/tls. */
 export function servedPairOf(data: StringMap): CertificatePair {
   return { certificate: textOf(data, 'tls.crt'), key: textOf(data, 'tls.key') };
 }
 
-/** The CAs' certificates as one PEM text. */
+/** The CA certificates as one PEM bundle. */
 export function trustBundle(authorities: readonly CertificatePair[]): string {
   return authorities.map(({ certificate }) => certificate).join('');
 }
 
-/** The text under a key of a Secret's data. */
+/** The decoded text of a key of a Secret's data. */
 export function textOf(data: StringMap, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64').toString();
 }

@@ -1,18 +1,22 @@
-// Compatibility with the sidecar injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it carries their opt-out keys
-// (model/proxy/sidecar-opt-outs.ts), and the delegate gets its sidecars from the injectors of the target. What an injector of the source
-// put in before us, told by the marks that it leaves, is taken out of the pod (what each of them writes: its injection template).
+// Compatibility with the sidecar injectors of Istio, Linkerd and Vault. The proxy pod runs nothing, so it carries their
+// opt-out keys (model/proxy/sidecar-opt-outs.ts), and the delegate gets its sidecars from the target's injectors.
+// Sidecars that a source's injector added before us, recognized by its status annotation, are removed from the pod (per
+// each injection template).
 import type { Container, Pod, PodSpec, StringMap, Volume } from '../../api/objects/core.ts';
 import { withOwnProbes } from './istio-probes.ts';
 
-/** How one injector is known. */
+/** How to recognize an injector's changes. */
 interface Injector {
-  /** Annotation that it leaves on a pod it has injected. */
+  /** Annotation that it sets on an injected pod. */
   readonly mark: string;
-  /** Names of what it put in, from the value of the mark. */
+  /** Names of what it added, from the annotation's value. */
   readonly injected: (mark: string) => InjectedNames;
-  /** Undoes what it changed in the pod's own containers. */
+  /** Reverts what it changed in the pod's own containers. */
   readonly undo?: (pod: Pod) => Pod;
-  /** Annotations that it leaves, the mark among them. Its labels stay: they may be the user's own, and those that are facts are moved in the target (ADR 0041). */
+  /**
+   * Annotations that it sets, including the status annotation. Its labels stay: they may be the user's own, and factual
+   * ones are updated in the target (ADR 0041).
+   */
   readonly traces: readonly string[];
 }
 
@@ -45,7 +49,7 @@ const VAULT: Injector = {
 
 const INJECTORS: readonly Injector[] = [ISTIO, LINKERD, VAULT];
 
-/** The pod as it was before injectors; the very same object when there were none. */
+/** The pod as it was before injection; the same object when nothing was injected. */
 export function withoutInjectedSidecars(pod: Pod): Pod {
   const { annotations = {} } = pod.metadata;
   const found = INJECTORS.filter(({ mark }) => Object.hasOwn(annotations, mark));
@@ -75,12 +79,12 @@ function withoutNamed(spec: PodSpec, { containers, volumes }: InjectedNames): Po
   };
 }
 
-/** The API server leaves empty lists out, so a pod without any is one without the field. */
+/** The API server omits empty lists, so a pod without any lacks the field. */
 function unlessEmpty<K extends string, V>(field: K, list: readonly V[]): { readonly [field in K]?: readonly V[] } {
   return list.length === 0 ? {} : ({ [field]: list } as { readonly [field in K]: readonly V[] });
 }
 
-/** Istio lists what it put in; the names of Istio's own default template stand in for a list that cannot be read. */
+/** Istio lists what it added; the names of its default template replace an unreadable list. */
 function namesOfIstio(mark: string): InjectedNames {
   const listed = parseObject(mark);
   const names = (key: string): readonly string[] => {

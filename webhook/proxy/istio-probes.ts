@@ -1,19 +1,19 @@
-// Istio's injector points the probes of a pod at its own agent, and keeps what they were in an environment variable of its container
-// (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers). With the sidecar gone from the source manifest
-// nobody would answer there, so the probes are put back before it goes. Pure.
+// Istio's injector redirects a pod's probes to its agent and stores the originals in an environment variable of the
+// sidecar (istio `pkg/kube/inject` app_probe, annotation sidecar.istio.io/rewriteAppHTTPProbers). Without the sidecar
+// nothing would answer them, so the originals are restored first. Pure.
 import type { Container, Pod } from '../../api/objects/core.ts';
 
-/** The variable; its value is JSON: the path that the agent answers to what was probed before. */
+/** The variable; its value is JSON that maps the agent's paths to the original probes. */
 const PROBERS_VARIABLE = 'ISTIO_KUBE_APP_PROBERS';
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
-/** How a probe asks: one of these is in it. */
+/** Probe handlers: a probe has one of these. */
 const HANDLERS = ['httpGet', 'tcpSocket', 'grpc'] as const;
 
 type Json = Readonly<Record<string, unknown>>;
 type WithVariables = { readonly env?: readonly { readonly name: string; readonly value?: string }[] };
 type Probers = ReadonlyMap<string, Json>;
 
-/** The pod with its own probes; the very same object when they were not rewritten, or when the variable cannot be read. */
+/** The pod with its original probes; the same object when they were not rewritten, or when the variable is invalid. */
 export function withOwnProbes(pod: Pod): Pod {
   const { containers, initContainers = [] } = pod.spec;
   const probers = probersOf([...containers, ...initContainers]);
@@ -42,7 +42,7 @@ function withProbes(container: Container, probers: Probers): Container {
   return restored.length === 0 ? container : { ...container, ...Object.fromEntries(restored) };
 }
 
-/** Thresholds and times stay as the probe has them: Istio changes only how it asks. */
+/** Thresholds and timings stay: Istio changes only the handler. */
 function ownProbe(probe: Json, probers: Probers): Json | undefined {
   const asked = probe['httpGet'];
   const prober = isObject(asked) ? probers.get(String(asked['path'])) : undefined;

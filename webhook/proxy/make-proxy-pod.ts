@@ -1,6 +1,6 @@
-// Step 2 of a pod's way: the elected pod becomes a proxy pod, which is scheduled by us and runs nothing. It stays what its user made but for
-// a few fields, which its admission record keeps. The same pod put in again comes out unchanged.
-// The rules are written once, as the fields that a proxy pod has; a pod is made of them here, a patch in proxy-patch.ts.
+// Turns an elected pod into a proxy pod, which the Isthmus scheduler places and which runs nothing. All but a few
+// fields stay as the user wrote them; the admission record keeps the originals. Idempotent. The rules are written once,
+// as the fields of a proxy pod: a pod is built from them here, a patch in proxy-patch.ts.
 import {
   ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, HAS_FINALIZER_LABEL, OWN_PREFIX, PROVIDER_KEY, PROVIDER_VALUE, PROXY_SCHEDULER,
   SOURCE_MANIFEST_ANNOTATION, TRUE,
@@ -9,19 +9,19 @@ import type { Pod, PodSpec, StringMap, Toleration } from '../../api/objects/core
 import { optOutsFor } from '../../model/proxy/sidecar-opt-outs.ts';
 import type { Constraints, ConstraintsOfPod } from './scheduling-constraints.ts';
 
-/** A field or key with its value; undefined takes it away. */
+/** A field or key with its value; undefined removes it. */
 export type Field<T> = readonly [name: string, value: T];
 
-/** What goes onto a proxy pod beside what its source pod says. */
+/** Additional contents of a proxy pod besides its source pod. */
 export interface ProxyParts {
   /** Text of the admission record. */
   readonly record: string;
-  /** Text of the source manifest, where it is written at all. */
+  /** The source manifest, if it is copied. */
   readonly manifest?: string | undefined;
   readonly constraints: ConstraintsOfPod;
 }
 
-/** What a proxy pod has, whatever its source pod has there. Everything else stays, also what we do not know. */
+/** Fields that a proxy pod overrides. Everything else stays, including unknown fields. */
 export interface ProxyFields {
   readonly labels: readonly Field<string>[];
   readonly annotations: readonly Field<string>[];
@@ -31,8 +31,10 @@ export interface ProxyFields {
 
 const PROXY_TOLERATIONS: readonly Toleration[] = [
   { key: PROVIDER_KEY, operator: 'Equal', value: PROVIDER_VALUE }, // on every virtual node
-  { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists' }, // from cloud route controllers, which do not know virtual nodes
-  // A target that is away, or Isthmus itself, must not cost the source its pods: without these the API server adds 300 s.
+  // set by cloud route controllers, which do not know virtual nodes
+  { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists' },
+  // An unreachable target, or a stopped Isthmus, must not evict the source's pods: without these the API server adds
+  // 300 s.
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
 ];
@@ -40,7 +42,7 @@ const PROXY_NODE_SELECTOR: StringMap = { [PROVIDER_KEY]: PROVIDER_VALUE };
 const HAS_FINALIZER: Field<string> = [HAS_FINALIZER_LABEL, TRUE];
 const FINALIZERS: readonly string[] = [DELEGATE_FINALIZER];
 
-/** The fields of the proxy pod for a source pod. */
+/** The proxy pod's fields for a source pod. */
 export function proxyFieldsOf({ metadata }: Pod, { record, manifest, constraints: { constraints } }: ProxyParts): ProxyFields {
   const { labels = {}, annotations = {}, finalizers } = metadata;
   const written: readonly Field<string>[] = [
@@ -61,7 +63,7 @@ function specFields({ nodeSelector, tolerations, affinity, topologySpreadConstra
     ['tolerations', tolerations === undefined ? PROXY_TOLERATIONS : [...PROXY_TOLERATIONS, ...tolerations]],
     ['affinity', affinity],
     ['topologySpreadConstraints', topologySpreadConstraints],
-    // Nothing runs here, so nothing needs time to stop; the finalizer keeps the pod until its delegate has stopped.
+    // Nothing runs here, so nothing needs a grace period; the finalizer keeps the pod until its delegate has stopped.
     ['terminationGracePeriodSeconds', 0],
   ];
 }

@@ -1,21 +1,21 @@
-// The copy of the source pod that Admiralty keeps on its proxy pods, for tools that read it. Isthmus writes it only where the installation
-// asks for it, and reads it never.
+// The copy of the source manifest that Admiralty stores on proxy pods, for tools that read it. Isthmus writes it only
+// where the installation asks for it, and never reads it.
 import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { saveManifest } from '../../model/proxy/source-manifest.ts';
 
-/** Most bytes that the keys and values of an object's annotations may take (apimachinery `validation.TotalAnnotationSizeLimitB`). */
+/** Limit in bytes for all annotations of an object (apimachinery `validation.TotalAnnotationSizeLimitB`). */
 const ANNOTATIONS_LIMIT = 256 * 1024;
-/** Bytes kept free for what comes later: the record, where the delegate runs, and its annotations. */
+/** Bytes reserved for later annotations: the record, the placement, and those copied from the delegate. */
 const RESERVE = 16 * 1024;
 
-/** The text for the annotation; none, and a warning, where there is no room for it. */
+/** The annotation's text; none, with a warning, when it does not fit. */
 export interface StoredManifest {
   readonly text: string | undefined;
   readonly warnings: readonly string[];
 }
 
-/** The manifest of `source` beside the annotations that `pod` has. One that is there already stays as it is. */
+/** The manifest of `source`, to be stored beside the annotations of `pod`. An existing one is left unchanged. */
 export function storedManifest({ metadata: { annotations = {} } }: Pod, source: Pod): StoredManifest {
   const there = annotations[SOURCE_MANIFEST_ANNOTATION];
   if (there !== undefined) return { text: there, warnings: [] };

@@ -1,10 +1,11 @@
-// The patch that makes a proxy pod of a pod, straight from the fields of a proxy pod: admission's hottest path makes no second pod to
-// compare with. It says the same as the difference between the pod and `toProxyPod`; a law in test/unit/webhook holds that.
+// The JSON patch that turns a pod into a proxy pod, computed directly from a proxy pod's fields: admission's hottest
+// path builds no second pod to diff. It equals the diff between the pod and `toProxyPod`; a property test in
+// test/unit/webhook checks that.
 import type { Pod } from '../../api/objects/core.ts';
 import { diffMember, memberPointer, type PatchOperation } from '../review/json-patch.ts';
 import type { Field, ProxyFields } from './make-proxy-pod.ts';
 
-/** The operations that give a pod these fields; none for a pod that has them. */
+/** The operations that set these fields; none when the pod already has them. */
 export function proxyPatch({ metadata, spec }: Pod, fields: ProxyFields): readonly PatchOperation[] {
   const patch: PatchOperation[] = [];
   setKeys(patch, '/metadata/labels', metadata.labels, fields.labels);
@@ -15,7 +16,7 @@ export function proxyPatch({ metadata, spec }: Pod, fields: ProxyFields): readon
   return patch;
 }
 
-/** Sets keys of a map one by one; a pod without the map gets it whole. */
+/** Sets keys of a map one by one; a missing map is added whole. */
 function setKeys(patch: PatchOperation[], pointer: string, present: unknown, keys: readonly Field<string>[]): void {
   if (typeof present !== 'object' || present === null) {
     patch.push({ op: present === undefined ? 'add' : 'replace', path: pointer, value: Object.fromEntries(keys) });

@@ -1,27 +1,31 @@
-// Which constraints choose the cluster (contract §2.1 step 4): those of an annotation, or the pod's own when an annotation says so, or none.
+// The scheduling constraints that choose the cluster: from an annotation, or the pod's own where an annotation says so,
+// or none.
 import { parse } from 'yaml';
 import { PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Pod, PodSpec, Toleration } from '../../api/objects/core.ts';
 import { deny, type Denial } from '../review/admission-answer.ts';
 import { CONSTRAINT_FIELDS, isOtherPodSpecField, shapeErrors } from '../../model/pod/constraint-shapes.ts';
 
-/** What a proxy pod is scheduled by. */
+/** Constraints that a proxy pod is scheduled by. */
 export type Constraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
 
-/** The constraints of a source pod, with what its user should know about them. */
+/** The constraints of a source pod, with warnings for its user. */
 export interface ConstraintsOfPod {
   readonly kind: 'constraints';
   readonly constraints: Constraints;
   readonly warnings: readonly string[];
 }
 
-/** Longest annotation in characters: far more than any set of constraints, far less than what a parser could be kept busy with. */
+/** Longest annotation in characters: far more than any constraints need, far less than would keep the parser busy. */
 const MAX_LENGTH = 32_768;
 const NONE: ConstraintsOfPod = { kind: 'constraints', constraints: {}, warnings: [] };
-/** What the API server gives pods that say nothing (apiserver `defaulttolerationseconds`): it is no wish of the user. */
+/**
+ * Tolerations that the API server adds by default (apiserver `defaulttolerationseconds`); the user did not ask for
+ * them.
+ */
 const DEFAULT_SECONDS = 300;
 
-/** The constraints, or why they cannot be used. */
+/** The constraints, or why they are invalid. */
 export function constraintsOf(sourcePod: Pod): ConstraintsOfPod | Denial {
   const { annotations = {} } = sourcePod.metadata;
   const text = annotations[PROXY_CONSTRAINTS_ANNOTATION];

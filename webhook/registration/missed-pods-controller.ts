@@ -1,6 +1,6 @@
-// Looks for pods that were admitted without us, and tells their users. It asks only where that can happen at all: with failurePolicy
-// Ignore or before pods are sent to us, in opted-in namespaces, for pods that are not ours. One read each half minute otherwise, in every
-// replica: a watch of all pods would cost more than this seldom case is worth.
+// Finds pods that bypassed the webhook and notifies their users. It lists only where that can happen: with
+// failurePolicy Ignore or before the rules are registered, in opted-in namespaces, for pods that are not proxy pods.
+// Otherwise one read per half minute and replica: a watch of all pods would cost more than this rare case is worth.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
@@ -12,27 +12,27 @@ import { messageOf } from '../../process/errors.ts';
 import { mayMissPods, missedPodEvent } from './missed-pods.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
-/** How often is looked, in ms: users know within a minute. */
+/** Polling interval in ms: users are notified within a minute. */
 const EVERY_MS = 30_000;
 const PAGE_SIZE = 500;
 
-/** What is worked with. */
+/** Dependencies of the controller. */
 export interface MissedPodsOptions {
   readonly client: ClusterClient;
   readonly events: EventSink;
   readonly logger: Logger;
 }
 
-/** What a look has found: UIDs of the missed pods that users know of, and whether pods can be missed now. */
+/** Result of a check: UIDs of the missed pods already reported, and whether pods can bypass the webhook now. */
 export interface MissedPods {
   readonly told: ReadonlySet<string>;
   readonly mayMiss: boolean;
 }
 
-/** Before the first look. */
+/** Before the first check. */
 export const NOTHING_MISSED: MissedPods = { told: new Set(), mayMiss: false };
 
-/** Looks now and every half minute until the signal aborts. Never throws. */
+/** Checks now and every half minute until the signal aborts. Never throws. */
 export async function followMissedPods(options: MissedPodsOptions, signal: AbortSignal): Promise<void> {
   let missed = NOTHING_MISSED;
   while (!signal.aborted) {
@@ -45,7 +45,10 @@ export async function followMissedPods(options: MissedPodsOptions, signal: Abort
   }
 }
 
-/** Records one event for each missed pod that has not been told of. Looks once more after pods can be missed no longer, for those made shortly before. */
+/**
+ * Records one event per missed pod. Checks once more after bypassing has become impossible, for pods created shortly
+ * before.
+ */
 export async function lookForMissedPods(options: MissedPodsOptions, before: MissedPods, signal: AbortSignal): Promise<MissedPods> {
   const configuration = await options.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, signal);
   const mayMiss = mayMissPods(configuration);
@@ -68,7 +71,7 @@ async function tellOfMissedPods({ client, events, logger }: MissedPodsOptions, t
   return found;
 }
 
-/** Pods of a namespace that are not ours, page by page. */
+/** Pods of a namespace that are not proxy pods, page by page. */
 async function* plainPods(client: ClusterClient, namespace: string, signal: AbortSignal): AsyncGenerator<Pod> {
   let next: string | undefined;
   do {

@@ -1,5 +1,5 @@
-// Pods that ask to be elected and were admitted without us: where the installer chose that nobody waits for a webhook that is away
-// (failurePolicy Ignore), or before the first webhook was reached, such a pod runs in the source. Its user is told. Pure.
+// Elected pods that bypassed the webhook: with failurePolicy Ignore, or before the webhook was first reached, such a
+// pod runs in the source. Its user gets an event. Pure.
 import type { Pod } from '../../api/objects/core.ts';
 import { REACHED_WEBHOOK } from '../../api/admission-rules.ts';
 import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -8,13 +8,13 @@ import type { EventRecord } from '../../model/proxy/event-record.ts';
 import { isElected, isProxyPod, isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import { webhooksWithoutRules } from './missing-rules.ts';
 
-/** Whether elected pods may be admitted without us. */
+/** Whether elected pods may bypass the webhook. */
 export function mayMissPods(configuration: WebhookConfiguration): boolean {
   const ofPods = (configuration.webhooks ?? []).filter(({ name }) => name !== REACHED_WEBHOOK);
   return ofPods.some(({ failurePolicy }) => failurePolicy === 'Ignore') || webhooksWithoutRules(configuration).length > 0;
 }
 
-/** What the user of such a pod is told; undefined for any other pod, and for one that ends or has ended. */
+/** The event for such a pod; undefined for any other pod, and for one that is terminating or has ended. */
 export function missedPodEvent(pod: Pod): EventRecord | undefined {
   const { namespace = '', name = '', uid = '' } = pod.metadata;
   if (!isElected(pod) || isProxyPod(pod) || isTerminating(pod) || isTerminal(pod.status?.phase)) return undefined;

@@ -1,5 +1,6 @@
-// Webhook configurations of packages come without the rules for pods: nobody may be refused before the webhook can answer. Whether rules are
-// missing, the question by which the webhook learns that the API server reaches it, and the rules themselves. Pure.
+// Packaged webhook configurations come without rules for pods: nothing may be rejected before the webhook can answer.
+// Detects missing rules, builds the dry-run probe that shows whether the API server reaches the webhook, and builds the
+// rules. Pure.
 import { ELECTED_POD_RULES, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { REACHED_ANNOTATION, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../../api/objects/keys.ts';
@@ -8,20 +9,20 @@ import type { Admission } from '../review/admission-answer.ts';
 import { memberPointer } from '../review/json-patch.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
-/** Reason and action of the question, which nobody ever reads. */
+/** Reason and action of the probe event, which is never stored. */
 const ASK = 'Ask';
 
-/** Names of the webhooks that no pod is sent to yet. */
+/** Names of the webhooks without rules. */
 export function webhooksWithoutRules({ webhooks = [] }: WebhookConfiguration): readonly string[] {
   return webhooks.filter(({ name, rules = [] }) => name !== REACHED_WEBHOOK && rules.length === 0).map(({ name }) => name);
 }
 
-/** The rules of these webhooks and nothing else, for a server-side apply. */
+/** Only the rules of these webhooks, for a server-side apply. */
 export function withRules(names: readonly string[]): KubernetesObject & { readonly webhooks: readonly object[] } {
   return { metadata: { name: WEBHOOK_CONFIGURATION_NAME }, webhooks: names.map((name) => ({ name, rules: ELECTED_POD_RULES })) };
 }
 
-/** Who asks, and when. */
+/** The sender of the probe, and the time. */
 export interface Asking {
   readonly installNamespace: string;
   /** Host name of the process. */
@@ -29,7 +30,10 @@ export interface Asking {
   readonly at: Date;
 }
 
-/** An Event (`events.k8s.io/v1`) that is never stored: the API server sends it to the webhook when it reaches it. */
+/**
+ * The probe: an Event (`events.k8s.io/v1`) that is never stored; the API server sends it to the webhook if it can reach
+ * it.
+ */
 export function reachedQuestion({ installNamespace, instance, at }: Asking): KubernetesObject {
   const event: KubernetesObject & Readonly<Record<string, unknown>> = {
     metadata: { namespace: installNamespace, name: `webhook-reached.${at.getTime().toString(16)}`, labels: { [REACHED_LABEL]: REACHED_QUESTION } },
@@ -45,14 +49,14 @@ export function reachedQuestion({ installNamespace, instance, at }: Asking): Kub
   return event;
 }
 
-/** What a webhook that is reached does with the question. */
+/** The webhook's response to the probe. */
 export function answerQuestion({ metadata }: KubernetesObject): Admission {
   const path = '/metadata/annotations';
   const patch = metadata.annotations === undefined ? { op: 'add', path, value: { [REACHED_ANNOTATION]: TRUE } } as const : { op: 'add', path: memberPointer(path, REACHED_ANNOTATION), value: TRUE } as const;
   return { kind: 'mutate', patch: [patch], warnings: [] };
 }
 
-/** Whether the API server has asked a webhook before it gave this answer. */
+/** Whether the API server called a webhook before this response. */
 export function isAnswered({ metadata }: KubernetesObject): boolean {
   return metadata.annotations?.[REACHED_ANNOTATION] === TRUE;
 }

@@ -1,5 +1,6 @@
-// Keeps the path that only API servers know: makes its secret, tells the server of it, and writes it into the webhook configurations, again when
-// somebody applies these anew. API servers and other replicas see a new path a moment later, so the one before is let in a while longer.
+// Manages the secret webhook path: generates the secret, passes it to the server, and writes it into the webhook
+// configurations, again when these are re-applied. API servers and other replicas see a new path with a delay, so the
+// previous one is accepted a while longer.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
@@ -23,24 +24,26 @@ const MIN_WAIT_MS = 100;
 
 const TIMES: PathTimes = { settle: 60_000, spread: 3_000, overlap: 60_000, renew: 3_600_000 };
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface ReviewPathOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
   readonly logger: Logger;
-  /** The usual times when left out. */
+  /** The defaults when left out. */
   readonly times?: PathTimes | undefined;
 }
 
-/** The paths that are let in. */
+/** The accepted paths. */
 export interface ReviewPaths {
   /** Resolves when segment and configurations are known. */
   readonly ready: Promise<void>;
-  /** What is let in now. */
+  /** The paths accepted now. */
   open(): OpenSegments;
 }
 
-/** Starts the controller. Configurations that are not installed yet are waited for, but not by {@link ReviewPaths.ready}. */
+/**
+ * Starts the controller. It waits for configurations that are not installed yet; {@link ReviewPaths.ready} does not.
+ */
 export function startReviewPaths(options: ReviewPathOptions, signal: AbortSignal): ReviewPaths {
   return new PathKeeper(options, signal);
 }
@@ -57,9 +60,9 @@ class PathKeeper implements ReviewPaths {
   readonly #secrets: Informer<Secret, Stored>;
   readonly #configurations: ReadonlyMap<ResourceType<WebhookConfiguration>, Informer<WebhookConfiguration, WebhookConfiguration>>;
   readonly #startedAt = Date.now();
-  /** When a configuration was last seen to name a segment, in ms since the epoch. */
+  /** When a configuration last named each segment, in ms since the epoch. */
   readonly #named = new Map<string, number>();
-  /** Those that are named now. */
+  /** The segments named now. */
   #naming: ReadonlySet<string> = new Set();
   #open: OpenSegments = [];
   #isReady: () => void = () => undefined;
@@ -72,7 +75,7 @@ class PathKeeper implements ReviewPaths {
       this.#isReady = resolve;
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
-    this.ready.catch(() => undefined); // who waits for it is told
+    this.ready.catch(() => undefined); // reported to whoever awaits it
     this.#secrets = new Informer({
       client, logger, type: SECRETS, selection: { namespace: installNamespace, fieldSelector: `metadata.name=${WEBHOOK_CERTIFICATES_SECRET}` },
       project: (secret) => ({ known: storedSegment(secret), resourceVersion: secret.metadata.resourceVersion ?? '' }),
@@ -84,7 +87,7 @@ class PathKeeper implements ReviewPaths {
     this.#secrets.onChange(() => controller.enqueue(KEY));
     for (const informer of this.#configurations.values()) {
       informer.onChange(() => {
-        this.#look(); // at once: API servers ask there from now on
+        this.#look(); // at once: API servers use the new path from now on
         controller.enqueue(KEY);
       });
     }
@@ -107,7 +110,7 @@ class PathKeeper implements ReviewPaths {
     this.#look();
     if (known === undefined || isSegmentDue(known, this.#times, this.#startedAt, now)) {
       await this.#write({ segment: newSegment(randomBytes), since: now }, resourceVersion);
-      return DONE; // what was written comes back through the watch
+      return DONE; // the watch delivers what was written
     }
     this.#isReady();
     const later = [known.since + this.#times.renew, ...[...this.#named].filter(([segment]) => !this.#naming.has(segment)).map(([, at]) => at + this.#times.overlap)];
@@ -122,7 +125,7 @@ class PathKeeper implements ReviewPaths {
     return { kind: 'requeue-after', ms: Math.max(MIN_WAIT_MS, Math.min(...later) - now) };
   }
 
-  /** What is let in follows from the segment and from what configurations name, or named a while ago. */
+  /** Accepted paths follow from the segment and from the configurations, now and a while ago. */
   #look(): void {
     const now = Date.now();
     const configurations = [...this.#configurations.values()].flatMap((informer) => [...informer.records()]);
@@ -139,7 +142,7 @@ class PathKeeper implements ReviewPaths {
     this.#options.logger.info({ kind: type.kind }, 'webhook configuration has the path of this webhook');
   }
 
-  /** Another replica that was faster has changed the Secret; its watch event brings us back here. */
+  /** Another replica updated the Secret first; its watch event triggers a retry. */
   async #write(stored: StoredSegment, resourceVersion: string): Promise<void> {
     const { client, installNamespace, logger } = this.#options;
     const at = { namespace: installNamespace, name: WEBHOOK_CERTIFICATES_SECRET };

@@ -1,5 +1,5 @@
-// The path that only API servers know: the plain path of a webhook behind an unguessable segment that is in the webhook configurations. Who asks on
-// another path is none of the cluster's API servers, and is not listened to. Pure.
+// The secret webhook path: the plain path behind an unguessable segment that only the webhook configurations hold. A
+// client that uses another path is not one of the cluster's API servers and is rejected. Pure.
 import { WEBHOOK_PATHS } from '../../api/admission-rules.ts';
 import type { Secret, StringMap } from '../../api/objects/core.ts';
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
@@ -7,65 +7,68 @@ import type { WebhookConfiguration } from '../../api/resource-types.ts';
 type Webhook = NonNullable<WebhookConfiguration['webhooks']>[number];
 type ClientConfig = Webhook['clientConfig'];
 
-/** What a server lets in: paths behind one of these segments; behind the empty one, plain paths. */
+/** Segments that a server accepts; the empty segment stands for plain paths. */
 export type OpenSegments = readonly string[];
 
-/** The segment that replicas share, and since when, in ms since the epoch. */
+/** The segment that replicas share, and its creation time in ms since the epoch. */
 export interface StoredSegment {
   readonly segment: string;
   readonly since: number;
 }
 
-/** Segment of a path that anybody could guess. */
+/** The segment of a guessable path. */
 export const PLAIN = '';
-/** API servers take paths of Services only where each segment is a lower-case DNS name. */
+/** API servers accept paths of Services only when each segment is a lower-case DNS name. */
 const SEGMENT_FORM = /^[0-9a-f]{48}$/;
 const SEGMENT_BYTES = 24;
 const SEGMENT_KEY = 'path';
 const SINCE_KEY = 'path-since';
 
-/** A new segment, from a source of so many random bytes. */
+/** A new segment, from a source of random bytes. */
 export function newSegment(randomBytes: (size: number) => Buffer): string {
   return randomBytes(SEGMENT_BYTES).toString('hex');
 }
 
-/** What a Secret holds; undefined where it has no segment that nobody could guess. */
+/** The segment in a Secret; undefined when it has no unguessable one. */
 export function storedSegment({ data = {} }: Secret): StoredSegment | undefined {
   const text = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString();
   const segment = text(SEGMENT_KEY);
   return SEGMENT_FORM.test(segment) ? { segment, since: Date.parse(text(SINCE_KEY)) || 0 } : undefined;
 }
 
-/** The data (base64) of a Secret that holds a segment. */
+/** The data (base64) of the Secret for a segment. */
 export function segmentData({ segment, since }: StoredSegment): StringMap {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return { [SEGMENT_KEY]: base64(segment), [SINCE_KEY]: base64(new Date(since).toISOString()) };
 }
 
-/** Where requests lead that are not let in. */
+/** Route of rejected requests. */
 const NOWHERE = '/-';
-/** Paths that anybody may read. */
+/** Unauthenticated paths. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/readyz', '/metrics']);
 
-/** The path that a request to `target` (of its request line) leads to: a public one, a plain one of a webhook, or one that there is not. */
+/**
+ * The route of a request to `target` (of its request line): a public path, a webhook's plain path, or the one for
+ * rejected requests.
+ */
 export function routeOf(target: string, open: OpenSegments): string {
   return PUBLIC_PATHS.has(target) ? target : (plainPathOf(target, open) ?? NOWHERE);
 }
 
 const REVIEW_ROUTES: ReadonlySet<string> = new Set(Object.values(WEBHOOK_PATHS));
 
-/** Whether a path that {@link routeOf} gave is one of a webhook. */
+/** Whether a route of {@link routeOf} is a webhook's. */
 export function isReviewRoute(route: string): boolean {
   return REVIEW_ROUTES.has(route);
 }
 
-/** The plain path that a request to `target` (of its request line) is for; undefined where it is not let in. */
+/** The plain path for a request to `target` (of its request line); undefined when it is rejected. */
 export function plainPathOf(target: string, open: OpenSegments): string | undefined {
   const [path = ''] = target.split('?', 1);
   const end = path.indexOf('/', 1);
   if (end === -1) return open.includes(PLAIN) ? path : undefined;
   const asked = Buffer.from(path.slice(1, end));
-  // Compared whole, whatever differs first: the time tells nothing about the segment.
+  // Constant-time comparison: the duration reveals nothing about the segment.
   const isOpen = open.map((segment) => segment !== PLAIN && isEqual(Buffer.from(segment), asked)).includes(true);
   return isOpen ? path.slice(end) : undefined;
 }
@@ -75,13 +78,13 @@ function isEqual(one: Buffer, other: Buffer): boolean {
   return one.reduce((difference, byte, index) => difference | (byte ^ (other[index] ?? 0)), 0) === 0;
 }
 
-/** A webhook whose address is to be written: its name and the fields to apply. */
+/** A webhook whose address must be written: its name and the fields to apply. */
 export interface NewAddress {
   readonly name: string;
   readonly clientConfig: { readonly service: { readonly path: string } } | { readonly url: string };
 }
 
-/** The webhooks of a configuration that do not have the path behind this segment yet. A URL with a path of somebody's own is left to them. */
+/** The webhooks of a configuration without this segment in their path. A URL with a custom path is left alone. */
 export function missingAddresses({ webhooks = [] }: WebhookConfiguration, segment: string): readonly NewAddress[] {
   return webhooks.flatMap(({ name, clientConfig }) => {
     const plain = WEBHOOK_PATHS[name];
@@ -93,8 +96,8 @@ export function missingAddresses({ webhooks = [] }: WebhookConfiguration, segmen
 }
 
 /**
- * The segments by which a configuration has API servers ask: {@link PLAIN} as manifests with a URL give it, and where the URL has a path of
- * somebody's own, who then sends requests on to the plain paths. None where it names no path.
+ * The segments that API servers use according to a configuration: {@link PLAIN} for manifests with a URL, and for a URL
+ * with a custom path, whose owner forwards requests to the plain paths. None when it names no path.
  */
 export function namedSegments({ webhooks = [] }: WebhookConfiguration): readonly string[] {
   const segments = webhooks.flatMap(({ name, clientConfig }) => {
@@ -123,24 +126,27 @@ function withPath({ url }: ClientConfig, path: string): NewAddress['clientConfig
 
 /** Times in ms. */
 export interface PathTimes {
-  /** A replica that starts leaves plain paths as they are for so long: in a rollout, replicas of a version before may know no other. */
+  /** A new replica leaves plain paths alone for this long: during a rollout, older replicas may know no other. */
   readonly settle: number;
-  /** A segment is known to all replicas for so long before API servers hear of it. */
+  /** All replicas know a segment this long before API servers use it. */
   readonly spread: number;
-  /** A path is let in for so long after no configuration names it any more: API servers may see that later than we do. */
+  /** A path is accepted for this long after the last configuration named it: API servers may see the change later. */
   readonly overlap: number;
-  /** A segment is replaced by a new one after this time: API servers name it in errors that users see. */
+  /** Rotation interval of the segment: API servers quote it in errors that users see. */
   readonly renew: number;
 }
 
-/** Whether a new segment is due: there is none, it is old, or it is from before a process that `startedAt` then, whose absence may have told it. */
+/**
+ * Whether a new segment is due: there is none, it is old, or it predates a process that started at `startedAt`, whose
+ * absence may have exposed it.
+ */
 export function isSegmentDue(stored: StoredSegment | undefined, { renew, overlap }: PathTimes, startedAt: number, now: number): boolean {
   return stored === undefined || now >= stored.since + renew || stored.since < startedAt - overlap;
 }
 
-/** When a configuration may be given the path behind a segment, in ms since the epoch. */
+/** When a segment may be written into a configuration, in ms since the epoch. */
 export function writableAt(configuration: WebhookConfiguration, { since }: StoredSegment, { settle, spread }: PathTimes, startedAt: number): number {
   const named = namedSegments(configuration);
-  if (named.length === 0) return 0; // nothing is asked anywhere yet
+  if (named.length === 0) return 0; // no path is in use yet
   return Math.max(since + spread, named.includes(PLAIN) ? startedAt + settle : 0);
 }

@@ -1,5 +1,6 @@
-// Has pods sent to the webhook once it is known that they get there: the API server is asked until it has asked us. Before that no pod is
-// refused because nothing answers; after it the failure policy of the configuration holds, and the rules stay until the configuration goes.
+// Adds the webhook's rules for pods once the API server has proved to reach it, by a dry-run probe. Before that no pod
+// is rejected for lack of a response; afterwards the configuration's failure policy applies, and the rules stay for as
+// long as the configuration exists.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { MIGRATION_CONFIG_MAP } from '../../api/objects/keys.ts';
@@ -15,25 +16,28 @@ import { askedElsewhere } from '../../model/naming/live-admiralty.ts';
 import { isAnswered, reachedQuestion, webhooksWithoutRules, withRules } from './missing-rules.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from './webhook-address.ts';
 
-/** Owner of the rules, apart from that of the CA: each applies all that is its own. */
+/** Field manager of the rules, separate from that of the CA: each applies all of its own fields. */
 const FIELD_MANAGER = 'isthmus-webhook-rules';
 const ASK_EVERY_MS = 1_000;
-/** After so many answers without us users are told, for pods run in the source meanwhile. */
+/** Failed probes after which users are warned, because pods run in the source meanwhile. */
 const TELL_AFTER = 30;
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface RulesOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
   readonly events: EventSink;
-  /** Told whether pods are not sent to the webhook yet. */
+  /** Called with whether the rules are still missing. */
   readonly onMissing: (areMissing: boolean) => void;
   readonly logger: Logger;
-  /** How often the API server is asked, in ms; each second when left out. */
+  /** Probe interval in ms; each second when left out. */
   readonly askEveryMs?: number;
 }
 
-/** Starts the controller. A configuration that has its rules already is left alone, one that comes later is waited for. */
+/**
+ * Starts the controller. A configuration that already has its rules is left alone; one that is created later is waited
+ * for.
+ */
 export function startRulesController({ client, installNamespace, events, logger, onMissing, askEveryMs = ASK_EVERY_MS }: RulesOptions, signal: AbortSignal): void {
   const informer = new Informer<WebhookConfiguration, WebhookConfiguration>({
     client, logger, type: MUTATING_WEBHOOK_CONFIGURATIONS, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration,
@@ -65,7 +69,7 @@ export function startRulesController({ client, installNamespace, events, logger,
   void informer.run(signal);
 }
 
-/** A pod is to be asked about by one of two webhooks, not by both: Admiralty's, until a migration has turned that to this one. */
+/** Only one of the two webhooks may receive pods: Admiralty's, until a migration has switched to this one. */
 async function whyToWait(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<string | undefined> {
   const record = await client.get(CONFIG_MAPS, { namespace: installNamespace, name: MIGRATION_CONFIG_MAP }, signal).catch(unless(isNotFound));
   const off = record === undefined ? undefined : webhookOffReason(record);

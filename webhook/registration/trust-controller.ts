@@ -1,5 +1,5 @@
-// Keeps the API server's trust in step with our certificates: the CA bundle goes into both webhook configurations, and again
-// when somebody applies these anew.
+// Keeps the CA bundle in both webhook configurations in sync with the serving certificates, also when somebody
+// re-applies the configurations.
 import type { Logger } from 'pino';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
@@ -13,26 +13,26 @@ import { hasBundle, isCertManagers, trusts, WEBHOOK_CONFIGURATION_NAME } from '.
 const TYPES: readonly ResourceType<WebhookConfiguration>[] = [MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS];
 const FIELD_MANAGER = 'isthmus-webhook';
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface TrustOptions {
   readonly client: ClusterClient;
-  /** Told when a configuration came, went or changed. */
+  /** Called when a configuration was added, changed or deleted. */
   readonly onChange: () => void;
   readonly logger: Logger;
 }
 
-/** The webhook configurations and who is trusted in them. */
+/** The webhook configurations and their CA bundles. */
 export interface Trust {
-  /** Resolves when both are known, or known to be missing. */
+  /** Resolves when both are known to exist or to be missing. */
   readonly synced: Promise<unknown>;
   configurations(): readonly WebhookConfiguration[];
-  /** From now on this bundle (PEM) is what API servers are to trust. */
+  /** Sets the bundle (PEM) that API servers are to trust from now on. */
   setBundle(bundle: string): void;
   /** Whether every configuration trusts this CA certificate. */
   isTrusted(certificate: string): boolean;
 }
 
-/** Starts the controller. Configurations that are not installed yet are waited for. */
+/** Starts the controller. It waits for configurations that are not installed yet. */
 export function startTrustController({ client, onChange, logger }: TrustOptions, signal: AbortSignal): Trust {
   let bundle: string | undefined;
   const informers = new Map(TYPES.map((type) => [type.kind, toInformer(client, type, logger)]));
@@ -69,7 +69,7 @@ function toInformer(client: ClusterClient, type: ResourceType<WebhookConfigurati
   return new Informer({ client, logger, type, selection: { fieldSelector: `metadata.name=${WEBHOOK_CONFIGURATION_NAME}` }, project: (configuration) => configuration });
 }
 
-/** Only the fields that are ours to apply: the CA of each webhook. */
+/** Only our own fields: the CA of each webhook. */
 function withBundle(configuration: WebhookConfiguration, bundle: string): WebhookConfiguration {
   const caBundle = Buffer.from(bundle).toString('base64');
   return {

@@ -1,15 +1,16 @@
-// By which names the API server reaches the webhook, and whom it trusts, read from the webhook configurations.
+// The names by which the API server reaches the webhook, and the CAs that it trusts, read from the webhook
+// configurations.
 import type { WebhookConfiguration } from '../../api/resource-types.ts';
 
 /** Name of our MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export const WEBHOOK_CONFIGURATION_NAME = 'isthmus';
-/** Owner, by server-side apply, of the paths in them. */
+/** Field manager of the paths in them. */
 export const PATH_FIELD_MANAGER = 'isthmus-webhook-path';
 
-/** Annotation by which cert-manager's CA injector is asked to write `caBundle`; we then leave the field alone. */
+/** Annotation that asks cert-manager's CA injector to write `caBundle`; we then leave the field alone. */
 const CERT_MANAGER_ANNOTATIONS = ['cert-manager.io/inject-ca-from', 'cert-manager.io/inject-ca-from-secret', 'cert-manager.io/inject-apiserver-ca'];
 
-/** Host names and IP addresses that the serving certificate must hold, sorted. `localhost` is always among them. */
+/** Host names and IP addresses that the serving certificate must cover, sorted. Always includes `localhost`. */
 export function webhookHosts(configurations: readonly WebhookConfiguration[]): readonly string[] {
   const hosts = new Set(['localhost', '127.0.0.1']);
   for (const { clientConfig } of configurations.flatMap(({ webhooks = [] }) => webhooks)) {

@@ -1,26 +1,26 @@
-// The words in which admission answers, and what it knows beside the pod itself.
+// Results of admission, and its context besides the object itself.
 import type { PatchOperation } from './json-patch.ts';
 
-/** What the installation says about admission. */
+/** Admission settings of the installation. */
 export interface AdmissionContext {
-  /** Whether proxy pods get a copy of their source pod, as Admiralty writes it, for tools that read it. */
+  /** Whether proxy pods get a copy of their source manifest, as Admiralty writes it, for tools that read it. */
   readonly writesManifest?: boolean | undefined;
 }
 
-/** A refusal: `reason` in CamelCase from the files beside this one, `message` with what to change. */
+/** A rejection: `reason` in CamelCase, `message` with what to change. */
 export interface Denial {
   readonly kind: 'deny';
   readonly reason: string;
   readonly message: string;
 }
 
-/** What admission does with an object: leave it alone, change it (an empty patch changes nothing), or refuse it. */
+/** The result for an object: ignore it, patch it (an empty patch changes nothing), or deny it. */
 export type Admission =
   | { readonly kind: 'pass' }
   | { readonly kind: 'mutate'; readonly patch: readonly PatchOperation[]; readonly warnings: readonly string[] }
   | Denial;
 
-/** A refusal. */
+/** Builds a denial. */
 export function deny(reason: string, message: string): Denial {
   return { kind: 'deny', reason, message };
 }

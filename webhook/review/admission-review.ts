@@ -1,10 +1,10 @@
-// AdmissionReview in, AdmissionReview out (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1).
-// A review that has a uid is always answered with it, whatever else is wrong with it.
+// Parses and answers AdmissionReviews (Kubernetes "Dynamic Admission Control", admission.k8s.io/v1 and v1beta1). A
+// review with a uid always gets a response with it, whatever else is wrong.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { deny, type Admission } from './admission-answer.ts';
 import { excessOf, frameOf } from './review-size.ts';
 
-/** The part of a request that is looked at; `object` is missing for a DELETE. */
+/** The fields of a request that are read; `object` is missing for a DELETE. */
 export interface AdmissionRequest<T extends KubernetesObject = KubernetesObject> {
   readonly uid: string;
   readonly operation: string;
@@ -20,33 +20,33 @@ export interface AdmissionResponse {
   readonly patchType?: 'JSONPatch';
   /** Base64 of a JSON patch. */
   readonly patch?: string;
-  /** Shown to the user beside the answer. */
+  /** Warnings shown to the user. */
   readonly warnings?: readonly string[];
   readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
 }
 
-/** A review with its answer. */
+/** A review with its response. */
 export interface AnsweredReview {
   readonly apiVersion: string;
   readonly kind: 'AdmissionReview';
   readonly response: AdmissionResponse;
 }
 
-/** A parsed body: a request about an object, one that can only be answered in one way, or none at all. */
+/** A parsed body: a request about an object, one with a fixed response, or not a review. */
 export type ParsedReview =
   | { readonly kind: 'review'; readonly apiVersion: string; readonly request: AdmissionRequest }
   | { readonly kind: 'settled'; readonly apiVersion: string; readonly uid: string; readonly admission: Admission }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** Of pods, and of all else that has a spec. */
+/** Limits for pods, and for other objects with a spec. */
 const POD_PARTS = ['metadata', 'spec'];
-/** What follows the patch in an answer: the ends of its text, of the response and of the review. */
+/** What follows the patch in a response: closing text of the string, the response and the review. */
 const PATCH_END = '"}}';
 const API_VERSIONS: ReadonlySet<unknown> = new Set(['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']);
-/** The API server cuts longer warnings (KEP-1693). */
+/** The API server truncates longer warnings (KEP-1693). */
 const MAX_WARNING_LENGTH = 256;
 
-/** Reads the body of a review. Only its frame is checked: the API server has validated the object, which must have these parts. */
+/** Parses the body of a review. Only the envelope is checked: the API server has validated the object. */
 export function parseReview(body: string, parts: readonly string[] = POD_PARTS): ParsedReview {
   const excess = excessOf(body);
   return excess === undefined ? readFrame(body, parts) : tooMuch(body, excess);
@@ -64,7 +64,7 @@ function readFrame(body: string, parts: readonly string[]): ParsedReview {
   return { kind: 'review', apiVersion: String(apiVersion), request: request as unknown as AdmissionRequest };
 }
 
-/** The answer to a review that would take too long to read. Its user can do something about it, so it is told like any other refusal. */
+/** The response to a review that is too large to parse. Its user can act on it, so it is a normal denial. */
 function tooMuch(body: string, excess: string): ParsedReview {
   const frame = frameOf(body);
   if (frame === undefined) return { kind: 'invalid', message: `the body ${excess}` };
@@ -79,7 +79,7 @@ function readReview(body: string): unknown {
   }
 }
 
-/** The answer that follows from the request's frame alone. */
+/** The response that follows from the envelope alone. */
 function settle(request: Json, parts: readonly string[]): Admission | undefined {
   if (request['operation'] === 'DELETE' || request['operation'] === 'CONNECT') return { kind: 'pass' };
   const object = asObject(request['object']);
@@ -87,14 +87,14 @@ function settle(request: Json, parts: readonly string[]): Admission | undefined 
   return deny('BadRequest', `the object of the request has no ${parts.join(' or no ')}`);
 }
 
-/** The answer to the request with this uid. An object that is to be as it is gets no patch. */
+/** The response to the request with this uid. An unchanged object gets no patch. */
 export function answerReview(apiVersion: string, uid: string, admission: Admission): AnsweredReview {
   return { apiVersion, kind: 'AdmissionReview', response: toResponse(uid, admission) };
 }
 
 /**
- * The answer as the bytes of its JSON. A patch is base64, in which nothing is to be escaped, so it is written as it is: printing a
- * large answer as a text, and encoding that, takes several times as long.
+ * The response as JSON bytes. A base64 patch needs no escaping, so it is inserted as it is: stringifying and encoding a
+ * large response takes several times as long.
  */
 export function printReview({ apiVersion, kind, response }: AnsweredReview): Buffer {
   const { patch, ...rest } = response;
@@ -109,7 +109,7 @@ export function printReview({ apiVersion, kind, response }: AnsweredReview): Buf
   return bytes;
 }
 
-/** The answer to a request whose handling failed; `code` 500 makes it a fault of ours and not of the user. */
+/** The response to a request whose handling failed; `code` 500 marks it as our fault and not the user's. */
 export function answerFailure(apiVersion: string, uid: string): AnsweredReview {
   const status = { code: 500, reason: 'InternalError', message: 'isthmus: the object could not be reviewed; see the log of the webhook' };
   return { apiVersion, kind: 'AdmissionReview', response: { uid, allowed: false, status } };

@@ -1,4 +1,4 @@
-// The smallest JSON patch (RFC 6902) from one object to another. Works on plain JSON, so fields that we do not know survive.
+// The smallest JSON patch (RFC 6902) from one object to another. Works on plain JSON, so unknown fields survive.
 
 /** One operation; `path` is a JSON pointer (RFC 6901). */
 export type PatchOperation =
@@ -7,14 +7,17 @@ export type PatchOperation =
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Operations that turn `before` into `after`. Objects are compared key by key; lists and scalars that differ are replaced whole. */
+/**
+ * Operations that turn `before` into `after`. Objects are compared key by key; differing lists and scalars are replaced
+ * whole.
+ */
 export function diffJson(before: Json, after: Json): PatchOperation[] {
   const patch: PatchOperation[] = [];
   diffObject(patch, '', before, after);
   return patch;
 }
 
-/** Adds to `patch` what turns one member of an object into another; undefined stands for a member that is not there. */
+/** Appends the operations for one member of an object; undefined stands for a missing member. */
 export function diffMember(patch: PatchOperation[], path: string, before: unknown, after: unknown): void {
   if (before === after) return;
   if (after === undefined) patch.push({ op: 'remove', path });
@@ -32,7 +35,7 @@ function diffObject(patch: PatchOperation[], pointer: string, before: Json, afte
   }
 }
 
-/** The pointer to a member of what `pointer` names. */
+/** The JSON pointer to a member of the object at `pointer`. */
 export function memberPointer(pointer: string, key: string): string {
   if (!key.includes('~') && !key.includes('/')) return `${pointer}/${key}`;
   return `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;

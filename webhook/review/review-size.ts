@@ -1,17 +1,19 @@
-// How much JSON a review may be made of. Bytes cost little: it is the number of values and their depth by which a body of some megabytes keeps the
-// process busy for a second. Counted before anything is parsed, for what is parsed by then has cost its time. Pure.
+// Limits the JSON of a review before it is parsed. Bytes are cheap: the number of values and their depth are what lets
+// a body of some megabytes block the process for a second. Pure.
 
-/** Ten times what the largest pods have, and what is read in some 30 ms: 16,000 environment variables, or 12,000 with the record of who manages them. */
+/**
+ * Ten times the largest pods; parses in some 30 ms: 16,000 environment variables, or 12,000 with their managedFields.
+ */
 export const MAX_VALUES = 50_000;
 /** Kubernetes' own kinds are some twenty levels deep. */
 export const MAX_DEPTH = 200;
-/** Shorter texts cannot cost much. */
+/** Shorter texts are never expensive. */
 const LOOK_FROM = 16 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** What there is too much of in a text that is JSON; undefined where nothing is. Whether it is JSON is not looked at. */
+/** Which limit a JSON text exceeds; undefined when none. Does not validate the JSON. */
 export function excessOf(text: string): string | undefined {
   if (text.length < LOOK_FROM) return undefined;
   let values = 0;
@@ -30,7 +32,7 @@ export function excessOf(text: string): string | undefined {
   return undefined;
 }
 
-/** Index of the quote that ends the text which begins at `from`; behind everything where none does. */
+/** Index of the closing quote of the string that begins at `from`; past the end when there is none. */
 function endOfText(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;
@@ -40,10 +42,10 @@ function endOfText(text: string, from: number): number {
   return text.length;
 }
 
-/** How an API server's review begins: its uid comes before the object. */
+/** The start of an API server's review: its uid comes before the object. */
 const FRAME = /^\{"kind":"AdmissionReview","apiVersion":"(admission\.k8s\.io\/v1(?:beta1)?)","request":\{"uid":"([0-9A-Za-z-]{1,128})"/;
 
-/** Version and uid of a review that is not to be parsed; undefined where no API server wrote it. */
+/** Version and uid of a review that will not be parsed; undefined when no API server wrote it. */
 export function frameOf(text: string): { readonly apiVersion: string; readonly uid: string } | undefined {
   const [, apiVersion, uid] = FRAME.exec(text) ?? [];
   return apiVersion === undefined || uid === undefined ? undefined : { apiVersion, uid };

@@ -1,11 +1,11 @@
-// What the webhook counts, in Prometheus' terms. Labels are few and fixed: no name, namespace or user ever becomes one.
+// Prometheus metrics of the webhook. Labels are few and fixed: no name, namespace or user ever becomes one.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { AdmissionResponse } from '../review/admission-review.ts';
 
-/** How a review ended. */
+/** Outcome of a review. */
 export type Outcome = 'passed' | 'patched' | 'denied' | 'failed';
 
-/** Boundaries in seconds: from far below the API server's first bucket (5 ms) to its timeout (5 s). */
+/** Bucket boundaries in seconds: from far below the API server's first bucket (5 ms) to its timeout (5 s). */
 const BUCKETS = [0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
 
 /** The metrics of one webhook, in a registry of their own. */
@@ -47,7 +47,7 @@ export class AdmissionMetrics {
     registers: [this.registry],
   });
 
-  /** By outcome: looked up once, for a label costs as much as the observation. */
+  /** Children by outcome, looked up once: a label lookup costs as much as the observation. */
   readonly #durations: Readonly<Record<Outcome, { observe(seconds: number): void }>> = {
     passed: this.#duration.labels('passed'),
     patched: this.#duration.labels('patched'),
@@ -55,24 +55,24 @@ export class AdmissionMetrics {
     failed: this.#duration.labels('failed'),
   };
 
-  /** A review was answered after so many seconds. */
+  /** Records a review's latency in seconds. */
   answered(response: AdmissionResponse, seconds: number): void {
     const outcome = outcomeOf(response);
     this.#durations[outcome].observe(seconds);
     if (outcome === 'denied') this.#denied.inc({ reason: response.status?.reason ?? '' });
   }
 
-  /** A request got no review, or a connection no answer. */
+  /** Records a request without a review, or a connection without a response. */
   turnedAway(cause: 'overload' | 'not-ready' | 'no-review' | 'no-path' | 'connection'): void {
     this.#turnedAway.inc({ cause });
   }
 
-  /** Pods are not sent to the webhook yet, or are. */
+  /** Sets whether the rules for pods are missing. */
   rulesMissing(areMissing: boolean): void {
     this.#rulesMissing.set(areMissing ? 1 : 0);
   }
 
-  /** A certificate came; `notAfter` in ms since the epoch. */
+  /** Records a new certificate; `notAfter` in ms since the epoch. */
   certificate(outcome: 'used' | 'refused', notAfter?: number): void {
     this.#certificates.inc({ outcome });
     if (notAfter !== undefined) this.#expiry.set(notAfter / 1_000);

@@ -1,5 +1,5 @@
-// Shell of admission: HTTPS in, the pure answer out. It takes on what it can answer in time, turns the rest away, and ends without
-// cutting a review off. It has no side effects, so a dry run is the same as any other request.
+// The HTTPS server of admission around the pure decisions. It accepts what it can answer in time, rejects the rest, and
+// shuts down without cutting off a review. It has no side effects, so a dry run is like any other request.
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
@@ -32,61 +32,67 @@ import { withTrace } from '../proxy/trace-patch.ts';
 import { validateShare } from '../admission/validate-share.ts';
 import { validateTarget } from '../admission/validate-target.ts';
 
-/** Path of pods that the webhook configuration names (Admiralty's). */
+/** Path for pods in the webhook configuration (Admiralty's). */
 export const ADMISSION_PATH = '/mutate--v1-pod';
-/** Path of pods in namespaces that elect all of theirs. */
+/** Path for pods in namespaces that elect all of theirs. */
 export const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
-/** Path of DaemonSets. */
+/** Path for DaemonSets. */
 export const DAEMON_SETS_PATH = '/mutate--daemonsets';
-/** Path of (Cluster)Targets. */
+/** Path for (Cluster)Targets. */
 export const TARGETS_PATH = '/validate--targets';
-/** Path of ResourceShares. */
+/** Path for ResourceShares. */
 export const SHARES_PATH = '/validate--resourceshares';
 
-/** Largest review in bytes: the API server sends an object and its old version, each up to about 3 MiB. */
+/** Largest review in bytes: the API server sends an object and its old version, up to about 3 MiB each. */
 const BODY_LIMIT = 8 * 1024 * 1024;
-/** API servers have 200 mutating requests under way by default. */
+/** API servers allow 200 mutating requests in flight by default. */
 const LIMITS: RequestLimits = { requests: 512, bytes: 128 * 1024 * 1024 };
-/** How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter than who stops a process waits. */
+/**
+ * How long {@link AdmissionServer.close} waits for connections to end, in ms: longer than a request may take, shorter
+ * than the pod's grace period.
+ */
 const CLOSE_PATIENCE_MS = 7_000;
 
-/** Where to listen and with what. */
+/** Listen address and options. */
 export interface AdmissionServerOptions {
   readonly host: string;
   readonly port: number;
   readonly certificate: CertificatePair;
-  /** Whether proxy pods get a copy of their source pod, for tools that read it. */
+  /** Whether proxy pods get a copy of their source manifest, for tools that read it. */
   readonly writesManifest?: boolean;
   readonly metrics: AdmissionMetrics;
-  /** How a namespace elects its pods; where it is missing, none does. */
+  /** Looks up how a namespace elects its pods; without it, none does. */
   readonly elections?: ElectionOf | undefined;
   readonly logger: Logger;
-  /** How long a closing server goes on as before while it calls itself not ready, in ms; 0 when left out. */
+  /** How long a closing server keeps serving while it reports not ready, in ms; 0 when left out. */
   readonly drainMs?: number;
   readonly limits?: RequestLimits;
-  /** Behind which segments reviews are asked for; on plain paths when missing. */
+  /** Segments under which reviews are accepted; plain paths when missing. */
   readonly openSegments?: () => OpenSegments;
   readonly gate?: GateLimits;
-  /** PEM of the authority whose certificates clients must have; without it anybody may ask. */
+  /** PEM of the CA for client certificates; without it clients need none. */
   readonly clientAuthority?: string;
 }
 
-/** A listening server; `port` is the real one when 0 was asked for. */
+/** A running server; `port` is the actual one when 0 was requested. */
 export interface AdmissionServer {
   readonly port: number;
-  /** New connections get this certificate, open ones end with their next answer. A pair that does not fit is refused, and the old one stays: false. */
+  /**
+   * New connections use this certificate, open ones close with their next response. Returns false for an invalid pair
+   * and keeps the previous one.
+   */
   useCertificate(pair: CertificatePair): boolean;
-  /** Answers what has begun, then ends; later calls wait for the first. */
+  /** Finishes requests in flight, then closes; later calls wait for the first. */
   close(): Promise<void>;
 }
 
 type Decide = (request: AdmissionRequest, context: AdmissionContext) => Admission;
 
-/** Tells of an election and has its pod remember the trace, where somebody wants to know. A dry run leaves no trace. */
+/** Records an election and adds the trace to its pod, if traces are exported. A dry run leaves no trace. */
 function traced({ object, namespace = '', dryRun = false }: AdmissionRequest, admission: Admission, startedAt: number): Admission {
   if (!isTracing() || dryRun || admission.kind !== 'mutate') return admission;
   const { metadata: { name, generateName = '', annotations } } = object;
-  if (traceOf(annotations) !== undefined) return admission; // asked about again, after other webhooks
+  if (traceOf(annotations) !== undefined) return admission; // reinvoked, after other webhooks
   const trace = { traceId: newTraceId(), rootId: newSpanId(), startedAt };
   recordSpan({ name: 'admit', traceId: trace.traceId, spanId: newSpanId(), parentId: trace.rootId, startMs: startedAt, endMs: Date.now(), attributes: podAttributes({ namespace, name: name ?? generateName }) });
   return withTrace(admission, annotations, trace);
@@ -103,7 +109,7 @@ const DECISIONS: Readonly<Record<string, Decide>> = {
   [SHARES_PATH]: ({ object }) => validateShare(object),
 };
 
-/** Starts the server. It answers every review with the request's uid, also when the answer is an error. */
+/** Starts the server. Every review gets a response with the request's uid, even on an error. */
 export async function startAdmissionServer(options: AdmissionServerOptions): Promise<AdmissionServer> {
   const admission = new Admissions(options);
   await admission.listen();
@@ -117,7 +123,7 @@ class Admissions implements AdmissionServer {
   readonly #connections = new Set<Socket>();
   readonly #deadlines: DeadlineKeeper;
   readonly #handshakes: Handshakes;
-  /** Connections that began with a certificate that is not in use any more. */
+  /** Connections that use a replaced certificate. */
   #outdated = new WeakSet<Socket>();
   #closing: Promise<void> | undefined;
 
@@ -139,7 +145,7 @@ class Admissions implements AdmissionServer {
     this.#deadlines = keepDeadlines(this.#app.server, 'secureConnection', DEADLINES);
     this.#handshakes = new Handshakes(this.#app.server);
     this.#app.removeAllContentTypeParsers();
-    // Whatever a client says that it is, it must be a review. What is not UTF-8 is not JSON.
+    // Whatever the content type says, the body must be a review. Invalid UTF-8 is not JSON.
     this.#app.addContentTypeParser(/^/, { parseAs: 'buffer' }, (_request, body: Buffer, done) => done(null, isUtf8(body) ? body.toString() : ''));
     this.#app.server.on('secureConnection', (socket: Socket) => {
       this.#connections.add(socket);
@@ -148,7 +154,7 @@ class Admissions implements AdmissionServer {
     this.#app.addHook('onRequest', (request, reply, done) => {
       if (this.#take(request, reply)) done();
     });
-    // Of a request that was under way when the server began to close, the connection would else stay.
+    // A connection whose request was in flight when the server began to close would otherwise stay open.
     this.#app.addHook('onSend', (_request, reply, _payload, done) => {
       if (this.#closing !== undefined) reply.header('connection', 'close');
       done();
@@ -190,7 +196,7 @@ class Admissions implements AdmissionServer {
     }
     const { server } = this.#app;
     server.setSecureContext(tlsSettings(pair, this.#options.clientAuthority));
-    server.setTicketKeys(randomBytes(48)); // sessions of the old certificate are not resumed
+    server.setTicketKeys(randomBytes(48)); // sessions of the previous certificate are not resumed
     this.#outdated = new WeakSet(this.#connections);
     metrics.certificate('used', expiryOf(pair));
     logger.info({ notAfter: new Date(expiryOf(pair)).toISOString() }, 'serving certificate in use');
@@ -204,7 +210,8 @@ class Admissions implements AdmissionServer {
 
   async #close(): Promise<void> {
     const { drainMs = 0 } = this.#options;
-    if (drainMs > 0) await delay(drainMs, new AbortController().signal); // readiness says no meanwhile, so that nobody new comes
+    // readiness fails meanwhile, so that no new clients come
+    if (drainMs > 0) await delay(drainMs, new AbortController().signal);
     const patience = setTimeout(() => this.#app.server.closeAllConnections(), CLOSE_PATIENCE_MS);
     const handshakes = setTimeout(() => this.#handshakes.end(), DEADLINES.unusedAtEnd);
     this.#deadlines.end();
@@ -213,10 +220,10 @@ class Admissions implements AdmissionServer {
     clearTimeout(patience);
   }
 
-  /** Whether the request is taken on; if not, it has been answered. */
+  /** Whether the request is accepted; if not, it has been answered. */
   #take(request: FastifyRequest, reply: FastifyReply): boolean {
     if (request.is404) {
-      // From its head alone, and with it goes the connection: whatever body comes is not read.
+      // Decided by the headers alone; the connection closes and the body is not read.
       this.#options.metrics.turnedAway('no-path');
       reply.code(404).header('connection', 'close').send({ message: 'there is nothing here' });
       return false;
@@ -228,7 +235,7 @@ class Admissions implements AdmissionServer {
       return true;
     }
     this.#options.metrics.turnedAway('overload');
-    // The body is not worth reading: with the connection it goes.
+    // The body is not worth reading: close the connection.
     reply.code(503).header('retry-after', '1').header('connection', 'close').send({ message: 'the webhook is busy' });
     return false;
   }
@@ -245,12 +252,12 @@ class Admissions implements AdmissionServer {
       ? answerReview(parsed.apiVersion, parsed.uid, parsed.admission)
       : this.#answer(parsed.apiVersion, parsed.request, (asked) => decide(asked, { writesManifest }));
     metrics.answered(answer.response, (performance.now() - startedAt) / 1_000);
-    // With its answer, and not before: a connection that is closed while it is idle may have a request on its way.
+    // Not before the response: an idle connection that is closed may have a request on its way.
     if (this.#outdated.has(request.raw.socket)) reply.header('connection', 'close');
     return reply.header('content-type', 'application/json; charset=utf-8').send(printReview(answer));
   }
 
-  /** The only review that may have to ask the API server first; one that cannot be answered for that reason is an error, and tried again. */
+  /** The only review that may need an API call first; if that fails, it is an error and is retried. */
   async #reviewOfNamespace(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const parsed = parseReview(typeof request.body === 'string' ? request.body : '');
     const namespace = parsed.kind === 'review' ? (parsed.request.namespace ?? '') : '';
@@ -279,7 +286,7 @@ class Admissions implements AdmissionServer {
   }
 }
 
-/** Calls back when the answer has ended. Where it waits behind another one it has no end of its own, but that of the connection. */
+/** Calls back when the response has ended. A pipelined response that is still queued ends with its connection. */
 function releaseAtTheEnd({ raw: { socket } }: FastifyRequest, { raw: answer }: FastifyReply, release: () => void): void {
   const end = (): void => {
     socket.off('close', end);

@@ -1,5 +1,5 @@
-// Shell: what namespaces say about the election of their pods. From a cache where it has it; asked of the API server where it has not, for a
-// NamespaceElection may have been made in the same breath as the pod.
+// How namespaces elect their pods. Cached; on a miss the API server is queried, because a NamespaceElection may have
+// been created in the same request batch as the pod.
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
@@ -10,16 +10,16 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { Election } from '../admission/namespace-election.ts';
 
-/** How long an answer may take once it was asked for, in ms: the API server gives the webhook five seconds. */
+/** Timeout of such a query in ms: the API server allows the webhook five seconds. */
 const ASK_MS = 3_000;
 
-/** Questions at once, one for each pod; more wait for their turn, for the connections are those that renewals of leases need as well. */
+/** Concurrent queries, one per pod; more are queued, since Lease renewals use the same connections. */
 const ASKED_AT_ONCE = 16;
 
-/** Gives the election of a namespace. Rejects when the API server cannot be asked. */
+/** Returns the election of a namespace. Rejects when the API server cannot be queried. */
 export type ElectionOf = (namespace: string) => Promise<Election>;
 
-/** Starts to follow elections until the signal aborts. */
+/** Watches elections until the signal aborts. */
 export function followElections({ client, logger }: { readonly client: ClusterClient; readonly logger: Logger }, signal: AbortSignal): ElectionOf {
   const elections = new Informer<NamespaceElection, NamespaceElectionSpec>({
     client, logger, type: NAMESPACE_ELECTIONS, selection: { fieldSelector: `metadata.name=${NAMESPACE_ELECTION_NAME}` }, project: ({ spec }) => spec,
@@ -33,7 +33,7 @@ export function followElections({ client, logger }: { readonly client: ClusterCl
   const specOf = async (namespace: string): Promise<NamespaceElectionSpec> => {
     const known = elections.get(`${namespace}/${NAMESPACE_ELECTION_NAME}`);
     if (known !== undefined) return known;
-    // Without the signal: a webhook that ends still answers for a while.
+    // Without the signal: a stopping webhook still answers for a while.
     const found = await asking.add(() => client.urgent(ASK_MS).get<NamespaceElection>(NAMESPACE_ELECTIONS, { namespace, name: NAMESPACE_ELECTION_NAME }).catch(unless(isNotFound)));
     return found?.spec ?? {};
   };

@@ -1,5 +1,6 @@
-// What stands before the admission server: few connections for strangers, and of each connection the first line. Reviews on an open path go on to the
-// server; what anybody may ask is answered here, and all else with 404. In both cases the connection ends, and nothing more of it is read.
+// Guards the admission server: few connections for unknown clients, and only the first line of each is read. Reviews on
+// an accepted path go on to the server; public paths are answered here, all others with 404, and the connection closes
+// without further reading.
 import type { Server, Socket } from 'node:net';
 import { ConnectionGate, type GateLimits } from '../../process/servers/connection-gate.ts';
 import { readFirstLines } from '../../process/servers/first-line.ts';
@@ -7,20 +8,20 @@ import { takeOneAtATime } from '../../process/servers/one-request.ts';
 import type { AdmissionMetrics } from './admission-metrics.ts';
 import { isReviewRoute, PUBLIC_PATHS, routeOf, type OpenSegments } from '../registration/review-path.ts';
 
-/** What anybody may read. */
+/** Public paths. */
 export interface PublicAnswer {
   readonly status: 200 | 404 | 503;
   readonly type: string;
   readonly text: string;
 }
 
-/** What the front works with. */
+/** Dependencies of the guard. */
 export interface FrontOptions {
   readonly limits: GateLimits;
   readonly open: () => OpenSegments;
-  /** The answer on a public path. */
+  /** The response on a public path. */
   readonly answer: (path: string) => Promise<PublicAnswer>;
-  /** Whether clients have shown a certificate before they can say anything. */
+  /** Whether clients authenticate with a certificate in the handshake. */
   readonly knowsClients: boolean;
   readonly metrics: AdmissionMetrics;
 }
@@ -28,7 +29,7 @@ export interface FrontOptions {
 const NOTHING: PublicAnswer = { status: 404, type: 'application/json', text: '{"message":"there is nothing here"}' };
 const REASONS = { 200: 'OK', 404: 'Not Found', 503: 'Service Unavailable' } as const;
 
-/** Stands before a server that does not listen yet. */
+/** Wraps a server that does not listen yet. */
 export function guardFront(server: Server, { limits, open, answer, knowsClients, metrics }: FrontOptions): void {
   takeOneAtATime(server);
   const gate = new ConnectionGate(server, limits, () => metrics.turnedAway('connection'));

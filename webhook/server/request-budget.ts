@@ -1,13 +1,13 @@
-// How much work the webhook takes on at once. What is beyond that is turned away at once (503), so that what was taken on is answered
-// in time: the API server waits five seconds at most, and retries or fails as its configuration says.
+// Limits the webhook's concurrent work. Requests beyond the limit are rejected at once (503), so that accepted ones are
+// answered in time: the API server waits five seconds at most, and retries or fails according to its configuration.
 
-/** Most requests, and most bytes of their bodies, that are being received or answered at one time. */
+/** Limits for concurrent requests and the bytes of their bodies. */
 export interface RequestLimits {
   readonly requests: number;
   readonly bytes: number;
 }
 
-/** Counts what is under way. */
+/** Counts work in flight. */
 export class RequestBudget {
   readonly #limits: RequestLimits;
   #requests = 0;
@@ -17,12 +17,15 @@ export class RequestBudget {
     this.#limits = limits;
   }
 
-  /** Requests under way. */
+  /** Requests in flight. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** Takes a request with a body of so many bytes on, and gives what ends it; undefined when there is no room. */
+  /**
+   * Admits a request with a body of this many bytes and returns the function that releases it; undefined when the
+   * budget is exhausted.
+   */
   take(bytes: number): (() => void) | undefined {
     if (this.#requests >= this.#limits.requests || (this.#requests > 0 && this.#bytes + bytes > this.#limits.bytes)) return undefined;
     this.#requests += 1;
