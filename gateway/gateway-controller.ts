@@ -1,5 +1,6 @@
-// A gateway process: follows its Secret and the members of the clusterset, takes part in the election, and carries traffic while it leads. The
-// cables come down before another replica may take the lease. With the API server away it goes on with what it knows.
+// A gateway process: watches its Secret and the clusterset's members, takes part in leader election, and carries
+// traffic while it leads. Connections close before another replica may take the Lease. Without the API server it
+// continues with what it knows.
 import type { Logger } from 'pino';
 import type { Secret } from '../api/objects/core.ts';
 import type { Cluster, Endpoint } from '../api/kinds/gateway.ts';
@@ -18,26 +19,26 @@ import { startMtlsDriver, type MtlsDriver } from './tunnel/mtls-cable.ts';
 import { countRefusal } from './status/tunnel-metrics.ts';
 import type { TunnelLimits } from './protocol/tunnel-protocol.ts';
 
-/** What a gateway process is made with. */
+/** Dependencies and options. */
 export interface GatewayOptions {
   readonly client: ClusterClient;
-  /** The install namespace: Secret, members and Gateway objects are there. */
+  /** The install namespace, which holds Secret, members and Gateway objects. */
   readonly namespace: string;
   readonly services: AllowedServices;
-  /** ExportedServices of the namespace, by their names: peers may reach those of this cluster. */
+  /** ExportedServices of the namespace by name: peers may reach those of this cluster. */
   readonly findExport?: (name: string) => ExportedService | undefined;
-  /** Where peers dial in; missing where this cluster can only dial out. */
+  /** Where peers dial in; missing when this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   readonly limits?: Partial<TunnelLimits> | undefined;
   /** Holds while this process leads. */
   readonly fence: Fence;
   readonly audit: (record: StreamRecord) => void;
-  /** Cables or membership have changed. */
+  /** Connections or membership have changed. */
   readonly changed: () => void;
   readonly logger: Logger;
 }
 
-/** How often to look whether the lease still holds, in ms; well below the time between the holder's deadline and the others'. */
+/** Interval at which leadership is checked in ms; well below the time between the holder's deadline and the others'. */
 const FENCE_LOOK_MS = 100;
 const RETRY_LISTEN_MS = 500;
 const BACKEND = 'mtls';
@@ -72,22 +73,22 @@ export class GatewayController {
     return this.#driver;
   }
 
-  /** Who this cluster is; undefined before it has joined. */
+  /** This cluster's identity; undefined before it has joined. */
   get credentials(): MemberCredentials | undefined {
     return this.#credentials;
   }
 
-  /** What is wrong with the gateway itself, in words; overlaps of ranges are told here as well. */
+  /** Problems of the gateway itself as text, including overlapping CIDRs. */
   get failure(): string | undefined {
     return this.#failure ?? (this.#membership.overlaps.length > 0 ? `pods of these will not reach one another: ${this.#membership.overlaps.join('; ')}` : undefined);
   }
 
-  /** Whether Secret and members have been read once. */
+  /** Whether Secret and members have synced. */
   get hasSynced(): boolean {
     return [this.#secrets, this.#clusters, this.#endpoints].every((informer) => informer.hasSynced);
   }
 
-  /** Follows and acts until `signal` is aborted; then lets streams go on for `drainMs`. */
+  /** Runs until `signal` is aborted; then drains streams for `drainMs`. */
   async run(drainMs: number, signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => signal.aborted || this.followFence(), FENCE_LOOK_MS);
     await Promise.all([this.#secrets.run(signal), this.#clusters.run(signal), this.#endpoints.run(signal)]);
@@ -97,7 +98,7 @@ export class GatewayController {
     await this.#drained;
   }
 
-  /** Begins or ends carrying traffic as the fence says; done often by itself, and at once when it is told. */
+  /** Starts or stops carrying traffic as leadership requires; called at intervals and on changes. */
   followFence(): void {
     const holds = this.#options.fence.holds();
     if (holds && this.#driver === undefined && this.#credentials !== undefined) this.#starting ??= this.#start(this.#credentials).finally(() => (this.#starting = undefined));
@@ -147,7 +148,8 @@ export class GatewayController {
   #useCredentials(found: MemberCredentials | { readonly failure: string } | undefined): void {
     const before = this.#credentials;
     if (found === undefined || 'failure' in found) {
-      // What was a member stays one in this process: a Secret that is gone for a moment must not end its traffic. Leaving ends it by the members.
+      // A member stays one in this process: a Secret that is briefly missing must not stop its traffic. Leaving is
+      // noticed by the member objects.
       this.#failure = found?.failure ?? `Secret ${GATEWAY_SECRET} is missing; run "isthmus gateway join"`;
       return this.#options.changed();
     }

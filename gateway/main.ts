@@ -1,4 +1,5 @@
-// The gateway of a cluster, as one process: election, cables, the local CONNECT endpoint, the Gateway object. See gateway-controller.ts.
+// The gateway process of a cluster: leader election, gateway connections, the local CONNECT endpoint, the Gateway
+// object. See gateway-controller.ts.
 import type { Logger } from 'pino';
 import { EXPORTED_SERVICES, type ExportedService } from '../api/kinds/service-discovery.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -20,24 +21,24 @@ import { followSubmariner } from './submariner/submariner-controller.ts';
 import { countStream, observeGateway } from './status/tunnel-metrics.ts';
 import { TUNNEL_LIMITS, type TunnelLimits } from './protocol/tunnel-protocol.ts';
 
-/** What a gateway process is started with. */
+/** Dependencies and options. */
 export interface GatewayProcessOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
   /** Name of the Gateway object: of the host, or of the pod. */
   readonly name: string;
-  /** Names this run of the process in the Lease. */
+  /** Holder identity for the Lease. */
   readonly identity: string;
   readonly services: AllowedServices;
-  /** Where peers dial in; missing where this cluster can only dial out. */
+  /** Where peers dial in; missing when this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
-  /** Where the CONNECT endpoint listens. */
+  /** Listen address of the CONNECT endpoint. */
   readonly connect: { readonly host: string; readonly port: number };
-  /** Where it listens for Services of other clusters; missing where the pods of these are reached by themselves. */
+  /** Where it listens for Services of other clusters; missing when their pods are reached directly. */
   readonly imports?: ImportPlace | undefined;
-  /** Namespace of an existing Submariner, whose cables are then the pod plane. */
+  /** Namespace of an existing Submariner, which is then the pod plane. */
   readonly submarinerNamespace?: string | undefined;
-  /** How long streams may go on when the process is asked to stop, in ms. */
+  /** Drain timeout on shutdown, in ms. */
   readonly drainMs: number;
   readonly limits?: Partial<TunnelLimits>;
   readonly timings?: LeaseTimings;
@@ -48,12 +49,14 @@ export interface GatewayProcessOptions {
 export interface ImportPlace {
   /** Address that is listened on. */
   readonly host: string;
-  /** Address under which pods of this cluster reach it. */
+  /** Address by which pods of this cluster reach it. */
   readonly address: string;
   readonly ports: PortRange;
 }
 
-/** A lease of 6 s, given up after 4 s, renewed each second: another replica takes over within 8 s of a crash (design §7). */
+/**
+ * A Lease of 6 s with a renew deadline of 4 s, renewed each second: another replica takes over within 8 s of a crash.
+ */
 export const GATEWAY_LEASE_TIMINGS: LeaseTimings = { leaseMs: 6_000, renewWithinMs: 4_000, renewEveryMs: 1_000, retryMs: 250, callMs: 1_500 };
 /** Name of the Lease in the install namespace. */
 export const GATEWAY_LEASE = 'isthmus-gateway';
@@ -63,15 +66,18 @@ const MAX_CONNECTIONS = 4_096;
 export interface GatewayProcess {
   /** Port of the CONNECT endpoint. */
   readonly connectPort: number;
-  /** Port where peers dial in; undefined while passive, or where nobody can. */
+  /** Port where peers dial in; undefined while passive, or when nobody can. */
   readonly listenPort: number | undefined;
   readonly isActive: boolean;
   readonly hasSynced: boolean;
-  /** Resolves when everything has ended after the signal. */
+  /** Resolves when everything has stopped after the signal. */
   readonly ended: Promise<void>;
 }
 
-/** Starts it; everything ends after `signal` is aborted: the lease is given back first, then streams are drained. Throws what listening throws. */
+/**
+ * Starts it; everything stops after `signal` is aborted: the Lease is released first, then streams drain. Throws what
+ * listening throws.
+ */
 export async function startGateway(options: GatewayProcessOptions, signal: AbortSignal): Promise<GatewayProcess> {
   const { client, namespace, logger, services, listen, limits, drainMs, imports, submarinerNamespace } = options;
   const election = new LeaderElection({ client, namespace, name: GATEWAY_LEASE, identity: options.identity, logger, timings: options.timings ?? GATEWAY_LEASE_TIMINGS });
@@ -117,7 +123,7 @@ export async function startGateway(options: GatewayProcessOptions, signal: Abort
   };
 }
 
-/** The audit log: a line with `audit: true` for each stream, whoever asked for it. */
+/** The audit log: a line with `audit: true` for each stream in either direction. */
 function auditInto(logger: Logger): (record: StreamRecord) => void {
   const log = logger.child({ audit: true });
   return (record) => {

@@ -1,5 +1,5 @@
-// Everything that service discovery knows of its cluster and of the others', as live copies; and what follows from it for one name: its export, its
-// import, its answer. Each replica has one, for the DNS server answers from it on all.
+// Informers for everything that service discovery needs of its own cluster and of the others, and what follows for one
+// name: its export, its import, its DNS records. Every replica has one, because the DNS server of each answers from it.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Service } from '../api/objects/core.ts';
 import type { Cluster, Gateway } from '../api/kinds/gateway.ts';
@@ -20,7 +20,7 @@ import { mergeExports } from './imports/merge-exports.ts';
 import { preferenceOf } from './imports/preference.ts';
 import { readReachability, type Reachability } from './imports/reachability.ts';
 
-/** What is followed, and where. */
+/** What to watch, and where. */
 export interface ClustersetStateOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
@@ -32,11 +32,11 @@ export interface KnownExport {
   readonly serviceExport: ServiceExport | undefined;
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
-  /** As the others are told. */
+  /** As published to the other members. */
   readonly told: ExportedService | undefined;
 }
 
-/** Live copies; keys are `namespace/name` of the Service. */
+/** Caches keyed by the Service's `namespace/name`. */
 export class ClustersetState {
   readonly installNamespace: string;
   readonly #exports: Informer<ServiceExport, ServiceExport>;
@@ -68,12 +68,12 @@ export class ClustersetState {
     this.#told.onChange(() => this.#learnMembers());
   }
 
-  /** Follows all until `signal` is aborted. */
+  /** Watches everything until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all.map((informer) => informer.run(signal)));
   }
 
-  /** Whether everything has been read once. */
+  /** Whether all informers have synced. */
   get hasSynced(): boolean {
     return this.#all.every(({ hasSynced }) => hasSynced);
   }
@@ -92,7 +92,7 @@ export class ClustersetState {
     return this.#clusterId;
   }
 
-  /** Calls back with each key whose export or import may be another now. */
+  /** Calls back with each key whose export or import may have changed. */
   onChange(listener: (key: string) => void): void {
     const tellAll = () => this.keys().forEach(listener);
     let before = '';
@@ -149,7 +149,7 @@ export class ClustersetState {
     return { serviceExport: this.#exports.get(key), service: this.#services.get(key), slices: this.#slices.by('service', key), told: told?.metadata.labels?.[OWN_EXPORT_LABEL] === 'true' ? told : undefined };
   }
 
-  /** How an import looks from here; undefined where nobody exports it, or where this cluster is no member. */
+  /** An import as seen from this cluster; undefined when nobody exports it, or when this cluster is not a member. */
   view(key: string): ImportView | undefined {
     const merged = mergeExports(this.#told.by('key', key));
     if (merged === undefined || this.#clusterId === undefined) return undefined;
@@ -157,18 +157,20 @@ export class ClustersetState {
     return { clusterId: this.#clusterId, merged, prefixes: this.#prefixes, ...this.#reachability, ips: ip === undefined || ip === 'None' || ip === '' ? [] : [ip], preference: preferenceOf(this.#services.get(key)) };
   }
 
-  /** What is there of an import. */
+  /** The existing objects of an import. */
   existing(key: string): ExistingImport {
     const [namespace = '', name = ''] = key.split('/');
     return { serviceImport: this.#imports.get(key), service: this.#services.get(`${namespace}/${importServiceName(name)}`), slices: this.#slices.by('imported', key) };
   }
 
-  /** Whether this cluster has a namespace: an import is where its namespace is (KEP-1645, "namespace sameness"). */
+  /**
+   * Whether this cluster has a namespace: an import exists where its namespace does (KEP-1645, "namespace sameness").
+   */
   hasNamespace(name: string): boolean {
     return this.#namespaces.get(name) !== undefined;
   }
 
-  /** What names of a Service are answered from. */
+  /** The data that DNS names of a Service are answered from. */
   dnsService(namespace: string, name: string): DnsService | undefined {
     const view = this.view(`${namespace}/${name}`);
     if (view === undefined || !this.hasNamespace(namespace)) return undefined;

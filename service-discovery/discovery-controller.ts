@@ -1,5 +1,5 @@
-// Shell of service discovery: what is exported here is told to the others, what they export is made usable here. One replica writes; see import-plan.ts
-// and export-plan.ts for what.
+// Reconciles exports and imports: publishes this cluster's exports to the others and makes theirs usable here. One
+// replica writes; see import-plan.ts and export-plan.ts.
 import type { Logger } from 'pino';
 import { SERVICE_IMPORTS, type ServiceImport } from '../api/kinds/service-discovery.ts';
 import { ignoreStale, isAlreadyExists } from '../kubernetes/flow/api-error.ts';
@@ -14,19 +14,19 @@ import { isImported, toImportObjects, type ImportView } from './imports/import-o
 import { importStatus, planImport } from './imports/import-plan.ts';
 import { planRequestedExport } from './exports/annotated-export.ts';
 
-/** What the controller works with. */
+/** Dependencies of the controller. */
 export interface DiscoveryOptions {
   /** Fenced: only one replica writes. */
   readonly client: ClusterClient;
   readonly state: ClustersetState;
-  /** Services that follow elected pods, and their copies, are exported. */
+  /** Export the Services that follow elected pods, and their copies. */
   readonly exportsFollowed: boolean;
   readonly logger: Logger;
 }
 
 const CONCURRENCY = 8;
 
-/** Starts both sides. Nothing is concluded before everything has been read. */
+/** Starts both sides once all informers have synced. */
 export function startDiscovery({ client, state, exportsFollowed, logger }: DiscoveryOptions, signal: AbortSignal): void {
   const discovery = new Discovery(client, state, exportsFollowed);
   const ready = state.synced();
@@ -65,7 +65,7 @@ class Discovery {
 
   async import(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [namespace = ''] = key.split('/');
-    if (!this.#state.hasNamespace(namespace)) return DONE; // what was there goes with the namespace
+    if (!this.#state.hasNamespace(namespace)) return DONE; // deleted along with the namespace
     const view = this.#state.view(key);
     const existing = this.#state.existing(key);
     await executePlan(this.#client, planImport(view && toImportObjects(view), existing), signal).catch(ignoreStale);
@@ -82,7 +82,7 @@ class Discovery {
   }
 }
 
-/** What the cache does not show yet may have been made already. */
+/** The object may exist although the cache does not show it yet. */
 function ignoreLate(error: unknown): void {
   if (!isAlreadyExists(error)) ignoreStale(error);
 }

@@ -1,4 +1,5 @@
-// Service discovery of a cluster as one process: a controller that one replica runs, and the DNS server for `clusterset.local`, which all run.
+// The service discovery process of a cluster: the controller, which one replica runs, and the DNS server for
+// `clusterset.local`, which all run.
 import type { Logger } from 'pino';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
 import { LeaderElection } from '../kubernetes/lease/leader-election.ts';
@@ -8,15 +9,15 @@ import { startDnsServer } from './dns/dns-server.ts';
 import { ClustersetState } from './clusterset-state.ts';
 import { startDiscovery } from './discovery-controller.ts';
 
-/** What a process is started with. */
+/** Dependencies and options. */
 export interface ServiceDiscoveryOptions {
   readonly client: ClusterClient;
   readonly installNamespace: string;
-  /** Names this run of the process in the Lease. */
+  /** Holder identity for the Lease. */
   readonly identity: string;
-  /** Where the DNS server listens; missing where none is wanted. */
+  /** Listen address of the DNS server; missing to disable it. */
   readonly dns?: { readonly host: string; readonly port: number } | undefined;
-  /** Services that follow elected pods, and their copies, are exported without being asked for. */
+  /** Export the Services that follow elected pods, and their copies, without a request. */
   readonly exportsFollowed?: boolean;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
@@ -30,11 +31,11 @@ export interface ServiceDiscovery {
   /** Port of the DNS server, over UDP and TCP. */
   readonly dnsPort: number | undefined;
   readonly hasSynced: boolean;
-  /** Resolves when everything has ended after the signal. */
+  /** Resolves when everything has stopped after the signal. */
   readonly ended: Promise<void>;
 }
 
-/** Starts it; everything ends after `signal` is aborted. Throws what listening throws. */
+/** Starts the process; everything stops after `signal` is aborted. Throws what listening throws. */
 export async function startServiceDiscovery({ client, installNamespace, identity, dns, exportsFollowed = false, timings = QUICK_LEASE_TIMINGS, logger }: ServiceDiscoveryOptions, signal: AbortSignal): Promise<ServiceDiscovery> {
   const own = logger.child({ component: 'service-discovery' });
   const state = new ClustersetState({ client, installNamespace, logger: own });

@@ -1,5 +1,5 @@
-// A member's side of the broker: keeps the local copy of the members, tells its own addresses, renews its certificate. All of it may fail for as
-// long as it likes: gateways start and go on with the local copy.
+// A member's client of the broker: mirrors the members locally, publishes its own addresses, renews its certificate.
+// Broker outages are tolerated: gateways start and run from the local copy.
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
@@ -17,17 +17,17 @@ import { askBroker, openBroker, type BrokerAccess } from './broker-request.ts';
 import { ExportSharing } from './export-sharing.ts';
 import { GATEWAY_SECRET, renewalTime, toGatewaySecret, type MemberCredentials } from './gateway-secret.ts';
 
-/** What following needs. */
+/** Dependencies. */
 export interface FollowOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
-  /** Active, and who we are. */
+  /** This member, while it is active. */
   readonly controller: { readonly driver: unknown; readonly credentials: MemberCredentials | undefined };
   readonly logger: Logger;
 }
 
 const LOOK_MS = 500;
-/** A stream that is silent for longer is dead: the broker sends a line every 10 s. */
+/** Idle timeout of the stream: the broker sends a line every 10 s. */
 const SILENCE_MS = 35_000;
 const BACKOFF = { firstMs: 500, maxMs: 15_000 };
 const FIELD_MANAGER = 'isthmus-gateway';
@@ -64,7 +64,10 @@ async function repeat(options: Words, signal: AbortSignal, work: Work): Promise<
   }
 }
 
-/** Resolves when the stream has ended: by the broker, or here because another certificate is to be used from now on. Throws when it broke. */
+/**
+ * Resolves when the stream has ended, by the broker or because a renewed certificate is to be used. Throws when it
+ * broke.
+ */
 async function followMembers({ client, namespace, controller, exports, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   const access = accessOf(credentials);
   const ending = new AbortController();
@@ -81,7 +84,8 @@ async function followMembers({ client, namespace, controller, exports, told }: W
       if (isOver) stop();
     });
     const lines = createInterface({ input: stream, crlfDelay: Infinity });
-    for (const emitter of [stream, lines]) emitter.on('error', () => undefined); // the loop has it as well, unless it was left before
+    // the loop reports it as well, unless it was left before
+    for (const emitter of [stream, lines]) emitter.on('error', () => undefined);
     for await (const line of lines) {
       if (line === '') continue;
       const news = JSON.parse(line) as BrokerUpdate;
@@ -95,7 +99,7 @@ async function followMembers({ client, namespace, controller, exports, told }: W
   } catch (error) {
     if (!isOver) throw error;
   } finally {
-    stop(); // a loop that was left for another reason leaves no stream behind
+    stop(); // close the stream when the loop was left for another reason
     exports.forget();
     told.plane = '';
     clearTimeout(silence);
@@ -109,7 +113,7 @@ async function tellAddresses(access: BrokerAccess, { clusterId, addresses }: Mem
   await askBroker(access, { method: 'PUT', path: `/v1/clusters/${clusterId}/endpoint`, body: { addresses } }, signal);
 }
 
-/** Exports and the Endpoint of the pod plane, whenever they have changed here. */
+/** Publishes exports and the pod plane's Endpoint whenever they change here. */
 async function tell({ exports, planes, told }: Words, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   const { clusterId } = credentials;
   await exports.share(accessOf(credentials), clusterId, signal);
@@ -120,7 +124,10 @@ async function tell({ exports, planes, told }: Words, credentials: MemberCredent
   told.plane = JSON.stringify(plane);
 }
 
-/** Brings the local copy up to date. Only what came from a broker is touched; this cluster's pod plane is the better source of its own Endpoint. */
+/**
+ * Updates the local copy. Only objects from a broker are touched; this cluster's pod plane is authoritative for its own
+ * Endpoint.
+ */
 async function copy({ client, namespace, clusterId }: { readonly client: ClusterClient; readonly namespace: string; readonly clusterId: string }, { clusters, endpoints }: Members, signal: AbortSignal): Promise<void> {
   await copyKind<Cluster>(client, { namespace, type: CLUSTERS, remote: clusters }, signal);
   await copyKind<Endpoint>(client, { namespace, type: ENDPOINTS, remote: endpoints.filter(({ spec }) => spec.clusterID !== clusterId || spec.backend === 'mtls') }, signal);
@@ -144,7 +151,7 @@ function ignoreMissing(error: unknown): void {
   if (!isNotFound(error)) throw error;
 }
 
-/** A new key each time; the Secret is written before the certificate is used, and all gateways take it up from there. */
+/** A new key each time; the Secret is written before the certificate is used, and all gateways load it from there. */
 async function renewWhenDue({ client, namespace, logger }: FollowOptions, credentials: MemberCredentials & { readonly brokerUrl: string }, signal: AbortSignal): Promise<void> {
   if (Date.now() < renewalTime(credentials)) return;
   const { request, key } = await createSigningRequest(credentials.clusterId);

@@ -1,5 +1,5 @@
-// What members and the broker say to one another, and the rules by which the broker decides. Bodies of members are data: everything is checked
-// for form and size, and whose it is follows from the certificate alone.
+// Messages between members and the broker, and the broker's rules. Members' bodies are untrusted: their shape and size
+// are validated, and the owner follows from the certificate alone.
 import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
 import type { ExportedService } from '../../api/kinds/service-discovery.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
@@ -14,12 +14,15 @@ export interface Members {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** A line of the stream that members follow. Members are told whole each time; exports whole at first, then what has changed of them, for there are many. */
+/**
+ * A line of the stream to members. Members are always sent in full; exports in full first and then as changes, because
+ * there are many.
+ */
 export interface BrokerUpdate extends Partial<Members> {
   /** All exports of all members. */
   readonly exports?: readonly ExportedService[];
   readonly changedExports?: readonly ExportedService[];
-  /** Names of exports that are no more. */
+  /** Names of deleted exports. */
   readonly goneExports?: readonly string[];
 }
 
@@ -36,22 +39,24 @@ export interface JoinRequest {
 
 /** Largest body in bytes: a signing request and a few addresses. */
 export const MAX_BODY_BYTES = 32_768;
-/** Life of a member's certificate in days. */
+/** Lifetime of a member's certificate in days. */
 export const CERTIFICATE_DAYS = 1;
-/** Annotation of a Cluster in the broker: serial numbers of its certificates that may still be good, with their ends, as JSON. */
+/**
+ * Annotation of a Cluster in the broker: serial numbers of its possibly valid certificates with their expiry, as JSON.
+ */
 export const SERIALS_ANNOTATION = 'isthmus.dev/certificate-serials';
 const MAX_ADDRESSES = 16;
-/** A member has two keys while it changes from one to the other. */
+/** A member has two keys during a key rotation. */
 const MAX_KEYS = 2;
 
-/** A body that was read, or what is wrong with it. */
+/** A parsed body, or what is wrong with it. */
 export type Parsed<T> = { readonly kind: 'value'; readonly value: T } | { readonly kind: 'invalid'; readonly message: string };
 
 function invalid(message: string): { readonly kind: 'invalid'; readonly message: string } {
   return { kind: 'invalid', message };
 }
 
-/** Reads the body of a join. */
+/** Parses the body of a join request. */
 export function parseJoin(body: unknown): Parsed<JoinRequest> {
   const fields = asRecord(body);
   const { token, clusterId, signingRequest } = fields;
@@ -64,7 +69,7 @@ export function parseJoin(body: unknown): Parsed<JoinRequest> {
   return { kind: 'value', value: { token, clusterId, signingRequest, addresses: addresses.value, clusterCIDR, serviceCIDR } };
 }
 
-/** Reads where a driver of a member is: `addresses`, with `wireguard` also `publicKeys`. */
+/** Parses the addresses of a member's driver: `addresses`, with `wireguard` also `publicKeys`. */
 export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint> {
   const { backend = 'mtls', publicKeys } = asRecord(body);
   if (backend !== 'mtls' && backend !== 'wireguard') return invalid('backend must be mtls or wireguard');
@@ -76,7 +81,7 @@ export function parseEndpoint(body: unknown, clusterId: string): Parsed<Endpoint
   return { kind: 'value', value: { metadata: { name: endpointObjectName(clusterId, backend) }, spec } };
 }
 
-/** Reads `addresses` of a body. */
+/** Parses `addresses` of a body. */
 function parseAddresses(body: unknown): Parsed<readonly string[]> {
   const addresses = parseTexts(asRecord(body)['addresses']);
   const wrong = addresses?.find((address) => parseAddress(address) === undefined);
@@ -84,7 +89,7 @@ function parseAddresses(body: unknown): Parsed<readonly string[]> {
   return { kind: 'value', value: addresses };
 }
 
-/** Reads `signingRequest` of a body. */
+/** Parses `signingRequest` of a body. */
 export function parseSigningRequest(body: unknown): Parsed<string> {
   const { signingRequest } = asRecord(body);
   return typeof signingRequest === 'string' ? { kind: 'value', value: signingRequest } : invalid('signingRequest must be a text');
@@ -107,7 +112,7 @@ export interface IssuedSerial {
   readonly notAfterMs: number;
 }
 
-/** Serial numbers of a member that may still be good. */
+/** Serial numbers of a member's possibly valid certificates. */
 export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
   try {
     const parsed: unknown = JSON.parse(metadata.annotations?.[SERIALS_ANNOTATION] ?? '[]');
@@ -117,7 +122,7 @@ export function issuedSerials({ metadata }: Cluster): readonly IssuedSerial[] {
   }
 }
 
-/** The Cluster with one more certificate; those that have ended are forgotten. */
+/** The Cluster with one more certificate; expired ones are dropped. */
 export function withSerial(cluster: Cluster, issued: IssuedSerial, nowMs: number): Cluster {
   const serials = [...issuedSerials(cluster).filter(({ notAfterMs }) => notAfterMs > nowMs), issued];
   return { ...cluster, metadata: { ...cluster.metadata, annotations: { ...cluster.metadata.annotations, [SERIALS_ANNOTATION]: JSON.stringify(serials) } } };
@@ -129,25 +134,25 @@ export function revokeAll(cluster: Cluster): Cluster {
   return { ...cluster, spec: { ...cluster.spec, revokedSerials } };
 }
 
-/** Whether someone may still be this member: then nobody else may take its ID. */
+/** Whether a valid certificate for this ID may exist: then nobody else may take the ID. */
 export function isTaken(cluster: Cluster, nowMs: number): boolean {
   const revoked = new Set(cluster.spec.revokedSerials ?? []);
   return issuedSerials(cluster).some(({ serial, notAfterMs }) => notAfterMs > nowMs && !revoked.has(serial)) || issuedSerials(cluster).length === 0;
 }
 
-/** Whether a certificate speaks for a member. */
+/** Whether a certificate authenticates a member. */
 export function speaksFor(cluster: Cluster | undefined, serial: string): boolean {
   return cluster !== undefined && !(cluster.spec.revokedSerials ?? []).includes(serial);
 }
 
-/** What the broker adds to a member's own words. */
+/** What the broker adds to a member's own data. */
 export interface BrokerAdditions {
-  /** What was revoked before stays revoked. */
+  /** Earlier revocations persist. */
   readonly revokedSerials?: readonly string[];
   readonly globalCIDR?: readonly string[];
 }
 
-/** The objects of a member that joins. */
+/** The objects of a joining member. */
 export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR }: Omit<JoinRequest, 'token' | 'signingRequest'>, { revokedSerials = [], globalCIDR = [] }: BrokerAdditions): { readonly cluster: Cluster; readonly endpoint: Endpoint } {
   return {
     cluster: { metadata: { name: clusterObjectName(clusterId) }, spec: { clusterID: clusterId, clusterCIDR, serviceCIDR, globalCIDR, revokedSerials } },
@@ -156,8 +161,8 @@ export function toMemberObjects({ clusterId, addresses, clusterCIDR, serviceCIDR
 }
 
 /**
- * Global ranges of a member: those that it has, while they fit its pod ranges, else new ones that no other member has. Empty when there are none left;
- * then its pods are reached only while nobody else uses its ranges.
+ * Global CIDRs of a member: the existing ones while they fit its pod CIDRs, else new ones that no other member has.
+ * Empty when none are left; then its pods are reachable only while no other member uses its ranges.
  */
 export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[], clusters: readonly Cluster[]): readonly string[] {
   const before = clusters.find(({ spec }) => spec.clusterID === clusterId)?.spec;
@@ -166,10 +171,10 @@ export function globalRangesFor(clusterId: string, clusterCIDR: readonly string[
   return allocateGlobalRanges(clusterCIDR, taken) ?? [];
 }
 
-/** A change that brings a local copy up to date. */
+/** A change to the local copy. */
 export type CopyChange<T> = { readonly kind: 'apply'; readonly object: T } | { readonly kind: 'delete'; readonly name: string };
 
-/** What to change in a local copy so that it equals what the broker has. Objects count as equal by their spec. */
+/** Changes that make a local copy equal to the broker's. Objects are compared by spec. */
 export function planCopy<T extends Cluster | Endpoint | ExportedService>(local: readonly T[], remote: readonly T[]): readonly CopyChange<T>[] {
   const wanted = new Map(remote.map((object) => [object.metadata.name ?? '', object]));
   const had = new Map(local.map((object) => [object.metadata.name ?? '', object]));
@@ -180,7 +185,7 @@ export function planCopy<T extends Cluster | Endpoint | ExportedService>(local: 
   ];
 }
 
-/** Whether two specs say the same; API servers drop empty lists and order fields as they like. */
+/** Whether two specs are equivalent; API servers drop empty lists and reorder fields. */
 export function sameSpec(one: object | undefined, other: object): boolean {
   return one !== undefined && canonical(one) === canonical(other);
 }

@@ -1,4 +1,4 @@
-// Requests of a member to its broker: over TLS 1.3, trusting the authority of the clusterset alone.
+// A member's requests to its broker, over TLS 1.3 with the clusterset's CA as the only root.
 import { request as requestHttps, type RequestOptions } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import { within } from '../../kubernetes/flow/abort.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 import type { TlsIdentity } from '../tunnel/tls-identity.ts';
 
-/** Which broker, and as whom; without a certificate only joining is possible. */
+/** Which broker and which client certificate; without one only joining is possible. */
 export interface BrokerAccess {
   readonly brokerUrl: string;
   /** PEM. */
@@ -24,14 +24,14 @@ export interface BrokerRequest {
 const TIMEOUT_MS = 10_000;
 
 /**
- * Sends it and gives the answer's body.
- * @throws AppError `BrokerRefused` with the broker's words, `BrokerUnreachable` when none came.
+ * Sends it and returns the response body.
+ * @throws AppError `BrokerRefused` with the broker's message, `BrokerUnreachable` without a response.
  */
 export async function askBroker<T>(access: BrokerAccess, request: BrokerRequest, signal: AbortSignal): Promise<T> {
   return within(TIMEOUT_MS, signal, async (either) => (await json(await openBroker(access, request, either))) as T);
 }
 
-/** The same, with the body as a stream that stays open. */
+/** The same, for a streamed response. */
 export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { method, path, body }: BrokerRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const tls: RequestOptions = { ca: authority, minVersion: 'TLSv1.3', ...(identity !== undefined && { cert: identity.certificate, key: identity.key }) };
   return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export function openBroker({ brokerUrl, authority, identity }: BrokerAccess, { m
       if (status < 300) return resolve(response);
       void refusalOf(response).then((message) => reject(new AppError('BrokerRefused', `The broker refuses (${status}): ${message}.`)));
     });
-    request.on('error', unreachable); // one that comes after the answer is the answer's as well
+    request.on('error', unreachable); // an error after the response is also reported by its body
     request.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

@@ -1,5 +1,6 @@
-// The broker: a small HTTPS service in front of the members' objects, so that no API server is exposed. It issues certificates for a day to whoever
-// holds a token that was not used yet; with a certificate a member reads all and writes its own. No private key ever comes here.
+// The broker: a small HTTPS service in front of the members' objects, so that no API server is exposed. It issues
+// one-day certificates for unused tokens; with a certificate a member reads everything and writes its own objects.
+// Private keys never come here.
 import { X509Certificate } from 'node:crypto';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { AddressInfo } from 'node:net';
@@ -21,20 +22,20 @@ import { messageOf } from '../../process/errors.ts';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
 import { readPeer, type KnownPeer } from '../tunnel/tls-identity.ts';
 
-/** What the broker is made with. */
+/** Dependencies and options. */
 export interface BrokerOptions {
   readonly host: string;
-  /** 0 takes any that is free. */
+  /** 0 picks a free one. */
   readonly port: number;
-  /** https URL under which members reach it; tokens are good for this one only. */
+  /** https URL by which members reach it; tokens are valid for this URL only. */
   readonly url: string;
   readonly authority: CertificateAuthority;
-  /** Certificate of the service itself, from the same authority. */
+  /** Serving certificate, from the same CA. */
   readonly serving: KeyPair;
   /** Ed25519, PKCS #8 PEM. */
   readonly tokenKey: string;
   readonly store: MemberStore;
-  /** Life of members' certificates in days; tests shorten it. */
+  /** Lifetime of members' certificates in days; tests shorten it. */
   readonly certificateDays?: number;
   readonly now: () => Date;
   readonly logger: Logger;
@@ -47,10 +48,10 @@ export interface Broker {
 }
 
 const HEARTBEAT_MS = 10_000;
-/** What one member may have left unread; all exports at once fit in. */
+/** Largest unsent backlog of one member; all exports at once fit. */
 const MAX_UNREAD_BYTES = 64 << 20;
 const MAX_STREAMS = 1_000;
-/** Changes of exports are told together after so long, in ms: a rollout changes one export many times. */
+/** Debounce interval for export changes in ms: a rollout changes one export many times. */
 const GATHER_MS = 100;
 
 class Refusal extends Error {
@@ -94,7 +95,7 @@ class BrokerHandlers {
   readonly #options: BrokerOptions;
   readonly #streams = new Map<FastifyReply, KnownPeer>();
   #turn: Promise<void> = Promise.resolve();
-  /** Exports that have changed since the last line, by name. */
+  /** Exports changed since the last line, by name. */
   readonly #changedExports = new Map<string, ExportedService | undefined>();
 
   constructor(options: BrokerOptions) {
@@ -116,7 +117,7 @@ class BrokerHandlers {
     const before = await store.cluster(clusterObjectName(clusterId));
     if (before !== undefined && isTaken(before, now().getTime())) throw new Refusal(409, `a cluster "${clusterId}" has joined already; choose another --cluster-id, or let it leave first`);
     const { certificate, serial, notAfterMs } = await this.#certify(clusterId, signingRequest);
-    // The token is used up last: a request that fails for another reason may be repeated with it.
+    // The token is used up last: a request that failed for another reason may be retried with it.
     if (!(await store.useToken(verified.id, verified.expiresMs, now().getTime()))) throw new Refusal(403, 'the token was used already; make another one with "isthmus broker token"');
     await this.#yieldToEventLoop(async () => {
       const globalCIDR = globalRangesFor(clusterId, parsed.value.clusterCIDR, await store.listClusters());
@@ -180,7 +181,10 @@ class BrokerHandlers {
     return shared(this.#options.store.members());
   }
 
-  /** A line of JSON for each state of the members, an empty line now and then. It ends when the certificate does not hold any more. */
+  /**
+   * Sends a JSON line for each state of the members, and keep-alive lines. Ends when the certificate is no longer
+   * valid.
+   */
   async stream(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { peer } = await this.#identify(request);
     if (this.#streams.size >= MAX_STREAMS) throw new Refusal(503, 'too many members follow');
@@ -211,13 +215,13 @@ class BrokerHandlers {
     }
   }
 
-  /** A member that does not read is cut: it comes back and gets the latest. */
+  /** A member that does not read is disconnected: it reconnects and gets the latest state. */
   #tell(reply: FastifyReply, line: string): void {
     if (reply.raw.writableLength > MAX_UNREAD_BYTES) reply.raw.destroy();
     else reply.raw.write(line);
   }
 
-  /** The member that a request comes from. Looked up live: one that has left or was revoked is nobody. */
+  /** The member that sent a request. Looked up uncached: one that left or was revoked is nobody. */
   async #identify({ raw }: FastifyRequest): Promise<{ readonly peer: KnownPeer; readonly member: Cluster }> {
     const peer = readPeer(raw.socket as TLSSocket);
     if ('cause' in peer) throw new Refusal(401, peer.message);
@@ -227,7 +231,7 @@ class BrokerHandlers {
     return { peer, member };
   }
 
-  /** The cluster in the path, when it is the one that asks. */
+  /** The cluster in the path, if it is the requester's own. */
   async #own(request: FastifyRequest): Promise<string> {
     const { peer } = await this.#identify(request);
     const { clusterId } = request.params as { readonly clusterId: string };
@@ -235,7 +239,7 @@ class BrokerHandlers {
     return clusterId;
   }
 
-  /** One after the other: no two members may be given the same global range. */
+  /** Serialized: no two members may get the same global CIDR. */
   #yieldToEventLoop(work: () => Promise<void>): Promise<void> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
@@ -262,7 +266,7 @@ function namesIn({ params }: FastifyRequest): { readonly namespace: string; read
   return { namespace, name };
 }
 
-/** What members learn of one another: names, specs, nothing else. */
+/** What members see of each other: names and specs only. */
 function shared({ clusters, endpoints }: Members): Members {
   return { clusters: clusters.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })), endpoints: endpoints.map(({ metadata, spec }) => ({ metadata: { name: metadata.name ?? '' }, spec })) };
 }

@@ -1,21 +1,21 @@
-// What members tell the broker of their exports, and what they make of those of others. Bodies of members are data: form and size are checked, and
-// whose they are follows from the certificate alone.
+// How members exchange exports through the broker. Bodies are untrusted: their shape and size are validated, and the
+// owner follows from the certificate alone.
 import { MAX_EXPORTED_ENDPOINTS, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName } from '../../model/network/gateway-names.ts';
 import { sameSpec, type BrokerUpdate, type Parsed } from './broker-protocol.ts';
 
-/** Largest body of one export, in bytes: {@link MAX_EXPORTED_ENDPOINTS} endpoints with names of hosts. */
+/** Largest body of one export, in bytes: {@link MAX_EXPORTED_ENDPOINTS} endpoints with host names. */
 export const MAX_EXPORT_BYTES = 400_000;
 /** Most exports of one member. */
 export const MAX_EXPORTS = 2_000;
 const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Whether a text may be the name of a namespace or a Service. */
+/** Whether a text is a valid name of a namespace or a Service. */
 export function isExportName(text: string): boolean {
   return LABEL.test(text);
 }
 
-/** Reads the body of an export of this member under this name. The API server checks the types of its fields. */
+/** Parses the body of a member's export under this name. The API server validates the types of its fields. */
 export function parseExport(body: unknown, of: { readonly clusterId: string; readonly namespace: string; readonly name: string }): Parsed<ExportedService> {
   const invalid = (message: string) => ({ kind: 'invalid', message }) as const;
   if (!isExportName(of.namespace) || !isExportName(of.name)) return invalid('namespace and name must be DNS labels of at most 63 characters');
@@ -29,10 +29,10 @@ export function parseExport(body: unknown, of: { readonly clusterId: string; rea
   return { kind: 'value', value: { metadata: { name: exportedServiceName(clusterID, namespace, name) }, spec: { ...(spec as ExportedService['spec']), clusterID, namespace, name } } };
 }
 
-/** What a member is to tell the broker. */
+/** A change to send to the broker. */
 export type ExportChange = { readonly kind: 'tell'; readonly object: ExportedService } | { readonly kind: 'withdraw'; readonly namespace: string; readonly name: string };
 
-/** What differs between a member's own exports and what the broker has of them, by the names of their objects. */
+/** The difference between a member's own exports and those at the broker, by object name. */
 export function planSharing(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportChange[] {
   return [
     ...[...own].filter(([name, { spec }]) => !sameSpec(atBroker.get(name)?.spec, spec)).map(([, object]) => ({ kind: 'tell', object }) as const),
@@ -40,12 +40,12 @@ export function planSharing(own: ReadonlyMap<string, ExportedService>, atBroker:
   ];
 }
 
-/** Own exports that the broker has, whose objects do not say so yet. */
+/** Own exports that the broker has, whose objects do not show it yet. */
 export function newlyShared(own: ReadonlyMap<string, ExportedService>, atBroker: ReadonlyMap<string, ExportedService>): readonly ExportedService[] {
   return [...own].filter(([name, { spec, metadata, status }]) => status?.sharedGeneration !== metadata.generation && sameSpec(atBroker.get(name)?.spec, spec)).map(([, object]) => object);
 }
 
-/** All exports after a line of the stream; an object whose name does not follow from its spec counts for nothing. */
+/** All exports after a line of the stream; an object whose name does not match its spec is ignored. */
 export function applyUpdate(before: ReadonlyMap<string, ExportedService>, { exports, changedExports = [], goneExports = [] }: BrokerUpdate): ReadonlyMap<string, ExportedService> {
   const next = new Map(exports === undefined ? before : []);
   for (const name of goneExports) next.delete(name);

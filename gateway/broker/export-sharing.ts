@@ -1,5 +1,5 @@
-// A member's exports on their way: its own to the broker, those of others into its install namespace. Whatever fails is tried again with the next
-// stream, which begins with all exports; until then the copies stay as they are.
+// Syncs a member's exports: its own to the broker, those of others into its install namespace. Failures are retried
+// with the next stream, which begins with all exports; until then the copies stay.
 import type { Logger } from 'pino';
 import { BROKER_COPY_LABEL, TRUE } from '../../api/objects/keys.ts';
 import { EXPORTED_SERVICES, OWN_EXPORT_LABEL, type ExportedService } from '../../api/kinds/service-discovery.ts';
@@ -10,7 +10,7 @@ import { planCopy, type BrokerUpdate } from './broker-protocol.ts';
 import { askBroker, type BrokerAccess } from './broker-request.ts';
 import { applyUpdate, planSharing, newlyShared, type ExportChange } from './export-protocol.ts';
 
-/** What sharing needs. */
+/** Dependencies. */
 export interface ExportSharingOptions {
   readonly client: ClusterClient;
   readonly namespace: string;
@@ -33,12 +33,12 @@ export class ExportSharing {
     this.#own.onChange(() => (this.#isDirty = true));
   }
 
-  /** Follows the own exports until `signal` is aborted. */
+  /** Watches own exports until `signal` is aborted. */
   run(signal: AbortSignal): Promise<void> {
     return this.#own.run(signal);
   }
 
-  /** Takes up a line of the stream: copies what others export. Throws what writing throws. */
+  /** Applies a line of the stream: copies other members' exports. Throws what writing throws. */
   async hear(clusterId: string, news: BrokerUpdate, signal: AbortSignal): Promise<void> {
     this.#atBroker = applyUpdate(news.exports === undefined ? (this.#atBroker ?? new Map()) : new Map(), news);
     this.#isDirty = true;
@@ -48,12 +48,12 @@ export class ExportSharing {
     for (const name of news.goneExports ?? []) if (!name.startsWith(`${clusterId}.`)) await this.#remove(name, signal);
   }
 
-  /** Nothing is known of the broker any more; the next stream tells it all. */
+  /** Drops the broker's state; the next stream sends it again. */
   forget(): void {
     this.#atBroker = undefined;
   }
 
-  /** Tells the broker what it does not know yet, and notes in each own export that it knows. Throws what asking throws. */
+  /** Sends changes to the broker and records success on each own export. Throws what the requests throw. */
   async share(access: BrokerAccess, clusterId: string, signal: AbortSignal): Promise<void> {
     const known = this.#atBroker;
     if (known === undefined || !this.#isDirty || !this.#own.hasSynced) return;

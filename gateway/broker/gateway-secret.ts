@@ -1,5 +1,5 @@
-// The Secret that makes a cluster a member: its ID, its certificate with key, the authority of the clusterset, and where the broker is. The
-// gateways of a cluster share it; a renewed certificate is written there and taken up by all.
+// The Secret with a cluster's membership: its ID, certificate and key, the clusterset's CA, and the broker's URL. All
+// gateways of a cluster share it; a renewed certificate is written there and loaded by all.
 import { X509Certificate } from 'node:crypto';
 import type { Secret } from '../../api/objects/core.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
@@ -14,9 +14,9 @@ export interface MemberCredentials {
   readonly certificate: string;
   readonly key: string;
   readonly authority: string;
-  /** https URL; missing where Cluster and Endpoint objects are kept by hand. */
+  /** https URL; missing when Cluster and Endpoint objects are managed by hand. */
   readonly brokerUrl?: string | undefined;
-  /** `host:port` where peers reach the gateways of this cluster; empty where it can only dial out. */
+  /** `host:port` where peers reach the gateways of this cluster; empty when it can only dial out. */
   readonly addresses: readonly string[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
@@ -57,10 +57,13 @@ function readValidity(certificate: string): { readonly notBeforeMs: number; read
   }
 }
 
-/** An authority of ours backdates certificates by so much, for clocks that are behind: that is no part of their life. */
+/** Our CA backdates certificates by this much for clocks that are behind; it does not count as lifetime. */
 const BACKDATED_MS = 70 * 60_000;
 
-/** When a certificate is to be renewed, in ms since the epoch: at two thirds of its life, so that a third is left for a broker that is away. */
+/**
+ * When to renew a certificate, in ms since the epoch: at two thirds of its lifetime, which leaves a third for broker
+ * outages.
+ */
 export function renewalTime({ notBeforeMs, notAfterMs }: Pick<MemberCredentials, 'notBeforeMs' | 'notAfterMs'>): number {
   const issuedMs = Math.min(notBeforeMs + BACKDATED_MS, notAfterMs);
   return issuedMs + ((notAfterMs - issuedMs) * 2) / 3;

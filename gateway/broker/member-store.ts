@@ -1,4 +1,4 @@
-// Where the broker keeps its members: Cluster and Endpoint objects in its namespace, and a Secret of tokens that were used.
+// The broker's storage: Cluster and Endpoint objects in its namespace, and a Secret of used tokens.
 import type { Logger } from 'pino';
 import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
 import { CLUSTERS, ENDPOINTS, SECRETS } from '../../api/resource-types.ts';
@@ -9,30 +9,30 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import type { Members } from './broker-protocol.ts';
 import { clusterObjectName } from './membership.ts';
 
-/** What the broker needs of its store. All reads for decisions are live. */
+/** Storage operations. Reads for decisions are uncached. */
 export interface MemberStore {
-  /** What to tell members; a moment old at most. */
+  /** Members for the stream; possibly slightly stale. */
   members(): Members;
   /** Calls back when {@link members} changes. */
   onChange(listener: () => void): void;
   cluster(name: string): Promise<Cluster | undefined>;
   listClusters(): Promise<readonly Cluster[]>;
-  /** Creates it, or replaces this very version. False when somebody else was quicker. */
+  /** Creates it, or replaces this version. False on a conflict. */
   saveCluster(cluster: Cluster): Promise<boolean>;
   saveEndpoint(endpoint: Endpoint): Promise<void>;
-  /** Exports of all members; a moment old at most. */
+  /** Exports of all members; possibly slightly stale. */
   exports(): readonly ExportedService[];
-  /** Calls back for each export that changes; without an object when it is gone. */
+  /** Calls back for each changed export; without an object when it was deleted. */
   onExportChange(listener: (name: string, after: ExportedService | undefined) => void): void;
   saveExport(exported: ExportedService): Promise<void>;
   removeExport(name: string): Promise<void>;
-  /** Removes a member altogether: its Cluster, Endpoints and exports. */
+  /** Removes a member: its Cluster, Endpoints and exports. */
   remove(clusterId: string): Promise<void>;
-  /** Marks a token as used. False when it was used before. */
+  /** Marks a token as used. False when it was already used. */
   useToken(id: string, expiresMs: number, nowMs: number): Promise<boolean>;
 }
 
-/** Secret of tokens that were used, until they expire. */
+/** Secret of used tokens, until they expire. */
 export const USED_TOKENS_SECRET = 'isthmus-broker-used-tokens';
 
 /** The store in Kubernetes. */
@@ -56,7 +56,7 @@ export class KubernetesMemberStore implements MemberStore {
     await Promise.all([this.#clusters.run(signal), this.#endpoints.run(signal), this.#exports.run(signal)]);
   }
 
-  /** Whether all members are known. */
+  /** Whether all members have synced. */
   get hasSynced(): boolean {
     return [this.#clusters, this.#endpoints, this.#exports].every(({ hasSynced }) => hasSynced);
   }
@@ -133,7 +133,7 @@ export class KubernetesMemberStore implements MemberStore {
   }
 }
 
-/** Removes a member's Endpoints and exports from a broker's namespace; who it was, its Cluster says still. */
+/** Removes a member's Endpoints and exports from a broker's namespace; its Cluster keeps the record of who it was. */
 export async function removeMember(client: ClusterClient, namespace: string, clusterId: string): Promise<void> {
   for (const type of [ENDPOINTS, EXPORTED_SERVICES]) {
     for (const { metadata, spec } of await client.list<Endpoint | ExportedService>(type, { namespace })) {

@@ -1,5 +1,5 @@
-// From the Cluster and Endpoint objects of a clusterset to the peers that a gateway wants. What others wrote is data: an object that
-// contradicts itself counts for nothing.
+// Computes a gateway's peers from the clusterset's Cluster and Endpoint objects. Objects of others are untrusted:
+// inconsistent ones are ignored.
 import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName, isClusterId } from '../../model/network/gateway-names.ts';
 import { doOverlap, parseRange, type IpRange } from '../../model/network/ip-range.ts';
@@ -7,21 +7,21 @@ import { podPrefixes } from '../../model/network/pod-addresses.ts';
 import { parseAddress } from '../protocol/allowed-services.ts';
 import type { Peer } from '../protocol/cable-driver.ts';
 
-/** What the objects come to. */
+/** The result. */
 export interface Membership {
-  /** All members but the one that asks, in the order of their names. */
+  /** All other members, sorted by name. */
   readonly peers: readonly Peer[];
   readonly revokedSerials: ReadonlySet<string>;
-  /** Members whose pods cannot be reached because of their ranges, in words; no harm for the API plane. */
+  /** Members whose pods are unreachable because of overlapping CIDRs, as text; the API plane is not affected. */
   readonly overlaps: readonly string[];
 }
 
-/** Name of the Cluster object of a member, and the beginning of those of its Endpoints. */
+/** Name of a member's Cluster object, and prefix of its Endpoints' names. */
 export function clusterObjectName(clusterId: string): string {
   return clusterId;
 }
 
-/** The peers of a member, of one driver. An Endpoint counts only under its own name and beside the Cluster of that name. */
+/** Peers of a member for one driver. An Endpoint counts only under its own name and with a Cluster of that name. */
 export function planMembership(own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[], backend: string): Membership {
   const members = new Map(clusters.filter(isConsistent).map((cluster) => [cluster.spec.clusterID, cluster]));
   const peers = endpoints
@@ -36,7 +36,7 @@ function isConsistent({ metadata, spec }: Cluster): boolean {
   return isClusterId(spec.clusterID) && metadata.name === clusterObjectName(spec.clusterID);
 }
 
-/** Each pair of members where pods of one cannot be reached because of their ranges, in words: no global range tells them apart. */
+/** Pairs of members whose pod CIDRs overlap without a global CIDR, as text. */
 export function findOverlaps(clusters: readonly Cluster[]): readonly string[] {
   const specs = clusters.map(({ spec }) => spec);
   const pairs = new Map<string, string>();

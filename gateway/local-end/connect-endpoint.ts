@@ -1,5 +1,5 @@
-// The local end: an HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads who is to be reached and nothing else; TLS
-// between the client and the far API server passes through. It answers no other request.
+// The local HTTP CONNECT proxy for this cluster's controllers and for kubectl. It reads only the destination; TLS
+// between the client and the remote API server passes through. Other requests are rejected.
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parseRoute } from '../../model/network/gateway-names.ts';
@@ -9,22 +9,22 @@ import { openForClient } from './local-stream.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 import { StreamRefusedError } from '../tunnel/tunnel-session.ts';
 
-/** What the endpoint is made with. */
+/** Options of the endpoint. */
 export interface ConnectEndpointOptions {
   readonly host: string;
-  /** 0 takes any that is free. */
+  /** 0 picks a free one. */
   readonly port: number;
-  /** The driver of a gateway that is active; undefined while another replica is. */
+  /** The driver of an active gateway; undefined on a standby. */
   readonly driver: () => StreamDriver | undefined;
-  /** Most connections at once; beyond it new ones are cut. */
+  /** Most concurrent connections; more are closed. */
   readonly connections: number;
   readonly halfClosedMs: number;
-  /** Time for a request's header in ms; {@link HEADER_MS} when missing. */
+  /** Timeout for the request header in ms; {@link HEADER_MS} when missing. */
   readonly headerMs?: number;
   readonly audit: (record: StreamRecord) => void;
 }
 
-/** Header by which our own transport asks for the lane of calls; whoever says nothing (kubectl) is bulk. */
+/** Header by which our transport selects the traffic class `calls`; without it (kubectl) a stream is bulk. */
 export const TRAFFIC_CLASS_HEADER = 'isthmus-lane';
 const HEADER_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
@@ -42,12 +42,12 @@ export class ConnectEndpoint {
     this.#sockets = sockets;
   }
 
-  /** Connections that are open now. */
+  /** Open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
-  /** Takes no new connections; those that there are may go on for so long. */
+  /** Stops accepting; open connections may continue for this long. */
   async close(drainMs = 0): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const timer = setTimeout(() => {

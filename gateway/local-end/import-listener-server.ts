@@ -1,18 +1,18 @@
-// The listeners for imported Services. What a client sends goes to the exporter's gateway as it came; a connection that cannot be carried is reset, as
-// one to a Service without endpoints is, so that clients try again.
+// Listeners for imported Services. Client bytes go to the exporter's gateway unchanged; a connection that cannot be
+// carried is reset, as to a Service without endpoints, so that clients retry.
 import { createServer, type Server, type Socket } from 'node:net';
 import type { StreamDriver, StreamRecord } from '../protocol/cable-driver.ts';
 import type { ListenerTarget } from './import-listeners.ts';
 import { openForClient } from './local-stream.ts';
 import { joinStreams } from '../tunnel/stream-junction.ts';
 
-/** What the listeners are made with. */
+/** Options of the listeners. */
 export interface ImportListenersOptions {
-  /** Address that they listen on. */
+  /** Listen address. */
   readonly host: string;
-  /** The driver of a gateway that is active. */
+  /** The driver of an active gateway. */
   readonly driver: () => StreamDriver | undefined;
-  /** Most connections at once, over all listeners; more are reset. */
+  /** Most connections over all listeners; more are reset. */
   readonly connections: number;
   readonly halfClosedMs: number;
   readonly audit: (record: StreamRecord) => void;
@@ -29,14 +29,14 @@ export class ImportListeners {
     this.#options = options;
   }
 
-  /** Connections that are open now. */
+  /** Open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
   /**
-   * Listens on these ports and no others; connections that are open go on. Gives the ports that something else has.
-   * @throws what listening throws besides.
+   * Listens on exactly these ports; open connections continue. Returns the ports that are in use by others.
+   * @throws other errors of listening.
    */
   async serve(targets: ReadonlyMap<number, ListenerTarget>): Promise<readonly number[]> {
     this.#targets = targets;
@@ -46,7 +46,7 @@ export class ImportListeners {
     return taken;
   }
 
-  /** Ends all listeners. Connections go on for as long as the driver carries their streams. */
+  /** Closes all listeners. Connections continue for as long as the driver carries their streams. */
   close(): void {
     this.#targets = new Map();
     for (const [port, server] of this.#servers) this.#end(port, server);
@@ -65,7 +65,7 @@ export class ImportListeners {
     });
     if (outcome?.code === 'EADDRINUSE') return false;
     if (outcome !== undefined) throw outcome;
-    server.on('error', () => undefined); // of one connection at most: accepting goes on
+    server.on('error', () => undefined); // fails one connection only: keep accepting
     this.#servers.set(port, server);
     return true;
   }
@@ -82,7 +82,7 @@ export class ImportListeners {
       if (socket.destroyed) stream.destroy();
       else joinStreams(socket, stream, halfClosedMs);
     } catch {
-      socket.resetAndDestroy(); // why is in the audit log
+      socket.resetAndDestroy(); // the audit log has the reason
     }
   }
 }

@@ -1,5 +1,5 @@
-// Keeps the listeners for imported Services while this gateway is active, and says in the copies of exports which port is whose. A number is told only
-// once it is listened on.
+// Maintains the listeners for imported Services while this gateway is active, and records their ports in the copies of
+// exports. A port is published only once it is listened on.
 import type { Logger } from 'pino';
 import { EXPORTED_SERVICES, type ExportedService } from '../../api/kinds/service-discovery.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -9,7 +9,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { ImportListeners } from './import-listener-server.ts';
 import { planListeners, type AssignedListeners, type PortRange } from './import-listeners.ts';
 
-/** What the controller works with. */
+/** Dependencies. */
 export interface ImportListenersControllerOptions {
   /** Fenced: only the active gateway writes. */
   readonly client: ClusterClient;
@@ -24,7 +24,7 @@ export interface ImportListenersControllerOptions {
 
 const ALL = 'all';
 
-/** Starts it. The function that is given back has it look again: this gateway became active, or is so no more. */
+/** Starts it. Call the returned function when this gateway became active or passive. */
 export function startImportListeners(options: ImportListenersControllerOptions, signal: AbortSignal): () => void {
   const { exports, listeners, logger } = options;
   const memory: Memory = { taken: new Set(), given: new Map() };
@@ -39,7 +39,7 @@ export function startImportListeners(options: ImportListenersControllerOptions, 
   };
 }
 
-/** What a gateway knows of ports besides what the objects say. */
+/** What a gateway knows of ports beyond the objects. */
 interface Memory {
   readonly taken: Set<number>;
   given: AssignedListeners;
@@ -51,7 +51,7 @@ async function follow(options: ImportListenersControllerOptions, memory: Memory,
     const clusterId = activeAs();
     if (clusterId === undefined || signal.aborted) {
       listeners.close();
-      memory.given = new Map(); // another gateway may give others
+      memory.given = new Map(); // another gateway may assign others
       return DONE;
     }
     const { targets, numbers, told, without } = planListeners({ clusterId, exports: [...exports.records()], range, ...memory });

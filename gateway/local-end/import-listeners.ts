@@ -1,59 +1,60 @@
-// Which ports the gateway of an importing cluster listens on: one for each TCP port of each Service that another cluster exports. A number that was
-// given stays, whichever gateway is active: endpoints that name it are known to every node, and must never lead to another Service.
+// Assigns listener ports of an importing cluster's gateway: one per TCP port of each Service that another cluster
+// exports. An assigned port is stable across gateways: endpoints with it are known to every node and must never lead to
+// another Service.
 import type { ExportedService, ImportListener } from '../../api/kinds/service-discovery.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { exportedPortName } from '../../model/network/gateway-names.ts';
 
-/** Ports from the first to the last. */
+/** First to last port. */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
 }
 
-/** Where connections to one port of the gateway go. */
+/** Destination of connections to one port. */
 export interface ListenerTarget {
   readonly clusterId: string;
-  /** What is asked for there. */
+  /** Service and port to request there. */
   readonly service: string;
 }
 
 /** Listeners of imports, by name of the ExportedService. */
 export type AssignedListeners = ReadonlyMap<string, readonly ImportListener[]>;
 
-/** All listeners, and what the copies are to say of them. */
+/** All listeners, and what to record in the copies. */
 export interface ListenerPlan {
   readonly targets: ReadonlyMap<number, ListenerTarget>;
   /** By name of the ExportedService. */
   readonly numbers: AssignedListeners;
-  /** Those of them that their objects do not say yet. */
+  /** Those not yet recorded in their objects. */
   readonly told: AssignedListeners;
   /** Names of ExportedServices for which no port was free. */
   readonly without: readonly string[];
 }
 
-/** What is known. */
+/** Inputs. */
 export interface ListenerFacts {
   /** ID of this cluster. */
   readonly clusterId: string;
   readonly exports: readonly ExportedService[];
   readonly range: PortRange;
-  /** What this gateway has given since it became active: the objects may not show it yet. */
+  /** Ports assigned since this gateway became active, which objects may not show yet. */
   readonly given: AssignedListeners;
-  /** Ports that something else on this machine has. */
+  /** Ports in use by other programs on this machine. */
   readonly taken: ReadonlySet<number>;
 }
 
-/** Default of {@link ListenerFacts.range}: below the ports of nodes (30000) and those that systems give to clients (32768). */
+/** Default of {@link ListenerFacts.range}: below node ports (30000) and ephemeral ports (32768). */
 export const IMPORT_PORTS: PortRange = { first: 20_000, last: 29_999 };
 
-/** `FIRST-LAST`; undefined when the text is none, or when programs without privileges may not listen there. */
+/** `FIRST-LAST`; undefined when the text is invalid or contains privileged ports. */
 export function parsePortRange(text: string): PortRange | undefined {
   const [, one = '', other = ''] = /^(\d{1,5})-(\d{1,5})$/.exec(text) ?? [];
   const [first, last] = [Number(one), Number(other)];
   return first >= 1_024 && first <= last && last <= 65_535 ? { first, last } : undefined;
 }
 
-/** Plans all listeners. Imports that find no free port have none. */
+/** Plans all listeners. Imports without a free port get none. */
 export function planListeners({ clusterId, exports, range, given: before, taken }: ListenerFacts): ListenerPlan {
   const imports = exports.filter(({ spec }) => spec.clusterID !== clusterId && spec.type === 'ClusterSetIP').toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const isUsable = (port: number) => port >= range.first && port <= range.last && !taken.has(port);
@@ -77,7 +78,7 @@ export function planListeners({ clusterId, exports, range, given: before, taken 
   return { targets, numbers: byName(all), told: byName(all.filter(([one, listeners]) => !isSaid(one, listeners))), without: [...without] };
 }
 
-/** Numbers that an import has already and may keep; noted in `targets`, so that of two that say the same number the first keeps it. */
+/** Ports that an import already has and may keep; recorded in `targets`, so that on a conflict the first keeps it. */
 function keptNumbers(one: ExportedService, before: readonly ImportListener[], isFree: (port: number) => boolean, targets: Map<number, ListenerTarget>): Map<number, number> {
   const ports = portsOf(one);
   const kept = new Map<number, number>();
@@ -89,7 +90,7 @@ function keptNumbers(one: ExportedService, before: readonly ImportListener[], is
   return kept;
 }
 
-/** Begins at a place of its own for each import, so that a number which has become free is not given to another one at once. */
+/** Starts at a different port for each import, so that a freed port is not reused at once. */
 function firstFree(key: string, { first, last }: PortRange, isTaken: (port: number) => boolean): number | undefined {
   const size = last - first + 1;
   const start = Buffer.from(contentDigest(key), 'base64').readUInt32BE(0);

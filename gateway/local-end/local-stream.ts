@@ -1,10 +1,11 @@
-// A stream to a peer for somebody who is connected to this gateway: opened while he is there, and noted whatever becomes of it.
+// Opens a stream to a peer for a local client, aborts it when the client leaves, and records the outcome in the audit
+// log.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../../process/errors.ts';
 import type { StreamDriver, StreamRecord, StreamRequest } from '../protocol/cable-driver.ts';
 
-/** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves before it is open. */
+/** Opens it. Throws what {@link StreamDriver.openStream} throws; also when the client leaves first. */
 export async function openForClient(driver: StreamDriver, request: StreamRequest, socket: Socket, audit: (record: StreamRecord) => void): Promise<Duplex> {
   const note = (reason: string) => audit({ direction: 'out', ...request, from: socket.remoteAddress ?? '', outcome: reason === '' ? 'opened' : 'refused', reason });
   const gone = new AbortController();

@@ -1,8 +1,8 @@
-// The services that peers may reach through this gateway, by name. A peer names a service, never an address: so it cannot reach anything that
-// was not put on this list by the cluster's own administrator.
+// The services that peers may reach through this gateway, by name. A peer names a service, never an address, so it can
+// only reach what the cluster's own administrator has listed.
 import { isClusterId } from '../../model/network/gateway-names.ts';
 
-/** Where a service is, as seen from the gateway. */
+/** Address of a service, as seen from the gateway. */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
@@ -11,10 +11,10 @@ export interface ServiceAddress {
 /** Services by name. */
 export type AllowedServices = ReadonlyMap<string, ServiceAddress>;
 
-/** The list, or what is wrong with it. */
+/** The parsed list, or what is wrong with it. */
 export type ParsedServices = { readonly kind: 'services'; readonly services: AllowedServices } | { readonly kind: 'invalid'; readonly message: string };
 
-/** Reads entries `NAME=HOST:PORT`; an IPv6 address is in brackets. */
+/** Parses entries `NAME=HOST:PORT`; an IPv6 address is in brackets. */
 export function parseServices(entries: readonly string[]): ParsedServices {
   const services = new Map<string, ServiceAddress>();
   for (const entry of entries) {
@@ -27,7 +27,7 @@ export function parseServices(entries: readonly string[]): ParsedServices {
   return { kind: 'services', services };
 }
 
-/** `host:port`, with an IPv6 address in brackets; undefined when it is none. */
+/** Parses `host:port`, with an IPv6 address in brackets; undefined when invalid. */
 export function parseAddress(text: string): ServiceAddress | undefined {
   const [, v6, name, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = v6 ?? name;
@@ -35,7 +35,7 @@ export function parseAddress(text: string): ServiceAddress | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** The service that the `:authority` of a CONNECT stream names (`name:443`); undefined when it is not on the list. */
+/** The listed service in the `:authority` of a CONNECT stream (`name:443`); undefined when it is not listed. */
 export function findService(services: AllowedServices, authority: string): ServiceAddress | undefined {
   return services.get(serviceOf(authority));
 }

@@ -1,5 +1,6 @@
-// The contract of a cable driver: what carries traffic to the other members of a clusterset. Types only. One suite of tests holds every
-// driver to it (test/contract/cable-driver.ts). Names of states and fields are those of Submariner's Gateway object.
+// The cable driver interface: what connects a cluster to the other members of its clusterset. Types only. One contract
+// test suite covers every driver (test/contract/cable-driver.ts). States and fields are named as in Submariner's
+// Gateway object.
 import type { Duplex } from 'node:stream';
 import type { FailureCause } from './failure-cause.ts';
 import type { RoundTripStatistics } from './round-trip-statistics.ts';
@@ -7,48 +8,51 @@ import type { RoundTripStatistics } from './round-trip-statistics.ts';
 /** Another member. */
 export interface Peer {
   readonly clusterId: string;
-  /** `host:port` where its gateways listen, tried in turn; empty where it can only dial out, so that we wait for it. */
+  /** `host:port` where its gateways listen, tried in order; empty when it can only dial out, so that we wait for it. */
   readonly addresses: readonly string[];
 }
 
-/** Calls and watches travel apart from bulk (logs, exec, kubectl), so that a long answer never stands in their way. */
+/**
+ * Traffic classes with separate sessions: calls and watches, or bulk (logs, exec, kubectl), so that a long response
+ * never delays a call.
+ */
 export type TrafficClass = 'calls' | 'bulk';
 
-/** A cable as it is now. */
+/** State of a gateway connection. */
 export interface CableConnection {
   readonly clusterId: string;
   readonly status: 'connecting' | 'connected' | 'error';
-  /** What is going on, for people; with status `error` the cause in words and what to change. */
+  /** Status message; with status `error` the cause and what to change. */
   readonly statusMessage: string;
   /** With status `error`. */
   readonly cause?: FailureCause;
-  /** Address of the peer that is in use. */
+  /** The peer's address in use. */
   readonly usingIP?: string;
-  /** Whether the peer's address as we see it is none of those that it announced. */
+  /** Whether the observed address of the peer differs from all announced ones (NAT). */
   readonly usingNAT: boolean;
-  /** Bytes on the wire since the process began. */
+  /** Bytes on the wire since the process started. */
   readonly rxBytes: number;
   readonly txBytes: number;
   readonly latencyRTT?: RoundTripStatistics;
-  /** The last round trip in ms; missing before the first. */
+  /** The last round-trip time in ms; missing before the first. */
   readonly roundTripMs?: number;
 }
 
-/** Carries traffic to peers. Errors are told by {@link CableDriver.connections}, never thrown. */
+/** Carries traffic to peers. Errors are reported by {@link CableDriver.connections}, never thrown. */
 export interface CableDriver {
   /** Name as in `Endpoint.spec.backend`. */
   readonly name: string;
-  /** Wants a cable to a peer from now on. Idempotent; with other addresses the cable moves without a break. */
+  /** Adds or updates a peer. Idempotent; with new addresses the connection moves without interruption. */
   connect(peer: Peer): void;
-  /** Wants none any more: sessions are closed at once, and the peer is refused. */
+  /** Removes a peer: its sessions close at once, and it is rejected. */
   disconnect(clusterId: string): void;
-  /** A cable for each peer that is wanted. */
+  /** State of each peer's connection. */
   connections(): readonly CableConnection[];
-  /** Ends everything. With `drainMs` streams may go on for that long, while new ones are refused. */
+  /** Shuts down. With `drainMs` open streams may continue for that long, while new ones are rejected. */
   close(drainMs?: number): Promise<void>;
 }
 
-/** What a stream is opened for. */
+/** What to open a stream for. */
 export interface StreamRequest {
   readonly clusterId: string;
   /** Name of a service on the peer's list, {@link API_SERVER_SERVICE} first. */
@@ -59,13 +63,13 @@ export interface StreamRequest {
 /** A driver that carries byte streams to services of peers. */
 export interface StreamDriver extends CableDriver {
   /**
-   * Opens a stream, waiting a while for a cable that is just being made.
+   * Opens a stream; waits a while for a connection that is being established.
    * @throws StreamRefusedError with what is wrong.
    */
   openStream(request: StreamRequest, signal: AbortSignal): Promise<Duplex>;
 }
 
-/** Who opened what, for the audit log. */
+/** Audit record of a stream. */
 export interface StreamRecord {
   /** Opened by us towards the peer, or by the peer towards us. */
   readonly direction: 'out' | 'in';
@@ -75,6 +79,6 @@ export interface StreamRecord {
   /** Address of the local client (out) or of the peer (in). */
   readonly from: string;
   readonly outcome: 'opened' | 'refused';
-  /** Why it was refused; empty when opened. */
+  /** Why it was rejected; empty when opened. */
   readonly reason: string;
 }

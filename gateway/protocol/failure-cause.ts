@@ -1,12 +1,13 @@
-// Why a cable does not come up, in words that say what to change (the first pain of Submariner's users is that the reason stays hidden).
+// Why a connection is down, in messages that say what to change (Submariner users' main complaint is that the reason is
+// hidden).
 
-/** What kind of thing is wrong. */
+/** Category of the failure. */
 export type FailureCause = 'refused' | 'unreachable' | 'name' | 'certificate' | 'clock' | 'identity' | 'revoked' | 'unknown-peer' | 'limit' | 'closed' | 'protocol';
 
-/** A cable that could not be made, or that broke. */
+/** A connection that failed or broke. */
 export interface Failure {
   readonly cause: FailureCause;
-  /** A sentence for people, with what to change. */
+  /** A message with what to change. */
   readonly message: string;
 }
 
@@ -26,7 +27,9 @@ const RULES: readonly Rule[] = [
   [['ECONNRESET', 'EPIPE', 'ECONNABORTED'], 'closed', 'the connection was cut; a firewall, or a peer that stops'],
 ];
 
-/** The failure behind the code of an error of Node's net, dns, tls or http2. `where` is the address that was tried, or the peer. */
+/**
+ * The failure for an error code of Node's net, dns, tls or http2. `where` is the address that was tried, or the peer.
+ */
 export function toFailure(error: { readonly code?: string | undefined; readonly message: string }, where: string): Failure {
   const code = error.code ?? '';
   const [, cause, advice] = RULES.find(([codes]) => codes.includes(code)) ?? tlsRule(code);
@@ -39,7 +42,7 @@ function tlsRule(code: string): Rule {
   return [[], 'closed', 'the connection ended'];
 }
 
-/** A failure from the words with which a peer refused us, as `cause: message`. */
+/** Parses a peer's rejection of the form `cause: message`. */
 export function toRefusal(words: string): Failure {
   const [, cause = '', message = ''] = /^([a-z-]{1,20}): (.{0,200})$/s.exec(words) ?? [];
   const known = REFUSALS.find((one) => one === cause);
@@ -48,7 +51,7 @@ export function toRefusal(words: string): Failure {
 
 const REFUSALS: readonly FailureCause[] = ['certificate', 'clock', 'identity', 'revoked', 'unknown-peer', 'limit', 'closed'];
 
-/** What a peer says is data: it may not draw in terminals or break lines of logs. */
+/** Messages of peers are untrusted: strips control characters and line breaks. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

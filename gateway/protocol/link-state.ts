@@ -1,8 +1,11 @@
-// One link of a cable: a session that we dial for one purpose, again and again, as a pure state machine. Time and chance are in the events;
-// what is to be done comes out as one effect. At most one dial is under way, and a stopped link does nothing any more.
+// State machine of one link: a session that this side dials for one purpose, with retries. Pure: time and randomness
+// are in the events, actions are returned as effects. At most one dial is in flight; a stopped link does nothing.
 import type { Failure } from './failure-cause.ts';
 
-/** Where a link stands. `failures` counts rounds through all addresses that led nowhere, `lostMs` is when its last session ended. */
+/**
+ * State of a link. `failures` counts rounds through all addresses without success, `lostMs` is when its last session
+ * ended.
+ */
 export type LinkState =
   | { readonly kind: 'waiting'; readonly failures: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
   | { readonly kind: 'dialing'; readonly failures: number; readonly address: number; readonly failure?: Failure | undefined; readonly lostMs?: number | undefined }
@@ -11,48 +14,54 @@ export type LinkState =
 
 /** What happens to a link. */
 export type LinkEvent =
-  /** A wait is over. `isCovered`: the peer has dialled us for the same purpose, so that there is nothing to do. */
+  /** A delay has passed. `isCovered`: the peer has dialled us for the same purpose, so that nothing is to be done. */
   | { readonly kind: 'due'; readonly isCovered: boolean }
   | { readonly kind: 'opened'; readonly nowMs: number }
   /** The dial failed, or the session ended. `random` is in [0,1). */
   | { readonly kind: 'failed'; readonly failure: Failure; readonly nowMs: number; readonly random: number }
   | { readonly kind: 'stop' };
 
-/** What to do next. */
+/** The action to perform. */
 export type LinkEffect = { readonly kind: 'none' } | { readonly kind: 'wait'; readonly ms: number } | { readonly kind: 'dial'; readonly address: number };
 
-/** What a link is made with. */
+/** Configuration of a link. */
 export interface LinkPlan {
   readonly addresses: number;
   readonly redialFirstMs: number;
   readonly redialMaxMs: number;
 }
 
-/** A link and what to do for it. */
+/** A link with its next action. */
 export interface LinkStep {
   readonly state: LinkState;
   readonly effect: LinkEffect;
 }
 
-/** A session that lasted at least this long, in ms, was a good one: the next dial begins from the shortest wait. A refused one never opens. */
+/**
+ * A session that lasted at least this long, in ms, was healthy: backoff restarts from the shortest delay. A rejected
+ * one never opens.
+ */
 const GOOD_AFTER_MS = 1_000;
-/** So long after a good session was lost, in ms, no wait is longer than {@link EAGER_WAIT_MS}: another gateway of the peer is taking over. */
+/**
+ * For this long after a healthy session was lost, in ms, no delay exceeds {@link EAGER_WAIT_MS}: another gateway of the
+ * peer is taking over.
+ */
 const EAGER_MS = 15_000;
 const EAGER_WAIT_MS = 400;
-/** How often to look whether the peer still covers this purpose, in ms. */
+/** Interval at which to check whether the peer still covers this purpose, in ms. */
 const COVERED_LOOK_MS = 3_000;
 const NOTHING: LinkEffect = { kind: 'none' };
 
 /**
- * Before the first dial; `delayMs` is longer for the one of two that leaves dialling to the other. A link that follows `before`, with another
- * certificate or other addresses, is as eager as that one: the peer may be changing its gateway just then.
+ * Starts a link; `delayMs` is longer for the side that leaves dialling to the other. A link that replaces `before`,
+ * with another certificate or other addresses, inherits its short delays: the peer may be failing over.
  */
 export function startLink(delayMs: number, before?: LinkState, nowMs = 0): LinkStep {
   const lostMs = before?.kind === 'connected' ? nowMs : before?.kind === 'stopped' ? undefined : before?.lostMs;
   return { state: { kind: 'waiting', failures: 0, ...(lostMs !== undefined && { lostMs }) }, effect: { kind: 'wait', ms: delayMs } };
 }
 
-/** The next state. An event that does not belong to a state (a late one) changes nothing. */
+/** The next state. An event that does not fit the state (a late one) changes nothing. */
 export function stepLink(state: LinkState, event: LinkEvent, plan: LinkPlan): LinkStep {
   if (event.kind === 'stop') return { state: { kind: 'stopped' }, effect: NOTHING };
   switch (state.kind) {
@@ -86,7 +95,7 @@ function dialAgain(state: Extract<LinkState, { readonly kind: 'connected' }>, ev
   return wait(wasGood ? { failures: 1, lostMs: event.nowMs } : { failures: state.failures + 1, lostMs: undefined }, event, plan);
 }
 
-/** Doubles up to the cap, then a random half is taken off, so that many links do not come back at once. */
+/** Exponential backoff up to the cap, minus up to half at random. */
 function wait({ failures, lostMs }: { readonly failures: number; readonly lostMs: number | undefined }, { failure, random, nowMs }: Failed, plan: LinkPlan): LinkStep {
   const isEager = lostMs !== undefined && nowMs - lostMs < EAGER_MS;
   const longest = isEager ? Math.min(EAGER_WAIT_MS, plan.redialMaxMs) : plan.redialMaxMs;

@@ -9,7 +9,7 @@ export interface RoundTripStatistics {
   readonly stdDev: string;
 }
 
-/** Sums of what was measured, in ms. */
+/** Accumulated measurements, in ms. */
 export interface RoundTrips {
   readonly count: number;
   readonly last: number;
@@ -23,7 +23,7 @@ export interface RoundTrips {
 /** Before the first measurement. */
 export const NO_ROUND_TRIPS: RoundTrips = { count: 0, last: 0, min: Infinity, max: 0, mean: 0, squares: 0 };
 
-/** After this many, old ones count less and less: a cable of a month must still show that it has become slow. */
+/** Beyond this count, old measurements lose weight: a month-old connection must still show that it became slow. */
 const MEMORY = 1_000;
 
 /** Adds a measurement in ms. */

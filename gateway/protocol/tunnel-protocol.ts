@@ -1,14 +1,21 @@
-// What both ends of a session agree on before the first HTTP/2 frame. Each TLS connection carries one HTTP/2 session in one direction and lane;
-// ALPN says which. The one that dials may be the HTTP/2 server: roles flip, and so a member that can only dial out is reached (ADR 0009).
+// Session parameters that both ends agree on before the first HTTP/2 frame. Each TLS connection carries one HTTP/2
+// session in one direction and traffic class, named by ALPN. The dialer may be the HTTP/2 server: roles flip, and so a
+// member that can only dial out is reachable (ADR 0009).
 import type { TrafficClass } from './cable-driver.ts';
 
-/** One of the four sessions of a cable, as its dialer sees it: `open` means that the dialer opens streams, `serve` that its peer does. */
+/**
+ * One of a connection's four sessions, as its dialer sees it: `open` means that the dialer opens streams, `serve` that
+ * its peer does.
+ */
 export interface Purpose {
   readonly dialer: 'open' | 'serve';
   readonly lane: TrafficClass;
 }
 
-/** All sessions of a cable. Those over which the dialer is reached come first: a target behind NAT has nothing else to offer. */
+/**
+ * All sessions of a connection. Those by which the dialer is reached come first: a target behind NAT has nothing else
+ * to offer.
+ */
 export const PURPOSES: readonly Purpose[] = [
   { dialer: 'serve', lane: 'calls' },
   { dialer: 'serve', lane: 'bulk' },
@@ -16,53 +23,63 @@ export const PURPOSES: readonly Purpose[] = [
   { dialer: 'open', lane: 'bulk' },
 ];
 
-/** The ALPN protocol of a purpose (RFC 7301). A changed protocol gets another number, so that old and new never misread one another. */
+/**
+ * The ALPN protocol of a purpose (RFC 7301). A changed protocol gets another number, so that versions never misread
+ * each other.
+ */
 export function alpnOf({ dialer, lane }: Purpose): string {
   return `isthmus-1-${dialer}-${lane}`;
 }
 
-/** The purpose behind a negotiated ALPN protocol; undefined when none of ours was negotiated. */
+/** The purpose of a negotiated ALPN protocol; undefined when it is not one of ours. */
 export function purposeOf(alpn: string | false | null | undefined): Purpose | undefined {
   return PURPOSES.find((purpose) => alpnOf(purpose) === alpn);
 }
 
-/** Windows of flow control in bytes: at 64 KiB, HTTP/2's own, a stream makes 10 Mbit/s over a round trip of 50 ms. */
+/**
+ * Flow-control windows in bytes: with HTTP/2's default of 64 KiB a stream reaches 10 Mbit/s at a round trip of 50 ms.
+ */
 export const STREAM_WINDOW = 8 << 20;
-/** Of all streams of a session together. */
+/** For all streams of a session together. */
 export const SESSION_WINDOW = 32 << 20;
-/** What Node may hold for one session, in MiB: beyond its window there are headers and frames under way. */
+/** Node's memory limit for one session, in MiB: its window plus headers and frames in flight. */
 export const SESSION_MEMORY_MIB = 64;
 
-/** Bounds and times (ms) of sessions and listeners; tests shorten them. */
+/** Limits and timings (ms) of sessions and listeners; tests shorten them. */
 export interface TunnelLimits {
   /** For a connection, its TLS handshake and the first answered ping, together. */
   readonly handshakeMs: number;
   /** For one address of several. */
   readonly dialMs: number;
   readonly pingEveryMs: number;
-  /** Without an answered ping or any other byte for so long, a session is dead. */
+  /** A session without any received byte for this long is dead. */
   readonly deadAfterMs: number;
-  /** First and longest wait before a new dial. */
+  /** First and longest delay before a redial. */
   readonly redialFirstMs: number;
   readonly redialMaxMs: number;
-  /** How long a stream waits for a cable that is being made. */
+  /** How long a stream waits for a connection that is being established. */
   readonly cableWaitMs: number;
-  /** For the connection from a gateway to a service of its cluster. */
+  /** Connect timeout from a gateway to a service of its cluster. */
   readonly serviceMs: number;
-  /** A stream of which one direction has ended may stay for so long. */
+  /** How long a half-closed stream may stay open. */
   readonly halfClosedMs: number;
   readonly streamsPerSession: number;
   /** Streams of one peer whose service has not answered yet. */
   readonly pendingStreamsPerPeer: number;
   readonly sessionsPerPeer: number;
-  /** Sessions of one peer that end before they are open; beyond it the peer is refused for the rest of the minute. */
+  /**
+   * Sessions of one peer that end before they are open; beyond this the peer is rejected for the rest of the minute.
+   */
   readonly brokenPerMinute: number;
   readonly handshakes: number;
   readonly handshakesPerAddress: number;
   readonly connections: number;
 }
 
-/** What production uses. A dead peer is noticed within 8 s (fault 55 of table B2 asks for 10); a refused one is dialled again after at most 10 s. */
+/**
+ * Production defaults. A dead peer is noticed within 8 s (fault 55 of table B2 requires 10); a rejected one is
+ * redialled after at most 10 s.
+ */
 export const TUNNEL_LIMITS: TunnelLimits = {
   handshakeMs: 10_000,
   dialMs: 2_000,
@@ -87,8 +104,9 @@ const SETTINGS_FRAME = 4;
 const GOAWAY_FRAME = 7;
 
 /**
- * The bytes that refuse a peer after the TLS handshake, without reading anything of it: an HTTP/2 preface, then GOAWAY with the reason
- * (RFC 9113 §3.4, §6.8). TLS 1.3 lets a dialer believe that it is connected before its certificate was looked at; so it learns why not.
+ * The bytes that reject a peer after the TLS handshake without reading anything from it: an HTTP/2 preface, then GOAWAY
+ * with the reason (RFC 9113 §3.4, §6.8). In TLS 1.3 a dialer considers itself connected before its certificate was
+ * verified; this tells it why it is not.
  */
 export function refusalBytes(words: string, { dialer }: Purpose): Buffer {
   const reason = Buffer.from(words.slice(0, 220), 'utf8');

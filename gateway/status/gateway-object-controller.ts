@@ -1,4 +1,4 @@
-// Keeps the Gateway object of this process, and removes those of processes that are gone.
+// Maintains the Gateway object of this process and deletes those of dead processes.
 import type { Logger } from 'pino';
 import type { Gateway, GatewayStatus } from '../../api/kinds/gateway.ts';
 import { apiVersionOf, GATEWAYS } from '../../api/resource-types.ts';
@@ -19,10 +19,10 @@ export interface GatewayObjectOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-gateway';
-/** Changes are looked at so often, in ms. */
+/** Interval at which changes are checked, in ms. */
 const LOOK_MS = 1_000;
 
-/** Writes the object until `signal` is aborted, then removes it. Never throws. */
+/** Updates the object until `signal` is aborted, then deletes it. Never throws. */
 export async function keepGatewayObject(options: GatewayObjectOptions, signal: AbortSignal): Promise<void> {
   const { client, namespace, name, facts, logger } = options;
   let written: GatewayStatus | undefined;

@@ -1,8 +1,8 @@
-// What a gateway process writes of itself, and when: at once when a cable comes or goes, otherwise seldom.
+// The Gateway status and when to write it: at once when a connection goes up or down, otherwise rarely.
 import type { GatewayConnection, GatewayStatus } from '../../api/kinds/gateway.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
 
-/** What is known at the moment. */
+/** Current state. */
 export interface GatewayFacts {
   readonly isActive: boolean;
   readonly version: string;
@@ -11,16 +11,16 @@ export interface GatewayFacts {
   readonly connections: readonly CableConnection[];
   /** In ms since the epoch. */
   readonly nowMs: number;
-  /** End of its certificate, in ms since the epoch. */
+  /** Expiry of its certificate, in ms since the epoch. */
   readonly certificateEndMs?: number | undefined;
   readonly failure?: string | undefined;
-  /** Where it listens for imports while it is active. */
+  /** Listen address for imports while it is active. */
   readonly importAddress?: string | undefined;
 }
 
-/** Round trips alone are written so often, in ms. */
+/** Write interval when only round-trip times changed, in ms. */
 export const HEARTBEAT_MS = 20_000;
-/** A Gateway whose heartbeat is older belongs to a process that is gone, in ms. */
+/** A Gateway with an older heartbeat belongs to a dead process, in ms. */
 export const GONE_AFTER_MS = 90_000;
 
 /** The status of the Gateway object. */
@@ -46,7 +46,7 @@ function toConnection({ clusterId, status, statusMessage, usingIP, usingNAT, lat
   };
 }
 
-/** Whether the status is to be written now, after `written`. */
+/** Whether to write the status now, after `written`. */
 export function needsUpdate(written: GatewayStatus | undefined, next: GatewayStatus): boolean {
   if (written === undefined || Date.parse(next.heartbeat) - Date.parse(written.heartbeat) >= HEARTBEAT_MS) return true;
   return essence(written) !== essence(next);
@@ -56,7 +56,7 @@ function essence({ haStatus, certificateExpires, statusFailure, importAddress, c
   return JSON.stringify([haStatus, certificateExpires, statusFailure, importAddress, connections.map(({ status, endpoint, usingIP, statusMessage }) => [status, endpoint.clusterID, usingIP, status === 'connected' ? '' : statusMessage])]);
 }
 
-/** Whether a Gateway object belongs to a process that is gone. */
+/** Whether a Gateway object belongs to a dead process. */
 export function isGone(status: GatewayStatus | undefined, nowMs: number): boolean {
   return status !== undefined && nowMs - Date.parse(status.heartbeat) > GONE_AFTER_MS;
 }

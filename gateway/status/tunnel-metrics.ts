@@ -1,5 +1,5 @@
-// Prometheus metrics of the gateway, named after Submariner's where there is one. The label `remote_cluster` has as many values as the
-// clusterset has members.
+// Prometheus metrics of the gateway, named after Submariner's where these exist. The label `remote_cluster` has one
+// value per member of the clusterset.
 import { Counter, Gauge } from 'prom-client';
 import { METRICS } from '../../process/metrics.ts';
 import type { CableConnection, StreamRecord } from '../protocol/cable-driver.ts';
@@ -7,10 +7,10 @@ import type { FailureCause } from '../protocol/failure-cause.ts';
 
 const streams = new Counter({ name: 'isthmus_gateway_streams_total', help: 'Streams that were asked for.', labelNames: ['direction', 'lane', 'outcome'], registers: [METRICS] });
 const refusals = new Counter({ name: 'isthmus_gateway_refused_connections_total', help: 'Connections of peers and strangers that were refused.', labelNames: ['cause'], registers: [METRICS] });
-/** What is looked at when metrics are asked for. */
+/** Read at each scrape. */
 export interface ObservedGateway {
   readonly connections: () => readonly CableConnection[];
-  /** End of this cluster's certificate, in ms since the epoch; undefined before it has joined. */
+  /** Expiry of this cluster's certificate, in ms since the epoch; undefined before it has joined. */
   readonly certificateEndMs: () => number | undefined;
 }
 
@@ -26,7 +26,7 @@ export function countStream({ direction, lane, outcome }: StreamRecord): void {
   streams.inc({ direction, lane, outcome });
 }
 
-/** Counts a connection that was refused. */
+/** Counts a rejected connection. */
 export function countRefusal(cause: FailureCause): void {
   refusals.inc({ cause });
 }
@@ -47,7 +47,7 @@ function perCluster(name: string, help: string, value: (connection: CableConnect
 }
 
 perCluster('isthmus_gateway_connected', 'Whether there is a cable to the cluster.', ({ status }) => (status === 'connected' ? 1 : 0));
-// A cable that is down has no round trip: the last one would look as if all were well.
+// A connection that is down has no round trip: the last value would look healthy.
 perCluster('isthmus_gateway_round_trip_seconds', 'Last round trip to the gateway of the cluster.', ({ status, roundTripMs }) => (status === 'connected' && roundTripMs !== undefined ? roundTripMs / 1_000 : undefined));
 perCluster('isthmus_gateway_rx_bytes', 'Bytes that came from the cluster.', ({ rxBytes }) => rxBytes);
 perCluster('isthmus_gateway_tx_bytes', 'Bytes that went to the cluster.', ({ txBytes }) => txBytes);

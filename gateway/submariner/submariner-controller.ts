@@ -1,4 +1,4 @@
-// The read-only driver `submariner`: follows the objects of an existing Submariner and keeps objects of ours that say the same (ADR 0040).
+// The read-only driver `submariner`: watches an existing Submariner and mirrors it in our own objects (ADR 0040).
 import type { Logger } from 'pino';
 import { SUBMARINER_BACKEND } from '../../api/kinds/gateway.ts';
 import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
@@ -13,26 +13,26 @@ import { version } from '../../process/version.ts';
 import { keepGatewayObject } from '../status/gateway-object-controller.ts';
 import { planSubmariner, readSubmariner, type SubmarinerFacts } from './submariner-facts.ts';
 
-/** What following needs. */
+/** Dependencies. */
 export interface SubmarinerOptions {
   readonly client: ClusterClient;
-  /** The same, fenced: only the process that leads writes what all read. */
+  /** The same, fenced: only the leader writes shared objects. */
   readonly writer: ClusterClient;
   /** The install namespace. */
   readonly namespace: string;
-  /** Where Submariner is. */
+  /** Submariner's namespace. */
   readonly submarinerNamespace: string;
   /** Name of the Gateway object of this process. */
   readonly name: string;
   readonly isActive: () => boolean;
-  /** ID of this cluster in our own clusterset, where it is in one. */
+  /** ID of this cluster in our own clusterset, if it is in one. */
   readonly expectedId: () => string | undefined;
   readonly logger: Logger;
 }
 
 const ALL = 'all';
 
-/** Follows it until `signal` is aborted. Never throws. */
+/** Watches it until `signal` is aborted. Never throws. */
 export async function followSubmariner(options: SubmarinerOptions, signal: AbortSignal): Promise<void> {
   const { client, writer, namespace, submarinerNamespace, name, isActive, expectedId, logger } = options;
   const inform = fullInformersOf({ client, logger });
@@ -49,7 +49,8 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
   const controller = startController({ name: 'submariner', reconcile, concurrency: 1, logger, ready: Promise.all(all.map(({ synced }) => synced)) }, signal);
   for (const informer of all) informer.onChange(() => controller.enqueue(ALL));
   controller.enqueue(ALL);
-  const timer = setInterval(() => signal.aborted || controller.enqueue(ALL), LOOK_MS); // who leads, and what this cluster is called, may have changed
+  // leadership or this cluster's ID may have changed
+  const timer = setInterval(() => signal.aborted || controller.enqueue(ALL), LOOK_MS);
   const facts = () => {
     const { clusterId = '', connections, failure } = read(theirs, expectedId());
     return { isActive: isActive(), version: version(), clusterId, backend: SUBMARINER_BACKEND, connections, nowMs: Date.now(), failure };
@@ -58,7 +59,7 @@ export async function followSubmariner(options: SubmarinerOptions, signal: Abort
   clearInterval(timer);
 }
 
-/** How often the objects are looked at where nothing is heard, in ms. */
+/** Resync interval in ms. */
 const LOOK_MS = 5_000;
 
 type Theirs = readonly [Informer<SubmarinerCluster, SubmarinerCluster>, Informer<SubmarinerEndpoint, SubmarinerEndpoint>, Informer<SubmarinerGateway, SubmarinerGateway>];

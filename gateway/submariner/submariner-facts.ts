@@ -1,5 +1,5 @@
-// What an existing Submariner comes to as a pod plane: which clusters it leads to, their ranges, its cables (ADR 0040). Its objects are data of another
-// program: what is missing, odd or too long changes nothing but itself.
+// Reads an existing Submariner as a pod plane: clusters, their CIDRs, its gateway connections (ADR 0040). Its objects
+// are untrusted: a missing, malformed or oversized one affects only itself.
 import { SUBMARINER_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
 import { BROKER_COPY_LABEL, FROM_SUBMARINER_LABEL, OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -11,7 +11,7 @@ import { misfitOf, type Shape } from '../../model/objects/schema-check.ts';
 import type { CableConnection } from '../protocol/cable-driver.ts';
 import type { RoundTripStatistics } from '../protocol/round-trip-statistics.ts';
 
-/** All that is read of Submariner. */
+/** Inputs read from Submariner. */
 export interface SubmarinerObjects {
   readonly clusters: readonly SubmarinerCluster[];
   readonly endpoints: readonly SubmarinerEndpoint[];
@@ -20,16 +20,19 @@ export interface SubmarinerObjects {
 
 /** Submariner as a pod plane. */
 export interface SubmarinerFacts {
-  /** What Submariner calls this cluster; undefined before one of its gateways has said so, and where that must not be used. */
+  /**
+   * Submariner's ID of this cluster; undefined before one of its gateways has reported it, and when it must not be
+   * used.
+   */
   readonly clusterId: string | undefined;
-  /** Clusters whose pods are reached under their own addresses, this one among them. */
+  /** Clusters whose pods are reached under their own addresses, including this one. */
   readonly members: readonly { readonly cluster: Cluster['spec']; readonly endpoint: Endpoint['spec'] }[];
   readonly connections: readonly CableConnection[];
   /** What is wrong, in words. */
   readonly failure: string | undefined;
 }
 
-/** Field manager of the objects that say what Submariner says. */
+/** Field manager of the mirrored objects. */
 export const SUBMARINER_MANAGER = 'isthmus-submariner';
 
 const DEFAULT_UDP_PORT = '4500';
@@ -43,7 +46,7 @@ const CONNECTION: Shape = { type: 'object', properties: { status: TEXT, statusMe
 const GATEWAY: Shape = { type: 'object', properties: { status: { type: 'object', properties: { haStatus: TEXT, statusFailure: TEXT, localEndpoint: ENDPOINT_SPEC, connections: { type: 'array' } } } } };
 const ROUND_TRIPS = ['last', 'min', 'average', 'max', 'stdDev'] as const;
 
-/** Reads it. `expectedId` is the ID of this cluster in our own clusterset, where it is in one. */
+/** Reads it. `expectedId` is the ID of this cluster in our own clusterset, if it is in one. */
 export function readSubmariner(objects: SubmarinerObjects, expectedId: string | undefined): SubmarinerFacts {
   const [clusters, endpoints, gateways] = [having(CLUSTER, objects.clusters), having(ENDPOINT, objects.endpoints), having(GATEWAY, objects.gateways)];
   const active = newestActive(gateways);
@@ -65,12 +68,12 @@ export function readSubmariner(objects: SubmarinerObjects, expectedId: string | 
   return { clusterId, members: members.toSorted((one, other) => (one.cluster.clusterID < other.cluster.clusterID ? -1 : 1)), connections, failure: failure === '' ? undefined : failure?.slice(0, LONGEST_MESSAGE) };
 }
 
-/** Those that have the shape. */
+/** Those with a valid shape. */
 function having<T>(shape: Shape, objects: readonly T[]): readonly T[] {
   return objects.filter((object) => misfitOf(object, shape) === undefined);
 }
 
-/** Writes that make our objects say what Submariner says. Clusters that somebody else keeps stay as they are. */
+/** Writes that mirror Submariner. Clusters managed by somebody else stay unchanged. */
 export function planSubmariner(namespace: string, { clusterId, members }: SubmarinerFacts, existing: { readonly clusters: readonly Cluster[]; readonly endpoints: readonly Endpoint[] }): Plan {
   const labels = { [FROM_SUBMARINER_LABEL]: TRUE };
   const endpoints = members.map(({ endpoint }): Endpoint => ({
@@ -97,7 +100,7 @@ function says(before: Cluster | Endpoint | undefined, { metadata: { labels = {} 
   return hasLabels && Object.entries(spec).every(([key, value]) => JSON.stringify(there[key]) === JSON.stringify(value));
 }
 
-/** What the broker keeps as well is the broker's. */
+/** What the broker manages as well is left to the broker. */
 function isOurs({ metadata: { labels = {} } }: Cluster | Endpoint): boolean {
   return labels[FROM_SUBMARINER_LABEL] === TRUE && labels[BROKER_COPY_LABEL] === undefined;
 }

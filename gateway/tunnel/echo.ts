@@ -1,4 +1,4 @@
-// Measures round trips between gateways through the tunnel by UDP datagrams that are sent back as they came: Node has no ICMP socket.
+// Measures round-trip times between gateways through the tunnel with echoed UDP datagrams: Node has no ICMP socket.
 import { createSocket, type Socket } from 'node:dgram';
 import { addRoundTrip, NO_ROUND_TRIPS, type RoundTrips } from '../protocol/round-trip-statistics.ts';
 
@@ -9,10 +9,10 @@ const MAGIC = 0x69736d45;
 const REQUEST = 1;
 const ANSWER = 2;
 
-/** What is known of one address. */
+/** State of one address. */
 export interface EchoState {
   readonly trips: RoundTrips;
-  /** When it last answered, by `performance.now()`; undefined before. */
+  /** Time of its last reply, by `performance.now()`; undefined before. */
   readonly answeredMs: number | undefined;
 }
 
@@ -39,7 +39,7 @@ export class Echo {
     return new Echo(socket);
   }
 
-  /** Asks an address for an answer. */
+  /** Sends an echo request. */
   send(address: string, port = ECHO_PORT): void {
     const message = Buffer.alloc(SIZE);
     message.writeUInt32BE(MAGIC, 0);
@@ -62,7 +62,7 @@ export class Echo {
     this.#socket.close();
   }
 
-  /** An answer is as long as the question, so nobody is hit harder than he hits. */
+  /** A reply is as long as the request, so it cannot be used for amplification. */
   #take(message: Buffer, address: string, port: number): void {
     if (message.length !== SIZE || message.readUInt32BE(0) !== MAGIC) return;
     if (message.readUInt32BE(4) === REQUEST) {

@@ -1,23 +1,24 @@
-// Where a Service that this cluster exports is, for a peer that asks for one of its ports by name. Only what has a ServiceExport is found, and of its
-// endpoints only pods of this cluster: EndpointSlices are written by whoever may write Services, and must not lead the gateway anywhere else.
+// Finds the endpoints of an exported Service for a peer that requests one of its ports. Only Services with a
+// ServiceExport are found, and only endpoints that are pods of this cluster: whoever may write EndpointSlices must not
+// be able to direct the gateway elsewhere.
 import { OWN_EXPORT_LABEL, type ExportedService, type ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName, parseExportedPort } from '../../model/network/gateway-names.ts';
 import { isWithin, parseRange } from '../../model/network/ip-range.ts';
 import type { ServiceAddress } from '../protocol/allowed-services.ts';
 
-/** Where to dial, one of these; or why nowhere, with an HTTP status. */
+/** Addresses to dial, one of these; or why there are none, with an HTTP status. */
 export type FoundService = { readonly kind: 'found'; readonly addresses: readonly ServiceAddress[] } | { readonly kind: 'refused'; readonly status: 403 | 503; readonly reason: string };
 
 /** What is known of this cluster. */
 export interface ExporterFacts {
   readonly clusterId: string;
-  /** Pod ranges that it announced. */
+  /** Its announced pod CIDRs. */
   readonly ranges: readonly string[];
   /** An ExportedService of the install namespace by its name. */
   readonly find: (name: string) => ExportedService | undefined;
 }
 
-/** Endpoints behind what a stream asks for; undefined when it asks for no exported Service. */
+/** Endpoints for a stream's authority; undefined when it names no exported Service. */
 export function findExported(asked: string, { clusterId, ranges, find }: ExporterFacts): FoundService | undefined {
   const wanted = parseExportedPort(asked);
   if (wanted === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Cable driver `mtls`: streams to services of peers over HTTP/2 on mutually authenticated TLS 1.3. Needs no privilege. Either side may dial; a
-// peer that can only dial out is reached as well as any other.
+// Cable driver `mtls`: streams to services of peers over HTTP/2 on mutually authenticated TLS 1.3. Needs no privileges.
+// Either side may dial, so a peer that can only dial out is reachable too.
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { gatewayName } from '../../model/network/gateway-names.ts';
@@ -19,28 +19,28 @@ export interface MtlsDriverOptions {
   readonly identity: TlsIdentity;
   /** What peers may reach. */
   readonly services: AllowedServices;
-  /** Services that this cluster exports, which peers may reach as well. */
+  /** Services exported by this cluster, which peers may reach as well. */
   readonly exported?: ServiceStreamsOptions['exported'];
-  /** Where peers may dial in; missing where this cluster can only dial out. */
+  /** Where peers may dial in; missing when this cluster can only dial out. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly audit: (record: StreamRecord) => void;
-  /** Hears of every connection that was refused. */
+  /** Called for each rejected connection. */
   readonly refused?: (failure: Failure, from: string) => void;
-  /** Something in {@link MtlsDriver.connections} may have changed. */
+  /** {@link MtlsDriver.connections} may have changed. */
   readonly changed?: () => void;
 }
 
-/** Of two that could both dial, the one with the later name leaves it to the other for so long, in ms. */
+/** Of two members that could both dial, the one with the later name waits this long for the other, in ms. */
 const LEAVE_DIALLING_MS = 3_000;
-/** How long sessions that were replaced may go on, in ms: watches resume by themselves. */
+/** How long replaced sessions may continue, in ms: watches resume by themselves. */
 const REPLACED_DRAIN_MS = 30_000;
-/** Sessions that are asked for one stream, where each ends just then. */
+/** Sessions tried for one stream when each ends at that moment. */
 const MAX_TRIES = 4;
 const NO_LONGER_WANTED: Failure = { cause: 'unknown-peer', message: 'this cluster is no longer a member' };
 const STOPPING: Failure = { cause: 'closed', message: 'the gateway stops' };
 
-/** The driver. Make it with {@link startMtlsDriver}. */
+/** The driver; create it with {@link startMtlsDriver}. */
 export class MtlsDriver implements StreamDriver {
   readonly name = 'mtls';
   readonly #options: MtlsDriverOptions;
@@ -60,7 +60,7 @@ export class MtlsDriver implements StreamDriver {
     this.#streams = new ServiceStreams({ services: options.services, exported: options.exported, limits: this.#limits, audit: options.audit });
   }
 
-  /** Begins to listen, where it is to. Throws what listening throws. */
+  /** Starts listening, if configured. Throws what listening throws. */
   async start(): Promise<void> {
     const { listen, refused = () => undefined } = this.#options;
     if (listen === undefined) return;
@@ -90,7 +90,7 @@ export class MtlsDriver implements StreamDriver {
     this.#options.changed?.();
   }
 
-  /** Goes on with a renewed certificate: new sessions come first, then the old ones drain. */
+  /** Switches to a renewed certificate: new sessions open first, then the old ones drain. */
   use(identity: TlsIdentity): void {
     this.#identity = identity;
     this.#listener?.use(identity);
@@ -100,7 +100,7 @@ export class MtlsDriver implements StreamDriver {
     }
   }
 
-  /** Serial numbers (upper-case hexadecimal) that are good no more. Live sessions of them end at once. */
+  /** Revoked serial numbers (upper-case hexadecimal). Their live sessions close at once. */
   revoke(serials: ReadonlySet<string>): void {
     this.#revoked = serials;
     for (const cable of this.#cables.values()) cable.recheck();
@@ -110,7 +110,7 @@ export class MtlsDriver implements StreamDriver {
     return [...this.#cables.values()].map((cable) => cable.status());
   }
 
-  /** Streams of peers that are joined with services now. */
+  /** Peers' streams that are connected to services now. */
   get servedStreams(): number {
     return this.#streams.open;
   }
@@ -162,7 +162,7 @@ export class MtlsDriver implements StreamDriver {
   }
 }
 
-/** Makes the driver and begins to listen, where it is to. Throws what listening throws. */
+/** Creates the driver and starts listening, if configured. Throws what listening throws. */
 export async function startMtlsDriver(options: MtlsDriverOptions): Promise<MtlsDriver> {
   const driver = new MtlsDriver(options);
   await driver.start();

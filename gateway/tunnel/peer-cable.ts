@@ -1,5 +1,5 @@
-// The cable to one peer: its sessions, whoever dialled them, and the links that dial those that are ours to dial. The rules of a link are in
-// link-state.ts; here they meet sockets and clocks.
+// The connection to one peer: its sessions, whichever side dialled, and the links for those that this side dials.
+// link-state.ts has the rules of a link; here they meet sockets and clocks.
 import { onAbort } from '../../kubernetes/flow/abort.ts';
 import type { Failure } from '../protocol/failure-cause.ts';
 import { startLink, stepLink, type LinkEvent, type LinkState, type LinkStep } from '../protocol/link-state.ts';
@@ -11,20 +11,23 @@ import { TunnelSession, type SessionParts } from './tunnel-session.ts';
 import type { CableConnection, TrafficClass, Peer } from '../protocol/cable-driver.ts';
 import { messageOf } from '../../process/errors.ts';
 
-/** What all cables of a driver share. */
+/** Shared by all connections of a driver. */
 export interface CableEnvironment {
   readonly identity: () => TlsIdentity;
   readonly limits: TunnelLimits;
   readonly serve: SessionParts['serve'];
-  /** Why a peer is not let in, though its certificate holds. */
+  /** Why a peer is rejected although its certificate is valid. */
   readonly admit: (peer: KnownPeer) => Failure | undefined;
-  /** Wait before the first dial, in ms: longer for the one of two that leaves dialling to the other. */
+  /** Delay before the first dial in ms: longer for the side that leaves dialling to the other. */
   readonly firstDialMs: (peer: Peer) => number;
-  /** Something of {@link PeerCable.status} may have changed. */
+  /** {@link PeerCable.status} may have changed. */
   readonly changed: () => void;
 }
 
-/** How long a stream waits for a session of its own lane before it takes the other's, in ms: a re-dial usually takes less. */
+/**
+ * How long a stream waits for a session of its own traffic class before it uses the other's, in ms: a redial usually
+ * takes less.
+ */
 const OTHER_LANE_MS = 300;
 
 const MINUTE_MS = 60_000;
@@ -48,7 +51,10 @@ export class PeerCable {
   #roundTrips: RoundTrips = NO_ROUND_TRIPS;
   #endedBytes = { rx: 0, tx: 0 };
   #failure: Failure | undefined;
-  /** When sessions ended that the peer had dialled and that had never been open. Node 20 never frees such a one (about 30 kB): it waits for the answer to its settings. */
+  /**
+   * When the peer's sessions ended that had never been open. Node 20 never frees these (about 30 kB each), because it
+   * waits for the acknowledgement of its settings.
+   */
   #brokenAt: readonly number[] = [];
 
   constructor(peer: Peer, environment: CableEnvironment) {
@@ -57,7 +63,10 @@ export class PeerCable {
     this.#startLinks();
   }
 
-  /** Moves to other addresses, or renews all sessions when our own certificate was: the new ones come first, then the old ones drain. */
+  /**
+   * Switches to other addresses, or replaces all sessions after our certificate was renewed: new ones open first, then
+   * the old ones drain.
+   */
   use(peer: Peer, drainMs: number): void {
     this.#peer = peer;
     const before = this.#links;
@@ -71,7 +80,7 @@ export class PeerCable {
     }
   }
 
-  /** Takes a session that the peer dialled. */
+  /** Accepts a session that the peer dialled. */
   accept(parts: Omit<SessionParts, 'limits' | 'serve' | 'isDialer'>): Failure | undefined {
     const { sessionsPerPeer, brokenPerMinute } = this.#environment.limits;
     if (this.#sessions.size >= sessionsPerPeer) return { cause: 'limit', message: 'too many sessions of this cluster' };
@@ -84,14 +93,14 @@ export class PeerCable {
     return undefined;
   }
 
-  /** A session over which streams of this lane can be opened, or of any lane when left out; the one that was made last. */
+  /** The newest session over which streams of this traffic class, or of any when omitted, can be opened. */
   sessionFor(lane?: TrafficClass): TunnelSession | undefined {
     return [...this.#sessions].findLast((session) => session.opensStreams && (lane === undefined || session.lane === lane) && session.isUsable);
   }
 
   /**
-   * The same, after waiting for one. While the lane's own session is being made anew, the other lane's is taken after a moment.
-   * Undefined when there is none in time, or when the signal was aborted.
+   * The same, waiting for one. While the traffic class's own session is recreated, the other's is used after a moment.
+   * Undefined on timeout or abort.
    */
   async untilSession(lane: TrafficClass, ms: number, signal: AbortSignal): Promise<TunnelSession | undefined> {
     const started = performance.now();
@@ -103,7 +112,7 @@ export class PeerCable {
     }
   }
 
-  /** Ends the sessions of a peer that is no longer let in. */
+  /** Closes the sessions of a peer that is no longer admitted. */
   recheck(): void {
     for (const session of this.#sessions) {
       const failure = this.#environment.admit(session.peer);
@@ -111,7 +120,7 @@ export class PeerCable {
     }
   }
 
-  /** Ends everything; with `drainMs` streams may go on for so long. */
+  /** Closes everything; with `drainMs` streams may continue for that long. */
   async close(reason: Failure, drainMs: number): Promise<void> {
     for (const link of this.#links) this.#stopLink(link);
     const sessions = [...this.#sessions];
@@ -123,7 +132,7 @@ export class PeerCable {
     await Promise.all(ends);
   }
 
-  /** The cable as the Gateway object shows it. */
+  /** The connection's status in the Gateway object. */
   status(): CableConnection {
     const { clusterId, addresses } = this.#peer;
     const usable = [...this.#sessions].filter((session) => session.isUsable);
@@ -222,7 +231,7 @@ export class PeerCable {
     if (effect.kind === 'dial') void this.#dial(link, this.#peer.addresses[effect.address] ?? '');
   }
 
-  /** Whether the peer dialled us a session that does the same. */
+  /** Whether the peer dialled a session for the same purpose. */
   #isCovered({ dialer, lane }: Purpose): boolean {
     return [...this.#sessions].some((session) => session.isUsable && session.lane === lane && session.purpose.dialer !== dialer && session.opensStreams === (dialer === 'open'));
   }
@@ -250,7 +259,7 @@ export class PeerCable {
     }
   }
 
-  /** A session that drains is replaced at once; its end then says nothing new. */
+  /** A draining session is replaced at once; its end is then no news. */
   #lost(link: Link, session: TunnelSession, failure: Failure): void {
     if (link.session === session) this.#failed(link, failure);
   }
@@ -263,7 +272,7 @@ export class PeerCable {
     this.#changed();
   }
 
-  /** Resolves when the link is connected or stopped, at the latest after the time of a handshake. */
+  /** Resolves when the link is connected or stopped, at the latest after the handshake timeout. */
   async #untilConnected(link: Link | undefined): Promise<void> {
     const { handshakeMs } = this.#environment.limits;
     const patience = AbortSignal.timeout(handshakeMs);

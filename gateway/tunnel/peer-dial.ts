@@ -1,4 +1,4 @@
-// Dials a peer: TCP, TLS 1.3 with both certificates, the peer's name checked. Every failure says what to change.
+// Dials a peer: TCP, mutual TLS 1.3, with the peer's name verified. Every error message says what to change.
 import { isIP } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
@@ -8,7 +8,7 @@ import { toFailure } from '../protocol/failure-cause.ts';
 import { CableError, readPeer, tlsOptionsOf, type KnownPeer, type TlsIdentity } from './tls-identity.ts';
 import { alpnOf, type Purpose } from '../protocol/tunnel-protocol.ts';
 
-/** Whom to dial, where and for what. */
+/** Peer, address and purpose. */
 export interface Dial {
   readonly clusterId: string;
   /** `host:port`. */
@@ -19,7 +19,7 @@ export interface Dial {
 }
 
 /**
- * A connection whose peer is the one that was meant.
+ * A connection to the verified peer.
  * @throws CableError with the cause.
  */
 export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: Dial, signal: AbortSignal): Promise<{ readonly socket: TLSSocket; readonly peer: KnownPeer }> {
@@ -51,7 +51,7 @@ export function dialPeer({ clusterId, address, purpose, identity, timeoutMs }: D
   });
 }
 
-/** Whether an address that we see is none of those announced: something in between translates. */
+/** Whether an observed address differs from all announced ones: NAT. */
 export function isTranslated(seen: string, announced: readonly string[]): boolean {
   const hosts = announced.map((address) => parseAddress(address)?.host ?? '');
   return hosts.length > 0 && hosts.every((host) => isIP(host) !== 0) && !hosts.includes(seen.replace(/^::ffff:/, ''));

@@ -1,5 +1,5 @@
-// The far end of a stream: a peer asked for a service by name, and is joined with it if the name is on the list. What is inside (TLS to the API
-// server) passes through unread: no token and no object is ever seen here.
+// The far end of a stream: connects a peer to the requested service if it is allowed. Contents (TLS to the API server)
+// pass through unread: no token or object is ever visible here.
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { connect } from 'node:net';
 import { findService, serviceOf, type AllowedServices, type ServiceAddress } from '../protocol/allowed-services.ts';
@@ -10,10 +10,10 @@ import { joinStreams } from './stream-junction.ts';
 import { REASON_HEADER, type TunnelSession } from './tunnel-session.ts';
 import type { TunnelLimits } from '../protocol/tunnel-protocol.ts';
 
-/** What serving needs. */
+/** Dependencies. */
 export interface ServiceStreamsOptions {
   readonly services: AllowedServices;
-  /** Services that this cluster exports, by what a stream asks for; undefined for what is no such name. */
+  /** Services exported by this cluster, by a stream's authority; undefined when it names none. */
   readonly exported?: ((asked: string) => FoundService | undefined) | undefined;
   readonly limits: TunnelLimits;
   readonly audit: (record: StreamRecord) => void;
@@ -24,7 +24,7 @@ interface Answer {
   readonly reason: string;
 }
 
-/** A stream whose service is on the list. */
+/** A stream whose service is allowed. */
 interface Asked {
   readonly stream: ServerHttp2Stream;
   readonly session: TunnelSession;
@@ -39,19 +39,19 @@ export class ServiceStreams {
   /** Streams whose service has not answered yet, by peer. */
   readonly #pending = new Map<string, number>();
   #open = 0;
-  /** Streams to exported Services so far: their endpoints take turns. */
+  /** Streams to exported Services so far, for round robin over their endpoints. */
   #turns = 0;
 
   constructor(options: ServiceStreamsOptions) {
     this.#options = options;
   }
 
-  /** Streams that are joined with a service now. */
+  /** Streams that are connected to a service now. */
   get open(): number {
     return this.#open;
   }
 
-  /** Joins a stream with its service, or answers why not. */
+  /** Connects a stream to its service, or responds with the reason why not. */
   readonly serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: TunnelSession): void => {
     const { limits } = this.#options;
     const authority = (headers[':authority'] ?? '').slice(0, 300);
@@ -119,7 +119,7 @@ export class ServiceStreams {
   }
 }
 
-/** What a peer sends is data: neither headers nor log lines take anything else than printable ASCII from it. */
+/** Peers' data is untrusted: headers and log lines only take printable ASCII from it. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

@@ -1,5 +1,5 @@
-// Where peers dial in. Handshakes are bounded in time and number, in all and for each address, so that neither a slow nor a numerous
-// stranger keeps peers out; a peer that is refused is told why and nothing of it is read.
+// Accepts connections from peers. Handshakes are limited in time and number, in total and per address, so that
+// strangers cannot keep peers out; a rejected peer is told why, and nothing is read from it.
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Failure } from '../protocol/failure-cause.ts';
@@ -13,9 +13,9 @@ export interface ListenerOptions {
   readonly port: number;
   readonly identity: TlsIdentity;
   readonly limits: TunnelLimits;
-  /** Takes the connection, or says why not. */
+  /** Accepts the connection, or returns why not. */
   readonly accept: (socket: TLSSocket, peer: KnownPeer, purpose: Purpose) => Failure | undefined;
-  /** Hears of everything that was refused. */
+  /** Called for everything that was rejected. */
   readonly refused: (failure: Failure, from: string) => void;
 }
 
@@ -33,12 +33,12 @@ export class TunnelListener {
     this.#sockets = sockets;
   }
 
-  /** New handshakes use this identity from now on. */
+  /** New handshakes use this identity. */
   use(identity: TlsIdentity): void {
     this.#server.setSecureContext(tlsOptionsOf(identity));
   }
 
-  /** Listens no more. Connections that were accepted go on; those in their handshake end. */
+  /** Stops listening. Accepted connections continue; pending handshakes end. */
   async close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => {
@@ -62,11 +62,11 @@ export async function startTunnelListener(options: ListenerOptions): Promise<Tun
     server.once('error', reject);
     server.listen({ host: options.host, port: options.port }, resolve);
   });
-  server.on('error', () => undefined); // of one connection at most: accepting goes on
+  server.on('error', () => undefined); // fails one connection only: keep accepting
   return new TunnelListener(server, handshakes);
 }
 
-/** Sockets whose handshake is under way; beyond the bounds new ones are cut. */
+/** Sockets in handshake; beyond the limits new ones are closed. */
 function boundHandshakes(server: Server, { limits, refused }: ListenerOptions): Set<Socket> {
   const sockets = new Set<Socket>();
   const perAddress = new Map<string, number>();
@@ -114,10 +114,10 @@ function receive(socket: TLSSocket, { accept, refused }: ListenerOptions): void 
   const failure = 'cause' in peer ? peer : accept(socket, peer, purpose);
   if (failure === undefined) return;
   refused(failure, socket.remoteAddress ?? '');
-  socket.resume(); // what it sends is thrown away
+  socket.resume(); // discard what it sends
   socket.end(refusalBytes(`${failure.cause}: ${failure.message}`, purpose));
   setTimeout(() => socket.destroy(), REFUSAL_MS).unref();
 }
 
-/** How long a refused peer has for reading why, in ms. */
+/** How long a rejected peer has to read the reason, in ms. */
 const REFUSAL_MS = 1_000;

@@ -1,5 +1,6 @@
-// One HTTP/2 session over one TLS connection to a peer. Whichever end dialled, the one that opens streams is the HTTP/2 client. A session counts
-// as open once a ping was answered: in TLS 1.3 a handshake alone does not say that the peer takes our certificate.
+// One HTTP/2 session over one TLS connection to a peer. The end that opens streams is the HTTP/2 client, whichever end
+// dialled. A session is open once a ping was answered: a TLS 1.3 handshake alone does not prove that the peer accepts
+// our certificate.
 import { connect, constants, performServerHandshake, type ClientHttp2Session, type ClientHttp2Stream, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { onAbort } from '../../kubernetes/flow/abort.ts';
@@ -21,17 +22,17 @@ export interface SessionParts {
   readonly serve: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: TunnelSession) => void;
 }
 
-/** Hears of a session; the peer's data is not in it. */
+/** Notified of session events; carries no peer data. */
 export interface SessionListener {
   readonly opened?: () => void;
   readonly roundTrip?: (ms: number) => void;
-  /** The peer takes no new streams over it: another session is wanted. */
+  /** The peer accepts no new streams on it: another session is needed. */
   readonly draining?: () => void;
   /** Told once. */
   readonly ended?: (failure: Failure) => void;
 }
 
-/** The answer to a stream that the peer would not open. */
+/** The peer rejected the stream. */
 export class StreamRefusedError extends Error {
   override readonly name = 'StreamRefusedError';
   /** HTTP status for whoever asked. */
@@ -43,17 +44,17 @@ export class StreamRefusedError extends Error {
   }
 }
 
-/** The peer has not looked at the stream, because its session ends (RFC 9113 §8.7): another session may be asked for it. */
+/** The peer has not processed the stream, because its session is ending (RFC 9113 §8.7): retry on another session. */
 export class StreamNotTakenError extends StreamRefusedError {
   constructor() {
     super('the cable is being replaced', 503);
   }
 }
 
-/** Name of the header in which the far gateway says why it refused. */
+/** Header with the far gateway's reason for a rejection. */
 export const REASON_HEADER = 'isthmus-reason';
 
-/** How long a session that ends may go on sending, in ms: its peer may read no more. */
+/** Flush timeout of a closing session in ms: its peer may have stopped reading. */
 const LAST_WORDS_MS = 1_000;
 
 /** A session to a peer. */
@@ -61,7 +62,7 @@ export class TunnelSession {
   readonly peer: KnownPeer;
   readonly lane: TrafficClass;
   readonly purpose: Purpose;
-  /** Whether streams are opened by this end. */
+  /** Whether this end opens streams. */
   readonly opensStreams: boolean;
   readonly remoteAddress: string;
   readonly #session: ClientHttp2Session | ServerHttp2Session;
@@ -104,7 +105,7 @@ export class TunnelSession {
     this.#listeners.push(listener);
   }
 
-  /** Whether new streams may go over it. */
+  /** Whether new streams may use it. */
   get isUsable(): boolean {
     return this.#isOpen && !this.#isDraining && !this.#session.closed && !this.#session.destroyed;
   }
@@ -116,7 +117,8 @@ export class TunnelSession {
 
   /**
    * Opens a stream to a service of the peer.
-   * @throws StreamNotTakenError when another session may be asked; StreamRefusedError when the peer says no, or does not answer in time; the signal's reason.
+   * @throws StreamNotTakenError when another session may be tried; StreamRefusedError when the peer rejects it or does
+   * not respond in time; the signal's reason.
    */
   async openStream(service: string, signal: AbortSignal): Promise<ClientHttp2Stream> {
     const client = this.#client;
@@ -133,15 +135,15 @@ export class TunnelSession {
     throw new StreamRefusedError(status.reason, status.code === 403 ? 403 : 502);
   }
 
-  /** Takes no new streams and lets those that there are go on for so long. */
+  /** Drains: accepts no new streams, and open ones may continue for this long. */
   drain(ms: number): void {
-    // The bound also holds for a session that the peer drains already: its own may be longer, or there is none.
+    // The limit also applies to a session that the peer drains already: its own may be longer, or missing.
     this.#isDraining = true;
     this.#session.close();
     this.#timers.push(setTimeout(() => this.destroy({ cause: 'closed', message: 'the session was drained' }), ms));
   }
 
-  /** Ends the session and all its streams at once; the peer is told the reason. */
+  /** Closes the session and all its streams at once; the peer is told the reason. */
   destroy(failure: Failure): void {
     this.#failure ??= failure;
     if (this.#session.destroyed) return;
@@ -165,7 +167,7 @@ export class TunnelSession {
     session.once('close', () => this.#ended());
     this.#socket.once('error', (error: Error & { readonly code?: string }) => {
       this.#failure ??= toFailure(error, this.remoteAddress);
-      this.#socket.destroy(); // on a bare socket a session with a write under way would wait for its end for ever
+      this.#socket.destroy(); // on a bare socket a session with a pending write would wait for it forever
     });
     this.#socket.once('close', () => session.destroy());
     this.#timers.push(
@@ -200,7 +202,7 @@ export class TunnelSession {
     });
   }
 
-  /** Lets go of the connection: what was said last may still be sent for a moment. */
+  /** Releases the connection; the last frames may still be flushed for a moment. */
   #leave(): void {
     this.#socket.destroySoon();
     setTimeout(() => this.#socket.destroy(), LAST_WORDS_MS).unref();
@@ -214,7 +216,7 @@ export class TunnelSession {
   }
 }
 
-/** On the bare socket: its writes may wait, and nothing is read meanwhile, for the other end always reads. */
+/** On the bare socket: its writes may block, and reads with them, which is safe because the other end always reads. */
 function clientSession(socket: TLSSocket): ClientHttp2Session {
   const session = connect('https://peer', { createConnection: () => socket, maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: STREAM_WINDOW, enablePush: false } });
   session.once('connect', () => {
@@ -224,7 +226,7 @@ function clientSession(socket: TLSSocket): ClientHttp2Session {
   return session;
 }
 
-/** Its writes never wait, so that it always reads: one such end is enough to keep both from waiting for one another (ADR 0026). */
+/** Its writes never block, so that it always reads: one such end is enough to prevent a deadlock (ADR 0026). */
 function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Session {
   const settings = { initialWindowSize: STREAM_WINDOW, maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: 4_096 };
   const session = performServerHandshake(unblocked(socket), { maxSessionMemory: SESSION_MEMORY_MIB, maxHeaderListPairs: 32, settings });
@@ -234,7 +236,7 @@ function serverSession(socket: TLSSocket, limits: TunnelLimits): ServerHttp2Sess
   return session;
 }
 
-/** The status of the answer with its reason; throws when none comes. */
+/** The response status with its reason; throws when there is none. */
 function statusOf(stream: ClientHttp2Stream, timeoutMs: number, signal: AbortSignal): Promise<{ readonly code: number; readonly reason: string }> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new StreamRefusedError('the far gateway does not answer', 504)), timeoutMs);

@@ -1,7 +1,6 @@
-// What an HTTP/2 server session writes to instead of its TLS socket. Node reads nothing from a session's socket while a write to it is under way
-// (`Http2Session::MaybeStopReading`). Two ends that both have much to send then wait for one another for ever. Here a write is done at once, so
-// that this end always reads, and so the other's writes end as well, which has the bare socket. How much may wait is bounded by the windows of
-// HTTP/2, and so is memory.
+// Wraps the TLS socket of an HTTP/2 server session. Node stops reading from a session's socket while a write to it is
+// pending (`Http2Session::MaybeStopReading`), so two ends with much to send can deadlock. Here a write completes at
+// once, so that this end always reads and the other end's writes complete. Memory is bounded by the HTTP/2 windows.
 import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 

@@ -1,6 +1,7 @@
-// What the DNS server of a cluster answers. A Service with one address is answered with that of the local Service while it has ready endpoints here,
-// else with that of the import; a headless one with its ready endpoints, those of this cluster first, unless the local Service says otherwise. What is unhealthy is never answered: endpoints
-// that are not ready, and clusters that no cable reaches. A name that exists and has nothing healthy is an empty answer, not "no such name".
+// The DNS server's answers. A Service with a cluster IP resolves to the local Service while it has ready endpoints
+// here, else to the import; a headless one to its ready endpoints, local ones first, unless the local Service prefers
+// otherwise. Unhealthy endpoints are never returned: those not ready, and those of unreachable clusters. A name that
+// exists without healthy endpoints gives an empty answer, not NXDOMAIN.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { EndpointPort, ImportType } from '../../api/kinds/service-discovery.ts';
 import type { ImportView } from '../imports/import-objects.ts';
@@ -8,7 +9,7 @@ import { parseName, serviceName, type ServiceName } from './dns-names.ts';
 import type { Preference } from '../imports/preference.ts';
 import { reachedSlices } from '../imports/reached-slices.ts';
 
-/** An endpoint under the address that this cluster reaches it at. */
+/** An endpoint at the address by which this cluster reaches it. */
 export interface DnsEndpoint {
   readonly address: string;
   readonly hostname?: string;
@@ -16,21 +17,21 @@ export interface DnsEndpoint {
   readonly ports: readonly EndpointPort[];
 }
 
-/** An import, as names are answered from it. */
+/** An import, as DNS needs it. */
 export interface DnsService {
   readonly namespace: string;
   readonly name: string;
   readonly type: ImportType;
   readonly ports: readonly ServicePort[];
-  /** Address of the import in this cluster. */
+  /** Cluster IP of the import. */
   readonly ip: string | undefined;
-  /** Address of the Service of this cluster, where it exports. */
+  /** Cluster IP of the local Service, if it is exported. */
   readonly localIp: string | undefined;
   readonly preference: Preference;
   readonly clusters: readonly { readonly id: string; readonly isLocal: boolean; readonly endpoints: readonly DnsEndpoint[] }[];
 }
 
-/** A record of an answer. */
+/** A resource record. */
 export type DnsRecord =
   | { readonly type: 'A'; readonly name: string; readonly address: string }
   | { readonly type: 'SRV'; readonly name: string; readonly target: string; readonly port: number };
@@ -39,18 +40,18 @@ export type DnsRecord =
 export interface DnsAnswer {
   readonly code: 'NOERROR' | 'NXDOMAIN' | 'REFUSED';
   readonly records: readonly DnsRecord[];
-  /** Addresses of the targets of SRV records. */
+  /** Additional section: addresses of SRV targets. */
   readonly additional: readonly DnsRecord[];
 }
 
-/** How long an answer may be kept, in seconds: a dead cluster must be out of sight soon. */
+/** TTL in seconds: a dead cluster must disappear soon. */
 export const TTL_SECONDS = 5;
-/** More endpoints than this are not answered: an answer must fit a message over TCP, and clients try a few. */
+/** Most endpoints in an answer: it must fit a message over TCP, and clients try only a few. */
 const MAX_RECORDS = 256;
 
 const EMPTY: DnsAnswer = { code: 'NOERROR', records: [], additional: [] };
 
-/** The answer to a question of any type; `find` gives an import by namespace and name. */
+/** Answers a question of any type; `find` looks up an import by namespace and name. */
 export function answerQuestion(question: { readonly name: string; readonly type: string }, find: (namespace: string, name: string) => DnsService | undefined): DnsAnswer {
   const asked = parseName(question.name);
   if (asked.kind === 'outside') return { ...EMPTY, code: 'REFUSED' };
@@ -62,7 +63,7 @@ export function answerQuestion(question: { readonly name: string; readonly type:
   return EMPTY;
 }
 
-/** Whether there is something of this name, healthy or not. */
+/** Whether the name exists, healthy or not. */
 function exists({ cluster, host, port, protocol }: ServiceName, { clusters, ports, type }: DnsService): boolean {
   const named = clusters.filter(({ id }) => cluster === undefined || id === cluster);
   if (cluster !== undefined && named.length === 0) return false;
@@ -81,14 +82,14 @@ function addressesOf(asked: ServiceName, service: DnsService): readonly string[]
   return healthy(asked, service).map(({ endpoint }) => endpoint.address);
 }
 
-/** Whether this cluster's own part is the answer for all. */
+/** Whether the local endpoints alone are the answer. */
 function comesFirst(local: DnsService['clusters'][number], { preference }: DnsService): boolean {
   return preference === 'local' && local.endpoints.some(({ ready }) => ready);
 }
 
 const ORDER: Readonly<Record<Preference, number>> = { local: 1, none: 0, remote: -1 };
 
-/** Ready endpoints of the name, those that are preferred first. */
+/** Ready endpoints of the name, preferred ones first. */
 function healthy({ cluster, host }: ServiceName, { clusters, preference }: DnsService): readonly { readonly id: string; readonly endpoint: DnsEndpoint }[] {
   return clusters
     .filter(({ id }) => cluster === undefined || id === cluster)
@@ -122,12 +123,12 @@ function isPort(one: EndpointPort, port: string, protocol: string | undefined): 
   return (one.name ?? '').toLowerCase() === port && (one.protocol ?? 'TCP') === protocol;
 }
 
-/** An endpoint without a host name is called by its address, with dashes, as in a cluster's own DNS. */
+/** An endpoint without a host name is named by its address with dashes, as in cluster DNS. */
 function hostOf({ hostname, address }: DnsEndpoint): string {
   return hostname?.toLowerCase() ?? address.replaceAll('.', '-');
 }
 
-/** An import as names are answered from it. `localIp` is the address of this cluster's own Service. */
+/** An import in the form that DNS needs. `localIp` is the cluster IP of the local Service. */
 export function toDnsService(view: ImportView, localIp: string | undefined): DnsService {
   const { namespace, name, settings, contributors } = view.merged;
   const clusters = contributors.map((one) => ({

@@ -1,18 +1,18 @@
-// DNS messages as bytes (RFC 1035, 2308, 6891): a question in, an answer out. What does not fit the asker's buffer is cut and marked so, whereupon
-// askers come again over TCP. Whatever is no question gets no answer, so that two servers never talk to one another for ever.
+// DNS messages as bytes (RFC 1035, 2308, 6891). A response too large for the client is truncated with TC set, so that
+// it retries over TCP. Responses are never answered, so that two servers cannot loop.
 import packet from 'dns-packet';
 import type { Answer, DecodedPacket, Packet, Question } from 'dns-packet';
 import { CLUSTERSET_ZONE, parseName } from './dns-names.ts';
 import { TTL_SECONDS, type DnsAnswer, type DnsRecord } from './dns-answer.ts';
 
-/** Gives the answer to one question. */
+/** Answers one question. */
 export type Resolve = (question: { readonly name: string; readonly type: string }) => DnsAnswer;
 
 /** Largest message over UDP without EDNS, in bytes (RFC 1035, 4.2.1). */
 const PLAIN_BYTES = 512;
-/** Largest that we send over UDP at all: no packet on any way is cut into pieces (DNS Flag Day 2020). */
+/** Largest response over UDP: avoids IP fragmentation (DNS Flag Day 2020). */
 const SAFE_BYTES = 1_232;
-/** Before the question (RFC 1035, 4.1.1). */
+/** Header size (RFC 1035, 4.1.1). */
 const HEAD_BYTES = 12;
 /** Largest message over TCP, in bytes. */
 export const MAX_MESSAGE_BYTES = 65_535;
@@ -22,7 +22,7 @@ const RESPONSE_BIT = 0x8000;
 const OPCODE_BITS = 0x7800;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** The answer to a message; undefined when there is to be none. */
+/** The response to a message; undefined when there must be none. */
 export function answerMessage(message: Buffer, over: 'udp' | 'tcp', resolve: Resolve): Buffer | undefined {
   if (message.length < HEAD_BYTES || (message.readUInt16BE(2) & RESPONSE_BIT) !== 0) return undefined;
   if ((message.readUInt16BE(2) & OPCODE_BITS) !== 0) return headOnly(message, CODES.NOTIMP);
@@ -39,7 +39,10 @@ function toSections({ code, records, additional }: DnsAnswer, name: string): Sec
   return { code: CODES[code], answers: records.map(toRecord), additionals: additional.map(toRecord), authorities: isNegative && isOurs ? [AUTHORITY] : [] };
 }
 
-/** One question of printable characters; whatever else there is cannot be told back as it came. Nor can a label with a dot in it, which reads as two. */
+/**
+ * Accepts one question with printable characters; others cannot be echoed unchanged. Nor can a label that contains a
+ * dot, which would read as two.
+ */
 function decode(message: Buffer): { readonly query: DecodedPacket; readonly question: Question } | undefined {
   try {
     const query = packet.decode(message);
@@ -52,7 +55,7 @@ function decode(message: Buffer): { readonly query: DecodedPacket; readonly ques
   }
 }
 
-/** How much the asker takes over UDP. */
+/** The client's UDP payload size. */
 function bufferOf({ additionals = [] }: DecodedPacket): number {
   const option = additionals.find(({ type }) => type === 'OPT') as { readonly udpPayloadSize?: number } | undefined;
   return option === undefined ? PLAIN_BYTES : Math.min(Math.max(option.udpPayloadSize ?? 0, PLAIN_BYTES), SAFE_BYTES);
@@ -65,7 +68,7 @@ interface Sections {
   readonly authorities: readonly Answer[];
 }
 
-/** How long "there is nothing" may be kept (RFC 2308): as short as an answer, for an export may come at any time. */
+/** TTL of negative answers (RFC 2308): as short as that of an answer, because a Service may be exported at any time. */
 const AUTHORITY: Answer = {
   type: 'SOA', name: CLUSTERSET_ZONE, ttl: TTL_SECONDS,
   data: { mname: `ns.${CLUSTERSET_ZONE}`, rname: `hostmaster.${CLUSTERSET_ZONE}`, serial: 1, refresh: 60, retry: 60, expire: 60, minimum: TTL_SECONDS },
@@ -95,7 +98,7 @@ function write({ id, flags = 0, questions = [], additionals: asked = [] }: Decod
   return packet.encode(message);
 }
 
-/** The head of what is not answered, with the reason, without a question. */
+/** An error response: a header without a question. */
 function headOnly(message: Buffer, code: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES);
   message.copy(head, 0, 0, 2);

@@ -1,9 +1,9 @@
-// Names under `clusterset.local` (KEP-1645, "DNS"; names of single clusters as in Submariner): what a name asks for. Nothing is looked up here.
+// Parses names under `clusterset.local` (KEP-1645, "DNS"; names of single clusters as in Submariner). Pure.
 
 /** The zone of all imports. */
 export const CLUSTERSET_ZONE = 'clusterset.local';
 
-/** What a name asks for. `cluster` and `host` narrow it, `port` and `protocol` are those of an SRV question. */
+/** The subject of a name. `cluster` and `host` narrow it; `port` and `protocol` are those of an SRV query. */
 export interface ServiceName {
   readonly kind: 'service';
   readonly namespace: string;
@@ -14,10 +14,10 @@ export interface ServiceName {
   readonly protocol?: string;
 }
 
-/** A question: a Service, a name between the zone and Services, one that cannot exist, or one of another zone. */
+/** A parsed name: a Service, an empty non-terminal, a non-existent name, or one outside the zone. */
 export type ParsedName = ServiceName | { readonly kind: 'empty' } | { readonly kind: 'unknown' } | { readonly kind: 'outside' };
 
-/** Reads a name, in whatever case, with or without the last dot. */
+/** Parses a name, case-insensitively, with or without the trailing dot. */
 export function parseName(text: string): ParsedName {
   const labels = text.toLowerCase().replace(/\.$/, '').split('.');
   const zone = CLUSTERSET_ZONE.split('.');
@@ -28,7 +28,10 @@ export function parseName(text: string): ParsedName {
   return toServiceName({ namespace, name }, narrower);
 }
 
-/** `narrower` are the labels before the Service's name, the nearest first: cluster, host; or, for SRV, cluster, `_protocol`, `_port`. */
+/**
+ * `narrower` are the labels before the Service's name, the nearest first: cluster, host; or, for SRV, cluster,
+ * `_protocol`, `_port`.
+ */
 function toServiceName(service: { readonly namespace: string; readonly name: string }, narrower: readonly string[]): ParsedName {
   const plain = narrower.filter((label) => !label.startsWith('_'));
   const [cluster, host, ...more] = plain;
@@ -42,7 +45,7 @@ function toServiceName(service: { readonly namespace: string; readonly name: str
   };
 }
 
-/** The name of a Service, of its part in one cluster, or of one endpoint there. */
+/** The name of a Service, of its part in one cluster, or of one endpoint. */
 export function serviceName({ namespace, name, cluster, host }: Omit<ServiceName, 'kind' | 'port' | 'protocol'>): string {
   return [...(host === undefined ? [] : [host]), ...(cluster === undefined ? [] : [cluster]), name, namespace, 'svc', CLUSTERSET_ZONE].join('.');
 }

@@ -1,15 +1,15 @@
-// The DNS server for `clusterset.local`, over UDP and TCP. It answers from live copies, asks nobody, and knows no other zone: a cluster's own DNS
-// forwards to it what is under the zone.
+// The DNS server for `clusterset.local`, over UDP and TCP. It answers from informer caches, makes no queries, and
+// serves no other zone: cluster DNS forwards the zone to it.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { OpenConnections } from '../../process/servers/open-connections.ts';
 import { answerMessage, MAX_MESSAGE_BYTES, type Resolve } from './dns-message.ts';
 
-/** Where it listens, and who answers. */
+/** Listen address and resolver. */
 export interface DnsServerOptions {
   readonly host: string;
-  /** The same over UDP and TCP; 0 takes any that is free. */
+  /** The same over UDP and TCP; 0 picks a free one. */
   readonly port: number;
   readonly resolve: Resolve;
 }
@@ -20,10 +20,10 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-/** A client that is silent for so long is let go, in ms (RFC 7766, 6.2.3: a few seconds). */
+/** Idle timeout of a TCP client in ms (RFC 7766, 6.2.3: a few seconds). */
 const IDLE_MS = 10_000;
 const MAX_CONNECTIONS = 256;
-/** What a client may leave unread before it is let go, in bytes. */
+/** Unread bytes after which a TCP client is disconnected. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 /** Starts it. Throws what listening throws. */
@@ -47,7 +47,7 @@ async function listenUdp({ host, port, resolve }: DnsServerOptions): Promise<Udp
   const socket = createSocket({ type: host.includes(':') ? 'udp6' : 'udp4' });
   socket.on('message', (message, from) => {
     const answer = answerMessage(message, 'udp', resolve);
-    if (answer !== undefined) socket.send(answer, from.port, from.address, () => undefined); // an asker that is gone needs no answer
+    if (answer !== undefined) socket.send(answer, from.port, from.address, () => undefined); // the client is gone
   });
   socket.bind(port, host);
   await once(socket, 'listening');
@@ -68,7 +68,7 @@ async function listenTcp({ host, port, resolve }: DnsServerOptions): Promise<{ r
   return { tcp, connections };
 }
 
-/** Messages over TCP have their length before them, in two bytes (RFC 1035, 4.2.2). */
+/** Messages over TCP are prefixed with their length in two bytes (RFC 1035, 4.2.2). */
 function readMessages(socket: Socket, resolve: Resolve): void {
   let unread = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

@@ -1,12 +1,12 @@
-// Services that are exported by an annotation (ADR 0036): Cilium's spelling of a global Service, and, where that is wanted, what marks Services and their
-// copies that follow elected pods. The wish becomes a ServiceExport of ours, which shows what became of it as any other does.
+// Services exported by annotation (ADR 0036): Cilium's global Services and, when enabled, Services that follow elected
+// pods and their copies. A ServiceExport is created for each, which shows the status as any other does.
 import type { Service } from '../../api/objects/core.ts';
 import { CILIUM_GLOBAL_ANNOTATION, CILIUM_SHARED_ANNOTATION, GLOBAL_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
 import { MANAGED_BY_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ServiceExport } from '../../api/kinds/service-discovery.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isImported } from '../imports/import-objects.ts';
 
-/** Whether annotations of a Service wish for its export. `exportsFollowed`: so does the mark of what follows elected pods. */
+/** Whether a Service's annotations request an export. With `exportsFollowed`, following elected pods does so too. */
 export function isExportRequested(service: Service | undefined, exportsFollowed: boolean): boolean {
   if (service === undefined || isImported(service) || service.spec?.type === 'ExternalName') return false;
   const { annotations = {} } = service.metadata;
@@ -14,7 +14,9 @@ export function isExportRequested(service: Service | undefined, exportsFollowed:
   return isGlobal && (annotations[CILIUM_SHARED_ANNOTATION] ?? TRUE) === TRUE;
 }
 
-/** Makes the export of a Service that wishes for one, and takes back what was made for a wish that has ended; an export that somebody else made stays. */
+/**
+ * Creates the requested ServiceExport, and deletes it when it is no longer requested; exports created by others stay.
+ */
 export function planRequestedExport(service: Service | undefined, serviceExport: ServiceExport | undefined, exportsFollowed: boolean): Plan {
   const isWished = isExportRequested(service, exportsFollowed);
   if (isWished && service !== undefined && serviceExport === undefined) return [{ kind: 'create', type: SERVICE_EXPORTS, object: toServiceExport(service) }];
@@ -23,7 +25,7 @@ export function planRequestedExport(service: Service | undefined, serviceExport:
   return [{ kind: 'delete', type: SERVICE_EXPORTS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' }];
 }
 
-/** It goes with its Service. */
+/** Owned by its Service. */
 function toServiceExport({ metadata: { namespace, name = '', uid = '' } }: Service): ServiceExport {
   return {
     apiVersion: 'multicluster.x-k8s.io/v1beta1', kind: 'ServiceExport',

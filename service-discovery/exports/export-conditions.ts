@@ -1,22 +1,23 @@
-// The conditions of a ServiceExport (`multicluster.x-k8s.io/v1beta1`): whether it can be exported, whether the others know of it, and whether it
-// contradicts theirs. Each cluster writes those of its own exports; a conflict shows on all of them.
+// Conditions of a ServiceExport (`multicluster.x-k8s.io/v1beta1`): whether it is valid, whether it was published, and
+// whether it conflicts with other exports. Each cluster writes those of its own exports; a conflict shows on all of
+// them.
 import type { Condition } from '../../api/objects/core.ts';
 import { setCondition, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import type { Export } from './exported-service.ts';
 import type { MergedExports } from '../imports/merge-exports.ts';
 
-/** What the conditions follow from. */
+/** Inputs of the conditions. */
 export interface ExportState {
   readonly clusterId: string;
   readonly exported: Export;
-  /** Whether the broker has what is exported now; undefined where this cluster is in no clusterset. */
+  /** Whether the broker has the current export; undefined when this cluster is not in a clusterset. */
   readonly isShared: boolean | undefined;
-  /** Of all clusters; undefined before there is one. */
+  /** The merged exports of all clusters; undefined before they are known. */
   readonly merged: MergedExports | undefined;
   readonly generation?: number | undefined;
 }
 
-/** The conditions, in place of those that were there. Gives back the very list when nothing changes. `now` is an RFC 3339 time. */
+/** The new conditions. Returns the same list when nothing changes. `now` is an RFC 3339 time. */
 export function exportConditions(before: readonly Condition[] | undefined, state: ExportState, now: string): readonly Condition[] {
   const observed = state.generation === undefined ? {} : { observedGeneration: state.generation };
   return [valid(state), ready(state), conflict(state)].reduce<readonly Condition[]>((list, update) => setCondition(list, { ...update, ...observed }, now), before ?? []);

@@ -1,4 +1,4 @@
-// From what this cluster is to tell of an export and what it tells now to the writes in between.
+// Plans the writes that bring an export's published object and conditions up to date.
 import type { Condition } from '../../api/objects/core.ts';
 import { EXPORTED_SERVICES, SERVICE_DISCOVERY_MANAGER, SERVICE_EXPORTS, type ExportedService, type ServiceExport } from '../../api/kinds/service-discovery.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
@@ -6,7 +6,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import type { Export } from './exported-service.ts';
 import { DIGEST_ANNOTATION } from '../imports/import-plan.ts';
 
-/** Writes that make what the others are told equal to the export: nothing is told of one that is gone or that cannot be exported. */
+/** Writes that publish the export: deletes the published object when the export is gone or invalid. */
 export function planExportedService(exported: Export | undefined, told: ExportedService | undefined): Plan {
   if (exported?.kind !== 'exported') {
     if (told === undefined) return [];
@@ -19,14 +19,14 @@ export function planExportedService(exported: Export | undefined, told: Exported
   return [{ kind: 'apply', type: EXPORTED_SERVICES, object, fieldManager: SERVICE_DISCOVERY_MANAGER }];
 }
 
-/** The write of an export's conditions; none when they are the very list that is there. */
+/** The write of an export's conditions; none when they are the same list. */
 export function planConditions({ metadata, status }: ServiceExport, conditions: readonly Condition[]): Plan {
   if (conditions === status?.conditions) return [];
   const { namespace, name = '', uid } = metadata;
   return [{ kind: 'patch', type: SERVICE_EXPORTS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch: { metadata: { uid }, status: { conditions } } }];
 }
 
-/** Whether the broker has what is told now; undefined where this cluster is in no clusterset. */
+/** Whether the broker has the published object; undefined when this cluster is not in a clusterset. */
 export function isShared(clusterId: string | undefined, told: ExportedService | undefined): boolean | undefined {
   if (clusterId === undefined) return undefined;
   return told?.status?.sharedGeneration !== undefined && told.status.sharedGeneration === told.metadata.generation;

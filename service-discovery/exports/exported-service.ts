@@ -1,15 +1,15 @@
-// What this cluster tells the others about a ServiceExport: the Service of the same name, and where its endpoints are. A Service that cannot be
-// exported gives the reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
+// Builds the published form of a ServiceExport: the Service of the same name and its endpoints. An invalid export gets
+// a reason of the MCS API (`multicluster.x-k8s.io/v1beta1`, condition Valid).
 import type { Service } from '../../api/objects/core.ts';
 import {
   MAX_EXPORTED_ENDPOINTS, MCS_SERVICE_NAME_LABEL, OWN_EXPORT_LABEL, type EndpointPort, type EndpointSlice, type ExportedService, type ExportedSlice, type ServiceExport, type ServiceSettings,
 } from '../../api/kinds/service-discovery.ts';
 import { exportedServiceName } from '../../model/network/gateway-names.ts';
 
-/** What is known here of an export. */
+/** Inputs for one export. */
 export interface ExportFacts {
   readonly clusterId: string;
-  /** Where ExportedServices are kept. */
+  /** Namespace of ExportedServices. */
   readonly installNamespace: string;
   readonly serviceExport: ServiceExport;
   readonly service: Service | undefined;
@@ -17,12 +17,12 @@ export interface ExportFacts {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** What to tell, or why nothing can be told. `leftOut` counts endpoints beyond {@link MAX_EXPORTED_ENDPOINTS}. */
+/** What to publish, or why not. `leftOut` counts endpoints beyond {@link MAX_EXPORTED_ENDPOINTS}. */
 export type Export =
   | { readonly kind: 'exported'; readonly object: ExportedService; readonly leftOut: number }
   | { readonly kind: 'invalid'; readonly reason: 'NoService' | 'InvalidServiceType'; readonly message: string };
 
-/** What this cluster tells of an export. */
+/** Builds the export. */
 export function toExport({ clusterId, installNamespace, serviceExport, service, slices }: ExportFacts): Export {
   const { namespace = '', name = '', creationTimestamp = '' } = serviceExport.metadata;
   if (service === undefined) return { kind: 'invalid', reason: 'NoService', message: `there is no Service ${namespace}/${name}; create it, or delete this export` };
@@ -54,7 +54,10 @@ function settingsOf({ spec = {} }: Service): ServiceSettings {
   };
 }
 
-/** The Service's own slices only: what was imported from others is theirs to tell. In the order of their names, so that equal states give equal objects. */
+/**
+ * Only the Service's own slices: imported ones are published by their owners. Sorted by name, so that equal states give
+ * equal objects.
+ */
 function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boolean): { readonly slices: readonly ExportedSlice[]; readonly leftOut: number } {
   const own = slices.filter(({ metadata, addressType }) => metadata.labels?.[MCS_SERVICE_NAME_LABEL] === undefined && addressType !== 'FQDN');
   let room = MAX_EXPORTED_ENDPOINTS;
@@ -70,7 +73,7 @@ function toExportedSlices(slices: readonly EndpointSlice[], publishNotReady: boo
   return { slices: told, leftOut };
 }
 
-/** Consumers are to look at the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */
+/** Consumers only use the first address of an endpoint (`discovery.k8s.io/v1` Endpoint.addresses). */
 function endpointsOf({ endpoints }: EndpointSlice, publishNotReady: boolean): ExportedSlice['endpoints'] {
   return (endpoints ?? []).flatMap(({ addresses: [address], hostname, conditions }) =>
     address === undefined ? [] : [{ address, ...(hostname !== undefined && hostname !== null && { hostname }), ready: publishNotReady || conditions?.ready !== false }],

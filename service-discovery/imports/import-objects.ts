@@ -1,5 +1,6 @@
-// The objects that make an import usable in one cluster: the ServiceImport, a Service without selector that gives it an address (its EndpointSlices
-// hold the endpoints of all clusters, so any kube-proxy balances over them), and these EndpointSlices with the labels of the MCS API.
+// Objects that make an import usable in a cluster: the ServiceImport, a Service without selector for its cluster IP (so
+// that any kube-proxy balances over the endpoints of all clusters), and its EndpointSlices with the labels of the MCS
+// API.
 import type { KubernetesObject, Service, ServicePort } from '../../api/objects/core.ts';
 import {
   MANAGED_BY_LABEL, MCS_SERVICE_NAME_LABEL, MCS_SOURCE_CLUSTER_LABEL, SERVICE_DISCOVERY_MANAGER, SERVICE_NAME_LABEL, type EndpointSlice, type ExportedService, type ExportedSlice,
@@ -10,16 +11,16 @@ import type { MergedExports } from './merge-exports.ts';
 import type { Preference } from './preference.ts';
 import { reachedSlices, type Outlook } from './reached-slices.ts';
 
-/** What an import looks like from this cluster. */
+/** An import as seen from this cluster. */
 export interface ImportView extends Outlook {
   readonly merged: MergedExports;
-  /** Addresses that the import's Service was given; empty before. */
+  /** Cluster IPs of the import's Service; empty before they are allocated. */
   readonly ips: readonly string[];
-  /** Whose endpoints come first here; those of this cluster when missing. */
+  /** Preferred endpoints; local ones when missing. */
   readonly preference?: Preference;
 }
 
-/** What is to be there. */
+/** The desired objects. */
 export interface ImportObjects {
   readonly serviceImport: ServiceImport;
   /** Missing for headless imports. */
@@ -27,18 +28,21 @@ export interface ImportObjects {
   readonly slices: readonly EndpointSlice[];
 }
 
-/** Name of the Service that gives an import its address, in the import's namespace. */
+/** Name of the Service that provides an import's cluster IP, in the import's namespace. */
 export function importServiceName(name: string): string {
   return joinName([{ constant: 'isthmus-import' }, name], MAX_LABEL_LENGTH);
 }
 
-/** Everything of one import. */
+/** All objects of one import. */
 export function toImportObjects(view: ImportView): ImportObjects {
   const { merged } = view;
   return { serviceImport: toServiceImport(view), service: merged.settings.type === 'Headless' ? undefined : toService(merged), slices: preferredContributors(view).flatMap((one) => toSlices(one, view)) };
 }
 
-/** Exports whose endpoints stand behind the import's address: not this cluster's own where those of others go first and one of them is ready. */
+/**
+ * Exports whose endpoints back the cluster IP: local ones are excluded where remote ones are preferred and one of them
+ * is ready.
+ */
 function preferredContributors(view: ImportView): readonly ExportedService[] {
   const { contributors } = view.merged;
   const others = contributors.filter(({ spec }) => spec.clusterID !== view.clusterId);
@@ -80,12 +84,12 @@ function toSlices(exported: ExportedService, view: ImportView): readonly Endpoin
   });
 }
 
-/** Ports of endpoints are tied to those of the Service by their names. */
+/** Endpoint ports match Service ports by name. */
 function servedPorts({ ports }: ExportedSlice, served: readonly ServicePort[]): ExportedSlice['ports'] {
   return ports.filter(({ name = '' }) => served.some((one) => (one.name ?? '') === name));
 }
 
-/** Whether an object was made by service discovery; what was not is never changed or deleted. */
+/** Whether service discovery created an object; others are never changed or deleted. */
 export function isImported(object: KubernetesObject): boolean {
   return object.metadata.labels?.[MANAGED_BY_LABEL] === SERVICE_DISCOVERY_MANAGER;
 }

@@ -1,5 +1,5 @@
-// From what an import should be and what is there to the writes in between. Nothing is written when nothing differs; what somebody else made
-// under one of our names is left alone.
+// Plans the writes that bring an import's objects up to date. Writes nothing when nothing differs; objects of somebody
+// else under one of our names are left alone.
 import type { Condition, KubernetesObject, Service } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { SERVICES } from '../../api/resource-types.ts';
@@ -10,17 +10,17 @@ import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isImported, type ImportObjects } from './import-objects.ts';
 import type { MergedExports } from './merge-exports.ts';
 
-/** What is there of one import. */
+/** The existing objects of one import. */
 export interface ExistingImport {
   readonly serviceImport: ServiceImport | undefined;
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
 }
 
-/** Annotation on what we write: digest of what was written, so that fields which are to go are noticed. */
+/** Annotation with a digest of what was written, so that removed fields are noticed. */
 export const DIGEST_ANNOTATION = 'isthmus.dev/content-digest';
 
-/** Writes that make the import what it should be; `wanted` is undefined when there is no export any more. */
+/** Writes for the import; `wanted` is undefined when nobody exports it any more. */
 export function planImport(wanted: ImportObjects | undefined, existing: ExistingImport): Plan {
   const slices = existing.slices.filter(isImported);
   const kept = new Set(wanted?.slices.map(({ metadata }) => metadata.name));
@@ -32,7 +32,7 @@ export function planImport(wanted: ImportObjects | undefined, existing: Existing
   ];
 }
 
-/** Writes that make one object what it should be: none where it is already, or where it is somebody else's. */
+/** Writes for one object: none when it is up to date, or when it is somebody else's. */
 export function planObject(type: ResourceType, wanted: KubernetesObject | undefined, existing: KubernetesObject | undefined): readonly Command[] {
   if (existing !== undefined && !isImported(existing)) return [];
   if (wanted === undefined) return existing === undefined ? [] : [deletion(type, existing)];
@@ -47,7 +47,7 @@ function deletion(type: ResourceType, { metadata }: KubernetesObject): Command {
   return { kind: 'delete', type, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
 }
 
-/** Whether everything that is wanted is there; what API servers add does not count. */
+/** Whether all desired fields are set; fields added by API servers do not count. */
 function includes(there: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) return Array.isArray(there) && there.length === wanted.length && wanted.every((one, index) => includes(there[index], one));
   if (typeof wanted !== 'object' || wanted === null) return there === wanted;
@@ -55,7 +55,7 @@ function includes(there: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([key, value]) => value === undefined || includes((there as Readonly<Record<string, unknown>>)[key], value));
 }
 
-/** The status of a ServiceImport. Gives back `before` when nothing changes. `now` is an RFC 3339 time. */
+/** The status of a ServiceImport. Returns `before` when nothing changes. `now` is an RFC 3339 time. */
 export function importStatus(before: ServiceImport['status'], merged: MergedExports, ips: readonly string[], now: string): NonNullable<ServiceImport['status']> {
   const clusters = merged.contributors.map(({ spec }) => ({ cluster: spec.clusterID })).toSorted((one, other) => (one.cluster < other.cluster ? -1 : 1));
   const isReady = merged.settings.type === 'Headless' || ips.length > 0;

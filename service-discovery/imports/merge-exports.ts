@@ -1,6 +1,6 @@
-// Several clusters export a Service of one name: what the import is, and where they contradict one another (KEP-1645, "Constraints and conflict
-// resolution"). The oldest export decides what can have one value only; ports are the union of all; endpoints of all are used. Every member works
-// this out for itself from the same ExportedServices, and so all come to the same import.
+// Merges exports of one name from several clusters and finds their conflicts (KEP-1645, "Constraints and conflict
+// resolution"). The oldest export decides single-valued fields; ports are a union; all endpoints are used. Every member
+// computes this from the same ExportedServices, so all get the same import.
 import type { ServicePort } from '../../api/objects/core.ts';
 import type { ExportedService, ServiceSettings } from '../../api/kinds/service-discovery.ts';
 
@@ -13,37 +13,37 @@ export const CONFLICT_REASONS = [
 /** One of {@link CONFLICT_REASONS}. */
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
 
-/** Where exports contradict one another. */
+/** A conflict between exports. */
 export interface Conflict {
   readonly reason: ConflictReason;
-  /** Which field, what it is in whose export, and who decides. */
+  /** The field, its value in the export of which cluster, and which cluster decides. */
   readonly message: string;
 }
 
-/** The import that exports of one name come to. */
+/** The merged import. */
 export interface MergedExports {
   readonly namespace: string;
   readonly name: string;
   readonly settings: ServiceSettings;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** Exports whose endpoints are used, oldest first. Those of another type than the oldest's are not. */
+  /** Exports whose endpoints are used, oldest first; those whose type differs from the oldest's are excluded. */
   readonly contributors: readonly ExportedService[];
   readonly conflicts: readonly Conflict[];
 }
 
-/** Oldest first; of one age, by the name of the cluster, so that every member finds the same order. */
+/** Oldest first; ties are broken by cluster name, so that every member finds the same order. */
 export function oldestFirst(exports: readonly ExportedService[]): readonly ExportedService[] {
   return exports.toSorted((one, other) => ageOf(one) - ageOf(other) || (one.spec.clusterID < other.spec.clusterID ? -1 : 1));
 }
 
-/** A time that cannot be read is the youngest: it decides nothing. */
+/** An invalid timestamp sorts last, so it decides nothing. */
 function ageOf({ spec }: ExportedService): number {
   const ms = Date.parse(spec.exportedAt);
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms;
 }
 
-/** Merges exports of one namespace and name; undefined when there are none: without an export there is no import. */
+/** Merges the exports of one namespace and name; undefined when there are none. */
 export function mergeExports(exports: readonly ExportedService[]): MergedExports | undefined {
   const [oldest, ...younger] = oldestFirst(exports);
   if (oldest === undefined) return undefined;
@@ -63,7 +63,9 @@ export function mergeExports(exports: readonly ExportedService[]): MergedExports
   };
 }
 
-/** All ports by name, the oldest export's first. A younger one whose name or number is taken is left out: a Service can have each once. */
+/**
+ * All ports by name, the oldest export's first. Of a younger export, ports whose name or number is taken are left out.
+ */
 function unionOfPorts(contributors: readonly ExportedService[]): readonly ServicePort[] {
   const ports: ServicePort[] = [];
   for (const port of contributors.flatMap(({ spec }) => spec.ports)) {
@@ -92,7 +94,7 @@ const WHAT: Readonly<Record<ConflictReason, { readonly words: string; readonly o
   AnnotationsConflict: { words: 'exportedAnnotations', of: ({ annotations = {} }) => sortedPairs(annotations), rule: 'those of the oldest are taken' },
 };
 
-/** A session affinity's configuration contradicts only where the affinity itself is the same. */
+/** Session affinity configurations conflict only where the affinity itself is equal. */
 function findConflict(reason: ConflictReason, oldest: ExportedService, younger: readonly ExportedService[]): Conflict | undefined {
   const { words, of, rule } = WHAT[reason];
   const valueOf = ({ spec }: ExportedService) => JSON.stringify(of(spec)) ?? 'unset';

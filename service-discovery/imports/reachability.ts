@@ -1,20 +1,20 @@
-// How this cluster reaches the other members, from what its gateways say. Where a cable of the pod plane leads to a member, that cable decides; else the
-// one of the API plane does, whoever carries the pods; without any gateway every member counts as reachable, as in Submariner.
+// How this cluster reaches the other members, from the status of its gateways. A pod-plane connection to a member
+// decides; else the API plane's does. Without any gateway every member counts as reachable, as in Submariner.
 import { POD_PLANE_BACKENDS, type Gateway, type GatewayConnection, type GatewayStatus } from '../../api/kinds/gateway.ts';
 
 const API_PLANE = 'mtls';
 
 /** How members are reached. */
 export interface Reachability {
-  /** IDs of members that no cable reaches now. */
+  /** IDs of members without a working gateway connection. */
   readonly unreachable: ReadonlySet<string>;
-  /** IDs of members that a cable of the pod plane leads to, broken or not. */
+  /** IDs of members with a pod-plane connection, up or down. */
   readonly podPlane: ReadonlySet<string>;
-  /** Where a gateway of this cluster listens for Services of the others; undefined where none does. */
+  /** Where a gateway of this cluster listens for Services of other clusters; undefined where none does. */
   readonly importAddress: string | undefined;
 }
 
-/** What the gateways of this cluster say. */
+/** Reads the status of this cluster's gateways. */
 export function readReachability(gateways: readonly Gateway[]): Reachability {
   const pods = firstOfEach(POD_PLANE_BACKENDS.flatMap((backend) => connectionsOf(newestActive(gateways, backend), backend)));
   const podPlane = new Set(pods.map(({ endpoint }) => endpoint.clusterID));
@@ -24,7 +24,7 @@ export function readReachability(gateways: readonly Gateway[]): Reachability {
   return { unreachable, podPlane, importAddress: calls?.importAddress };
 }
 
-/** A gateway that was killed is called active until another one takes over: what was written last counts. */
+/** A killed gateway is reported as active until another takes over: the latest status counts. */
 function newestActive(gateways: readonly Gateway[], backend: string): GatewayStatus | undefined {
   const active = gateways.flatMap(({ status }) => (status?.haStatus === 'active' && status.connections.some(({ endpoint }) => endpoint.backend === backend) ? [status] : []));
   return active.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0];

@@ -1,18 +1,21 @@
-// Where this cluster finds the endpoints of an export: pods at addresses under which they are reached from here; or, of a member that no cable of the pod
-// plane leads to, the listener of this cluster's gateway (ADR 0039).
+// The endpoints of an export as this cluster reaches them: pod addresses, or this cluster's gateway listener for a
+// member without a pod-plane connection (ADR 0039).
 import type { EndpointPort, ExportedService, ExportedSlice } from '../../api/kinds/service-discovery.ts';
 import { seenAddress, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Reachability } from './reachability.ts';
 
-/** How this cluster sees the others. */
+/** This cluster's view of the others. */
 export interface Outlook extends Reachability {
   /** ID of this cluster. */
   readonly clusterId: string;
-  /** Pod ranges of each member, as the others see them. */
+  /** Pod CIDRs of each member, as the others see them. */
   readonly prefixes: ReadonlyMap<string, readonly PodPrefix[]>;
 }
 
-/** The slices of an export, as they are reached from here; `key` tells slices of one cluster apart. One without endpoints is not there. */
+/**
+ * The slices of an export as reached from here; `key` distinguishes slices of one cluster. A slice without endpoints is
+ * omitted.
+ */
 export function reachedSlices(exported: ExportedService, outlook: Outlook): readonly (ExportedSlice & { readonly key: string })[] {
   const { clusterID } = exported.spec;
   const { clusterId, podPlane, importAddress } = outlook;
@@ -21,7 +24,10 @@ export function reachedSlices(exported: ExportedService, outlook: Outlook): read
   return slices.filter(({ endpoints }) => endpoints.length > 0);
 }
 
-/** Its key is another than those of pods, for the type of a slice's addresses cannot change. All of a headless export's endpoints would have one address: it has none. */
+/**
+ * Its key differs from those of pod slices, because a slice's address type is immutable. A headless export has none:
+ * all of its endpoints would share one address.
+ */
 function listenerSlices({ spec, status }: ExportedService, address: string, isReached: boolean): readonly (ExportedSlice & { readonly key: string })[] {
   const ports = spec.ports.flatMap(({ name, protocol = 'TCP', appProtocol, port }): readonly EndpointPort[] => {
     const listener = status?.listeners?.find((one) => one.port === port);
@@ -34,8 +40,9 @@ function listenerSlices({ spec, status }: ExportedService, address: string, isRe
 }
 
 /**
- * Endpoints with the addresses under which this cluster reaches them. An address that is in none of the ranges which its cluster announced is left
- * out: a member may not point the others at what is not its own. Endpoints of a cluster that no cable reaches are not ready.
+ * Endpoints at the addresses by which this cluster reaches them. Addresses outside of the ranges that their cluster
+ * announced are dropped: a member must not direct traffic to addresses of others. Endpoints of unreachable clusters are
+ * not ready.
  */
 function reachedPods({ spec }: ExportedService, { endpoints, addressType }: ExportedSlice, { clusterId, prefixes: known, unreachable }: Outlook): ExportedSlice['endpoints'] {
   if (spec.clusterID === clusterId) return endpoints;
