@@ -10,7 +10,8 @@ import { ROOT, textOf } from '../../support/documented-blocks.ts';
 const PAGE = 'docs/architecture.md';
 const JOURNEY = 'docs/pod-journey.md';
 const floorNames = Object.keys(FLOORS);
-const rooms = Object.entries(FLOORS).flatMap(([floor, table]) => Object.keys(table.rooms).map((room) => (room === '.' ? floor : `${floor}/${room}`)));
+const rooms = Object.entries(FLOORS).flatMap(([floor, table]) =>
+  Object.keys(table.rooms).map((room) => (room === '.' ? floor : `${floor}/${room}`)));
 
 /** The cells of each row of the table below a heading. */
 function rowsBelow(text: string, heading: string): readonly (readonly string[])[] {
@@ -32,11 +33,11 @@ function importsOf(floor: string): string {
 
 /** The page with its last column as the table of rooms has it. */
 function withImports(text: string): string {
-  const isFloorRow = (line: string): boolean => line.split('|').length === 7 && floorNames.includes(unquoted(line.split('|')[1]).trim());
   return text.split('\n').map((line) => {
-    if (!isFloorRow(line)) return line;
     const cells = line.split('|');
-    return [...cells.slice(0, 5), ` ${importsOf(unquoted(cells[1]).trim())} `, ''].join('|');
+    const floor = unquoted(cells[1]).trim();
+    const isFloorRow = cells.length === 7 && floorNames.includes(floor);
+    return isFloorRow ? [...cells.slice(0, 5), ` ${importsOf(floor)} `, ''].join('|') : line;
   }).join('\n');
 }
 
@@ -64,8 +65,9 @@ describe('the page of the architecture', () => {
 });
 
 /** Sources of the product, by path. */
-const sources = new Map<string, string>(floorNames.flatMap((floor) => readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts')).map((path) => [`${floor}/${path}`, textOf(`${floor}/${path}`)] as [string, string])));
+const paths = floorNames.flatMap((floor) =>
+  readdirSync(join(ROOT, floor), { recursive: true, encoding: 'utf8' }).map((path) => `${floor}/${path}`));
+const sources = new Map<string, string>(paths.filter((path) => path.endsWith('.ts')).map((path) => [path, textOf(path)]));
 
 /** Whether a text declares a function or method of that name. */
 function declaresFunction(text: string, name: string): boolean {
@@ -77,7 +79,7 @@ function declaresType(name: string): boolean {
   return [...sources.values()].some((text) => declaration.test(text));
 }
 
-/** What a row of the journey names that there is not: its file, its function there, a type that the file does not use. */
+/** What a row of the journey names that there is not: its file, its function there, a type. */
 function missingIn([file, functions, comesIn, goesOut]: readonly string[]): readonly string[] {
   const path = unquoted(file);
   const text = sources.get(path);
@@ -91,12 +93,14 @@ function missingIn([file, functions, comesIn, goesOut]: readonly string[]): read
 function stepsIn([file, , , goesOut = '']: readonly string[]): readonly string[] {
   const text = sources.get(unquoted(file)) ?? '';
   const [, kinds = ''] = goesOut.split(':');
-  return [...kinds.matchAll(/`([\w-]+)`/g)].map(([, kind = '']) => kind).filter((kind) => !text.includes(`kind: '${kind}'`));
+  const named = [...kinds.matchAll(/`([\w-]+)`/g)].map(([, kind = '']) => kind);
+  return named.filter((kind) => !text.includes(`kind: '${kind}'`));
 }
 
 describe('the journey of a pod', () => {
   const text = textOf(JOURNEY);
-  const steps = text.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'));
+  const steps = rows.map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
 
   it('names files, functions and types that there are', () => {
     assert.ok(steps.length > 20);
@@ -112,7 +116,8 @@ describe('the journey of a pod', () => {
   it('would miss a file, a function, a type or a step that is gone', () => {
     const file = '`scheduler/decision/schedule-pod.ts`';
     assert.deepEqual(missingIn(['`scheduler/gone.ts`', '`schedulePod`', '', '']), ['scheduler/gone.ts']);
-    assert.deepEqual(missingIn([file, '`scheduleNothing`', '`NoSuchType`', '']), ['scheduler/decision/schedule-pod.ts `scheduleNothing`', 'NoSuchType']);
+    const missing = ['scheduler/decision/schedule-pod.ts `scheduleNothing`', 'NoSuchType'];
+    assert.deepEqual(missingIn([file, '`scheduleNothing`', '`NoSuchType`', '']), missing);
     assert.deepEqual(stepsIn(['`scheduler/cycle/placement.ts`', '', '', '`PlacementStep`: `fly`']), ['fly']);
   });
 });
