@@ -1,4 +1,4 @@
-// What the README and the comparison claim of us in figures is what the code has and what was measured.
+// What the comparison claims of us is what the code has, and it says of whom it tells what, and from when.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { customResourceDefinitions, serviceDiscoveryCrds } from '../../../manifests/objects/crds.ts';
@@ -12,16 +12,8 @@ describe('the comparison', () => {
     assert.equal(serviceDiscoveryCrds().length, 2);
   });
 
-  it('has figures of ours in the README that are on the page of results', () => {
-    const claim = textOf('README.md').split('\n').find((line) => line.includes('([measured](docs/results/benchmarks.md))')) ?? '';
-    const figures = [...claim.matchAll(/\b0\.\d+\b/g)].map(([figure]) => figure);
-    const measured = textOf('docs/results/benchmarks.md');
-    assert.ok(figures.length > 1, claim);
-    assert.deepEqual(figures.filter((figure) => !measured.includes(figure)), []);
-  });
-
   it('says of whom it tells what, and from when', () => {
-    for (const page of ['README.md', 'docs/comparison.md']) {
+    for (const page of ['docs/comparison.md']) {
       const head = textOf(page).split('\n').find((line) => /^\|.*Isthmus.*Admiralty/.test(line)) ?? '';
       const others = head.split('|').slice(3, -1);
       assert.ok(others.length >= 5, page);
