@@ -11,7 +11,7 @@ import { NodeLedger } from '../delegate-controller/capacity/node-ledger.ts';
 import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-node.ts';
 import { toTargetPodRecord } from '../delegate-controller/target-cache/target-pod.ts';
 import { parseResourceList } from '../model/resources/resources.ts';
-import { DecisionCache } from '../scheduler/cache/equivalence-cache.ts';
+import { EquivalenceCache } from '../scheduler/cache/equivalence-cache.ts';
 import type { PodToSchedule, TargetSnapshot } from '../scheduler/snapshot/snapshot.ts';
 import { TargetViews } from '../scheduler/cache/target-views.ts';
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
@@ -84,7 +84,7 @@ function summaryOf(random: RandomSource): ClusterSummary {
 /** Targets and pods in flight. */
 class DecisionWorld {
   readonly views = new TargetViews();
-  readonly #decisions = new DecisionCache();
+  readonly #decisions = new EquivalenceCache();
   readonly #pods: readonly PodToSchedule[];
   readonly #inFlight: string[] = [];
   #made = 0;
@@ -138,12 +138,12 @@ function scanSumsUs({ views }: DecisionWorld): number {
 }
 
 /** Holes of all targets one after another, two amounts to a row; those of target t begin at row `starts[t]`. */
-interface FlatHoles {
+interface FlatShapes {
   readonly free: Float64Array;
   readonly starts: Int32Array;
 }
 
-function flatten(summaries: readonly ClusterSummary[], targets: number): FlatHoles {
+function flatten(summaries: readonly ClusterSummary[], targets: number): FlatShapes {
   const starts = new Int32Array(targets + 1);
   const rows: number[] = [];
   for (let target = 0; target < targets; target += 1) {
@@ -166,7 +166,7 @@ function scanHolesUs({ views }: DecisionWorld, summaries: readonly ClusterSummar
   const request = { cpu: amounts.get('cpu') ?? 0, memory: amounts.get('memory') ?? 0 };
   let chosen = 0;
   const from = cpuUs();
-  for (let scan = 0; scan < DECISIONS; scan += 1) chosen += emptiestWithHole(holes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
+  for (let scan = 0; scan < DECISIONS; scan += 1) chosen += emptiestThatFits(holes, { free, total }, { ...request, cpu: request.cpu + (scan % 7) });
   const us = (cpuUs() - from) / DECISIONS;
   if (chosen < 0) throw new RangeError('no target');
   return us;
@@ -177,7 +177,7 @@ interface Sums {
   readonly total: Float64Array;
 }
 
-function emptiestWithHole({ free, starts }: FlatHoles, sums: Sums, { cpu, memory }: { readonly cpu: number; readonly memory: number }): number {
+function emptiestThatFits({ free, starts }: FlatShapes, sums: Sums, { cpu, memory }: { readonly cpu: number; readonly memory: number }): number {
   let [best, at] = [-1, -1];
   for (let target = 0; target + 1 < starts.length; target += 1) {
     const end = starts[target + 1] as number;

@@ -9,7 +9,7 @@ import { NodeLedger, type NodeState } from '../delegate-controller/capacity/node
 import { toTargetNodeRecord } from '../delegate-controller/target-cache/target-node.ts';
 import { toTargetPodRecord, type TargetPod } from '../delegate-controller/target-cache/target-pod.ts';
 import { missingFor, subtractAmounts, type ResourceAmounts } from '../model/resources/resources.ts';
-import { DecisionCache } from '../scheduler/cache/equivalence-cache.ts';
+import { EquivalenceCache } from '../scheduler/cache/equivalence-cache.ts';
 import { toRequirements } from '../scheduler/snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../scheduler/snapshot/node-requirements.ts';
 import { TargetViews } from '../scheduler/cache/target-views.ts';
@@ -133,7 +133,7 @@ function shareFree({ node, used }: NodeState, resource: string): number {
 function simulate({ seed, fill }: { readonly seed: number; readonly fill: number }, arrivals: readonly number[]): number {
   const random = new RandomSource(seed);
   const targets = Array.from({ length: TARGETS }, (_, index) => new SimulatedTarget(index, fill, random));
-  const world: World = { targets, views: new TargetViews(), decisions: new DecisionCache() };
+  const world: World = { targets, views: new TargetViews(), decisions: new EquivalenceCache() };
   for (const { key } of targets) world.views.update({ ref: { kind: 'ClusterTarget', name: key }, key, nodeName: key }, undefined);
   const sent: Sent[] = [];
   const count = { taken: 0, lost: 0, nobody: 0 };
@@ -155,7 +155,7 @@ function simulate({ seed, fill }: { readonly seed: number; readonly fill: number
 interface World {
   readonly targets: readonly SimulatedTarget[];
   readonly views: TargetViews;
-  readonly decisions: DecisionCache;
+  readonly decisions: EquivalenceCache;
 }
 
 function choose({ targets, views, decisions }: World, { uid, pod, now }: { readonly uid: string; readonly pod: Pod; readonly now: number }): Sent {

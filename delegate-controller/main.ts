@@ -18,7 +18,7 @@ import { SourceLeases } from './failover/fence-controller.ts';
 import { startFollow } from './follow/follow-controller.ts';
 import type { FollowRules } from './follow/follow-needs.ts';
 import { startFeedback } from './feedback/feedback-controller.ts';
-import { startKeptSummaries } from './capacity/pod-mode-summary-controller.ts';
+import { startPodModeSummaries } from './capacity/pod-mode-summary-controller.ts';
 import { SourcePodPlane } from './follow/source-pod-plane.ts';
 import { Shares } from './shares/share-controller.ts';
 import { SourceRules } from './target-cache/source-rules-cache.ts';
@@ -65,7 +65,7 @@ function startInSource({ client, sourceId, installNamespace, proxies, targets, o
   void podPlane.run(signal);
   startFailover({ source: client, sourceId, proxies, targets, events, leaseSeconds, logger: own }, signal);
   startDelegateEvents({ proxies, targets, events, logger: own });
-  startKeptSummaries({ source: client, sourceId, targets, logger: own }, signal);
+  startPodModeSummaries({ source: client, sourceId, targets, logger: own }, signal);
 }
 
 function startInTarget({ client, events, logger: own }: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {

@@ -5,7 +5,7 @@ import { startFailback } from './failback/failback-controller.ts';
 import { startOverdue } from './cycle/overdue-controller.ts';
 import { startPolicyStatus } from './policies/policy-status-controller.ts';
 import { toSettingsConfigMap } from './decision/scheduler-settings.ts';
-import { followStrandedPods } from './reporting/misplaced-pods-controller.ts';
+import { followMisplacedPods } from './reporting/misplaced-pods-controller.ts';
 import { startScheduling, type SchedulingOptions } from './cycle/scheduling-controller.ts';
 
 /** What the scheduler is started with. */
@@ -25,7 +25,7 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   startOverdue({ ...options, state }, signal);
   startFailback({ ...options, policies: () => inputs.book }, signal);
   startPolicyStatus(options, signal);
-  void followStrandedPods(options, signal);
+  void followMisplacedPods(options, signal);
   void publishSettings(options, signal);
 }
 

@@ -1,6 +1,6 @@
 // One (Cluster)Target of the source: watches its spec and its Secret, and keeps a session to its cluster. An unusable
 // target reports why and affects no other; changes need no restart.
-import { DEFAULT_KUBECONFIG_KEY, type DelegationWish, type TargetSpec } from '../api/kinds/cluster-target.ts';
+import { DEFAULT_KUBECONFIG_KEY, type DelegationSetting, type TargetSpec } from '../api/kinds/cluster-target.ts';
 import type { Secret } from '../api/objects/core.ts';
 import { SECRETS } from '../api/resource-types.ts';
 import { virtualNodeName } from '../model/naming/names.ts';
@@ -146,7 +146,7 @@ export class TargetCluster {
   }
 
   /** A discovered mode stays until the spec changes: kinds that are missing now may have existed before. */
-  #wish(): DelegationWish {
+  #wish(): DelegationSetting {
     const { delegation = 'Auto' } = this.#spec ?? {};
     return delegation === 'Auto' ? (this.#listener.settledDelegation(this) ?? 'Auto') : delegation;
   }

@@ -2,7 +2,7 @@
 // there are no PodChaperons, and the source computes the target's free capacity itself.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME, PARENT_CLUSTER_LABEL } from '../api/objects/keys.ts';
-import type { DelegationMode, DelegationWish } from '../api/kinds/cluster-target.ts';
+import type { DelegationMode, DelegationSetting } from '../api/kinds/cluster-target.ts';
 import type { Pod } from '../api/objects/core.ts';
 import type { ClusterSummary } from '../api/kinds/cluster-summary.ts';
 import type { PodChaperon } from '../api/kinds/pod-chaperon.ts';
@@ -31,7 +31,7 @@ export interface SessionOptions {
   readonly namespace: string | undefined;
   /** The source, and the name of the ClusterSummary that it computes there for a target that publishes none. */
   readonly kept: { readonly source: ClusterClient; readonly name: string };
-  readonly delegation: DelegationWish;
+  readonly delegation: DelegationSetting;
   /** Fences all writes. */
   readonly fence?: Fence | undefined;
   readonly logger: Logger;
@@ -56,7 +56,7 @@ export class TargetSession {
   readonly #kept: Informer<ClusterSummary, ClusterSummary>;
   readonly #keptName: string;
   readonly #stopped = new AbortController();
-  readonly #wish: DelegationWish;
+  readonly #wish: DelegationSetting;
   readonly #heartbeat = new Heartbeat(() => void this.#lifeChanged());
   readonly #listeners: (() => void)[] = [];
   #mayWritePods: boolean | undefined;

@@ -5,7 +5,7 @@ import type { KubernetesObject, ResourceList, StringMap, Taint } from '../object
 import { RESOURCE_LIST, TAINTS, type KindDefinition, type Schema } from '../objects/schema.ts';
 
 /** Equal free room on `count` nodes of a group. */
-export interface Hole {
+export interface FreeNodeShape {
   readonly count: number;
   /** Resources of which as much is free as the group's shape has are left out. */
   readonly free: ResourceList;
@@ -26,7 +26,7 @@ export interface NodeGroup {
   /** Allocatable of the group's nodes, for each resource the largest. */
   readonly shape?: ResourceList;
   /** The free room of the group's nodes. */
-  readonly holes: readonly Hole[];
+  readonly holes: readonly FreeNodeShape[];
 }
 
 /** GPUs of one product, over all nodes. */

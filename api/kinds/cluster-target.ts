@@ -27,7 +27,7 @@ export interface HeadroomGroup {
 export type DelegationMode = 'PodChaperon' | 'Pod';
 
 /** What may be asked for: a mode, or to see what the target serves. */
-export type DelegationWish = DelegationMode | 'Auto';
+export type DelegationSetting = DelegationMode | 'Auto';
 
 /** Spec of both kinds: `self` xor `kubeconfigSecret`. */
 export interface TargetSpec {
@@ -43,7 +43,7 @@ export interface TargetSpec {
   readonly prices?: StringMap;
   readonly headroom?: readonly HeadroomGroup[];
   /** `Auto` when missing. */
-  readonly delegation?: DelegationWish;
+  readonly delegation?: DelegationSetting;
   /** What becomes of its pods when the object is deleted; `Orphan` when missing. */
   readonly removalPolicy?: RemovalPolicy;
 }

@@ -7,8 +7,8 @@ import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { toProxyPodRecord } from '../../model/proxy/proxy-pod.ts';
 import { requirementsIn } from '../../scheduler/decision/filters.ts';
-import { inFlight, type InFlightPod } from '../../scheduler/cache/pending-candidates.ts';
-import type { ObservedState } from '../../scheduler/cycle/cluster-cache.ts';
+import { pendingCandidates, type PendingCandidate } from '../../scheduler/cache/pending-candidates.ts';
+import type { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
 import type { NodeRequirements } from '../../scheduler/snapshot/node-requirements.ts';
 
@@ -22,7 +22,7 @@ interface Gathered {
   readonly client: ClusterClient;
   readonly sourceId: string;
   readonly targets: TargetClusters;
-  readonly state: ObservedState;
+  readonly state: ClusterCache;
 }
 
 /** Takes what they ask for off the targets' free room. Gives them by target; targets without any are left out. */
@@ -31,7 +31,7 @@ export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): 
   for (const { key: target, session } of gathered.targets.all()) {
     if (session === undefined) continue;
     const pods: string[] = [];
-    for (const pod of inFlight({ chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary })) {
+    for (const pod of pendingCandidates({ chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary })) {
       const requirements = await requirementsOf(gathered, target, pod, signal);
       if (requirements === undefined) continue; // it has gone meanwhile
       gathered.state.views.assume(target, pod.uid, requirements);
@@ -42,7 +42,7 @@ export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): 
   return held.toSorted((one, other) => (one.target < other.target ? -1 : 1));
 }
 
-async function requirementsOf({ client, sourceId, state }: Gathered, target: string, { key, uid }: InFlightPod, signal: AbortSignal): Promise<NodeRequirements | undefined> {
+async function requirementsOf({ client, sourceId, state }: Gathered, target: string, { key, uid }: PendingCandidate, signal: AbortSignal): Promise<NodeRequirements | undefined> {
   const [namespace = '', name = ''] = key.split('/');
   const pod = await client.get(PODS, { namespace, name }, signal).catch(unless(isNotFound));
   if (pod?.metadata.uid !== uid) return undefined;

@@ -10,7 +10,7 @@ import { TargetClusters } from '../../targets/target-clusters.ts';
 import { readClusterId } from '../../targets/target-session.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { createLogger } from '../../process/logger.ts';
-import { ObservedState } from '../../scheduler/cycle/cluster-cache.ts';
+import { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { PlacementInputs } from '../../scheduler/cache/placement-inputs.ts';
 import type { PlacementWorld } from '../../scheduler/decision/placement-constraints.ts';
 import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap } from '../../scheduler/decision/scheduler-settings.ts';
@@ -80,7 +80,7 @@ interface Observed {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly inputs: PlacementInputs;
-  readonly state: ObservedState;
+  readonly state: ClusterCache;
   readonly following: Promise<unknown>;
 }
 
@@ -89,7 +89,7 @@ function observe({ client, connection }: OpenCluster, { sourceId, installNamespa
   const proxies = proxyPods({ client, logger });
   const targets = new TargetClusters({ source: client, sourceConnection: connection, sourceId, installNamespace, userAgent: userAgent('cli'), logger });
   const inputs = new PlacementInputs(client, logger);
-  const state = new ObservedState({ proxies, targets, inputs });
+  const state = new ClusterCache({ proxies, targets, inputs });
   state.observe(() => undefined);
   return { proxies, targets, inputs, state, following: Promise.all([proxies.run(signal), targets.run(signal), inputs.run(signal)]) };
 }

@@ -5,7 +5,7 @@ import type { StringMap } from '../../api/objects/core.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { formatResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
-import { freeOn, GroupHoles } from './free-node-shapes.ts';
+import { freeOn, GroupFreeShapes } from './free-node-shapes.ts';
 import type { Grouping, NodeGrouper } from './node-groups.ts';
 import type { NodeLedger, NodeState } from './node-ledger.ts';
 
@@ -120,7 +120,7 @@ interface Bounded {
 }
 
 function boundedGroups({ groups, reducedLabels }: Grouping, common: ReadonlySet<string>, nodes: number): Bounded {
-  const holes = groups.map(({ head, nodes }) => new GroupHoles(head, nodes));
+  const holes = groups.map(({ head, nodes }) => new GroupFreeShapes(head, nodes));
   const nodeNames = nodes <= MOST_NODE_NAMES;
   const render = (steps: number) => holes.map((group) => group.toNodeGroup({ steps, nodeNames }, common));
   const { steps, nodeGroups } = finest(render);

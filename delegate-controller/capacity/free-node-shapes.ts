@@ -24,7 +24,7 @@ interface Member {
 }
 
 /** A group's free vectors; columns are the resources in order of name. */
-export class GroupHoles {
+export class GroupFreeShapes {
   readonly #head: GroupHead;
   readonly #resources: readonly string[];
   readonly #shape: readonly number[];

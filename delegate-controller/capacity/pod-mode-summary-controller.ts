@@ -15,7 +15,7 @@ import { startSummary } from './summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from '../target-cache/target-pod.ts';
 
 /** What the controller works with. */
-export interface KeptSummaryOptions {
+export interface PodModeSummaryOptions {
   readonly source: ClusterClient;
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
@@ -24,7 +24,7 @@ export interface KeptSummaryOptions {
 }
 
 /** Starts the controller. */
-export function startKeptSummaries({ source, sourceId, targets, logger }: KeptSummaryOptions, signal: AbortSignal): void {
+export function startPodModeSummaries({ source, sourceId, targets, logger }: PodModeSummaryOptions, signal: AbortSignal): void {
   const begun = new WeakSet<TargetSession>();
   const reconcile = (name: string) => removeOf(source, targets, name, signal);
   const removal = startController({ name: 'kept-summary', reconcile, concurrency: 1, logger, ready: targets.untilSynced() }, signal);

@@ -18,12 +18,12 @@ import { controllerOf, objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
 import { planChaperon, planOrphanedDelegate, reportRejection, type ChaperonStep } from './chaperon-plan.ts';
 import type { SourceLeases } from '../failover/fence-controller.ts';
-import { SeenAbsences } from '../feedback/observed-deletions.ts';
+import { ObservedDeletions } from '../feedback/observed-deletions.ts';
 import type { Shares } from '../shares/share-controller.ts';
 import type { SourceRules } from '../target-cache/source-rules-cache.ts';
 import type { StreamGrants } from '../streams/stream-grants-controller.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
-import { UnheardMakes } from './create-expectations.ts';
+import { CreateExpectations } from './create-expectations.ts';
 
 /** What the controller works with. */
 export interface ChaperonOptions {
@@ -94,8 +94,8 @@ class ChaperonControl {
   /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
   readonly #changedAt = new Map<string, number>();
   /** Delegates of chaperons that go. */
-  readonly #absences = new SeenAbsences<'delegate'>();
-  readonly #unheard = new UnheardMakes();
+  readonly #absences = new ObservedDeletions<'delegate'>();
+  readonly #unheard = new CreateExpectations();
 
   constructor({ client, pods, shares, sources, streams, events, leases, logger }: ChaperonOptions, chaperons: Informer<PodChaperon, PodChaperon>) {
     this.#client = client;
@@ -152,7 +152,7 @@ class ChaperonControl {
 
   async #act(chaperon: PodChaperon, step: ChaperonStep, signal: AbortSignal): Promise<ReconcileResult> {
     switch (step.kind) {
-      case 'settled':
+      case 'no-change':
         return DONE;
       case 'wait':
         return { kind: 'requeue-after', ms: step.ms };
@@ -166,8 +166,8 @@ class ChaperonControl {
         return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
       case 'create':
         return this.#create(chaperon, step, signal);
-      case 'carry':
-        return this.#carry(chaperon, step.text, signal);
+      case 'apply-changes':
+        return this.#applyChanges(chaperon, step.text, signal);
     }
   }
 
@@ -191,7 +191,7 @@ class ChaperonControl {
   }
 
   /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
-  async #carry({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
+  async #applyChanges({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
     let pod: Pod | undefined;
     try {

@@ -29,7 +29,7 @@ export interface ChaperonState {
 
 /** The next step. All plans are for the target. */
 export type ChaperonStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'create'; readonly pod: Pod }
   /** Write, once a live read has confirmed that the delegate is gone. */
@@ -38,7 +38,7 @@ export type ChaperonStep =
   /** Write, once a live read has confirmed that nobody has confirmed the candidate. */
   | { readonly kind: 'expire'; readonly plan: Plan }
   /** Bring changes of the running pod, as the annotation says them, into the delegate as it is now. */
-  | { readonly kind: 'carry'; readonly text: string };
+  | { readonly kind: 'apply-changes'; readonly text: string };
 
 /** The chaperon's status is for people while the source watches pods itself: it may lag this long, in ms. */
 export const LAZY_STATUS_MS = 30_000;
@@ -55,7 +55,7 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   if (mustExpire(state, delegate)) return { kind: 'expire', plan: planExpiry(chaperon, delegate, now) };
   if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
   if (delegate !== undefined) return planLiving(state, delegate, now);
-  if (isTerminal(chaperon.status?.phase)) return { kind: 'settled' }; // ended is final
+  if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // ended is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
   return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
 }
@@ -99,14 +99,14 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
-  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'settled' }; // ended is final
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' }; // ended is final
   if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
-  return planCarrying(chaperon, delegate) ?? planStatus(state, delegate, now);
+  return planPodChanges(chaperon, delegate) ?? planStatus(state, delegate, now);
 }
 
-function planCarrying({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
+function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): ChaperonStep | undefined {
   const text = metadata.annotations?.[CARRIED_CHANGES_ANNOTATION];
-  return text !== undefined && text !== delegate.carried && isLiving(delegate) ? { kind: 'carry', text } : undefined;
+  return text !== undefined && text !== delegate.carried && isLiving(delegate) ? { kind: 'apply-changes', text } : undefined;
 }
 
 /**
@@ -118,7 +118,7 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
   if (pod !== undefined && pod.chaperonUid === metadata.uid) return planDelegateDeletion(chaperon, pod);
   const { finalizers = [] } = metadata;
   const rest = finalizers.filter((finalizer) => finalizer !== FOREGROUND_FINALIZER && finalizer !== CHAPERON_FINALIZER);
-  if (rest.length === finalizers.length) return { kind: 'settled' };
+  if (rest.length === finalizers.length) return { kind: 'no-change' };
   return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest, ...versionOf(chaperon) })] };
 }
 
@@ -126,7 +126,7 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
 function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
   if (pod.held !== undefined && hasStopped(pod)) return { kind: 'write', plan: planLettingGo(pod) };
   const seconds = graceOf(chaperon);
-  if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'settled' };
+  if (pod.terminating && (seconds === undefined || seconds >= (pod.graceSeconds ?? 0))) return { kind: 'no-change' };
   const grace = seconds === undefined ? {} : { gracePeriodSeconds: seconds };
   return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background', ...grace }] };
 }
@@ -170,7 +170,7 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
     if (!wasThere(state)) return planFirst(chaperon);
     return { kind: 'confirm-gone', plan: [markMissing(chaperon, now)], thenWait: MISSING_PATIENCE_MS };
   }
-  if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'settled' };
+  if (runsOnce(chaperon) || isFenced(chaperon)) return { kind: 'no-change' };
   const left = Date.parse(since) + MISSING_PATIENCE_MS - now;
   if (left > 0) return { kind: 'wait', ms: left };
   return { kind: 'create', pod: toDelegatePod(chaperon) };
@@ -179,7 +179,7 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
 /** A chaperon of an Admiralty's waits for its source's choice. */
 function planFirst(chaperon: PodChaperon): ChaperonStep {
   const step = candidateStep(chaperon);
-  if (step.kind === 'await-choice') return { kind: 'settled' };
+  if (step.kind === 'await-choice') return { kind: 'no-change' };
   return step.kind === 'reserve' ? { kind: 'write', plan: step.plan } : { kind: 'create', pod: toHeldDelegate(chaperon) };
 }
 
@@ -216,7 +216,7 @@ function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
 }
 
 function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod, now: number): ChaperonStep {
-  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) return { kind: 'settled' };
+  if (pod.status === undefined || pod.statusDigest === digestOf(mirroredStatus(chaperon.status ?? {}))) return { kind: 'no-change' };
   const lazy = chaperon.metadata.annotations?.[SOURCE_WATCHES_PODS_ANNOTATION] !== undefined && !isTerminal(pod.phase);
   const ms = statusChangedAt + LAZY_STATUS_MS - now;
   if (lazy && ms > 0) return { kind: 'wait', ms };
@@ -225,7 +225,7 @@ function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod
 
 /** Tells the source why the target's API server does not take the delegate; nothing when the chaperon says so already. */
 export function reportRejection(chaperon: PodChaperon, message: string, now: number): ChaperonStep {
-  if (chaperon.status?.conditions?.some((condition) => condition.reason === DELEGATE_REJECTED && condition.message === message)) return { kind: 'settled' };
+  if (chaperon.status?.conditions?.some((condition) => condition.reason === DELEGATE_REJECTED && condition.message === message)) return { kind: 'no-change' };
   const lastTransitionTime = new Date(now).toISOString();
   const condition: Condition = { type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message, lastTransitionTime };
   return { kind: 'write', plan: [patchStatus(chaperon, { phase: 'Pending', conditions: [condition] })] };

@@ -2,7 +2,7 @@
 // may be that of an earlier delegate of the same chaperon: it says nothing about the last one.
 
 /** By the UID of the chaperon. */
-export class UnheardMakes {
+export class CreateExpectations {
   /** UID of the delegate; undefined while the answer is out, and for good when it was lost. */
   readonly #made = new Map<string, string | undefined>();
 

@@ -22,17 +22,17 @@ export interface SourceObject {
   readonly leadsTo: readonly string[];
   /** Why it must stay in its cluster. */
   readonly refusal: string | undefined;
-  /** Which markings it has already. */
-  readonly markings: readonly Marking[];
+  /** Which annotationModes it has already. */
+  readonly annotationModes: readonly AnnotationMode[];
 }
 
 /**
  * How an object of the source is marked (contract §4): not at all; as one that is followed, by a selector of delegates; or as one that is followed
  * where the pod plane reaches delegates, by the selector that its user wrote (ADR 0033).
  */
-export type Marking = 'unmarked' | 'rewritten' | 'kept';
+export type AnnotationMode = 'unmarked' | 'rewritten' | 'kept';
 
-const MARKINGS: readonly Marking[] = ['unmarked', 'rewritten', 'kept'];
+const MARKINGS: readonly AnnotationMode[] = ['unmarked', 'rewritten', 'kept'];
 
 /** A copy in a target as it is remembered. */
 export interface CopyObject {
@@ -59,7 +59,7 @@ export interface FollowState {
 
 /** The next step for a copy. */
 export type FollowStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms: number }
   /** Read both objects and write the copy. */
   | { readonly kind: 'copy' }
@@ -72,10 +72,10 @@ export type FollowStep =
 export function planFollow(state: FollowState, now: number): FollowStep {
   const { kind, needed, source, copy } = state;
   // What is found by what it says is not known to be unneeded before it was read; what pods name is needed by their word alone.
-  if (source === 'unknown' && (needed !== false || kind.need.kind !== 'named')) return { kind: 'settled' };
+  if (source === 'unknown' && (needed !== false || kind.need.kind !== 'named')) return { kind: 'no-change' };
   if (needed === true && typeof source === 'object') return planPresence(state, source);
-  if (needed === 'unknown' && source !== undefined) return { kind: 'settled' };
-  if (copy === undefined) return { kind: 'settled' };
+  if (needed === 'unknown' && source !== undefined) return { kind: 'no-change' };
+  if (copy === undefined) return { kind: 'no-change' };
   return source === undefined ? { kind: 'remove', cause: 'source-gone', plan: deletion(kind, copy) } : planRemoval(state, copy, now);
 }
 
@@ -83,7 +83,7 @@ function planPresence(state: FollowState, source: SourceObject): FollowStep {
   const { copy } = state;
   if (source.refusal !== undefined) return { kind: 'refuse', message: source.refusal };
   if (copy === undefined || copy.parentUid !== source.uid) return { kind: 'copy' };
-  return copy.digest === source.digest || isAccepted(state, copy, source) ? { kind: 'settled' } : { kind: 'copy' };
+  return copy.digest === source.digest || isAccepted(state, copy, source) ? { kind: 'no-change' } : { kind: 'copy' };
 }
 
 /** The target's webhooks changed what we wrote: writing it again would go on for ever. */
@@ -112,15 +112,15 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
     selector: need.kind === 'selects' ? need.selectorOf(object) : {},
     leadsTo: need.kind === 'leads-to' ? need.paths.flatMap((path) => valuesAt(object, path).filter((name) => typeof name === 'string')) : [],
     refusal: kind.refuse?.(object),
-    markings: MARKINGS.filter((marking) => planMarks(kind, object, marking).length === 0),
+    annotationModes: MARKINGS.filter((annotationMode) => planFollowAnnotations(kind, object, annotationMode).length === 0),
   };
 }
 
 /** The writes after which an object of the source is marked so. */
-export function planMarks(kind: FollowedKind, object: KubernetesObject, marking: Marking): Plan {
-  if (Object.keys(kind.marks).length === 0) return NOTHING;
-  const annotations = marking === 'unmarked' ? ownMarks(object) : missingMarks(kind, object);
-  const selector = kind.need.kind === 'selects' ? selectorMarks(object, marking === 'rewritten') : {};
+export function planFollowAnnotations(kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode): Plan {
+  if (Object.keys(kind.sourceAnnotations).length === 0) return NOTHING;
+  const annotations = annotationMode === 'unmarked' ? ownAnnotations(object) : missingAnnotations(kind, object);
+  const selector = kind.need.kind === 'selects' ? selectorMarks(object, annotationMode === 'rewritten') : {};
   const changed = { ...annotations, ...selector.annotations };
   if (Object.keys(changed).length === 0 && selector.spec === undefined) return NOTHING;
   const { namespace, name = '', uid, resourceVersion } = object.metadata;
@@ -132,14 +132,14 @@ export function planMarks(kind: FollowedKind, object: KubernetesObject, marking:
 type Changes = Readonly<Record<string, string | null>>;
 
 /** Marks to add. Those that the user gave before are not ours, and are not taken away later. */
-function missingMarks({ marks }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject): Changes {
-  const missing = Object.entries(marks).filter(([key, value]) => annotations[key] !== value);
+function missingAnnotations({ sourceAnnotations }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject): Changes {
+  const missing = Object.entries(sourceAnnotations).filter(([key, value]) => annotations[key] !== value);
   const ours = new Set([...(annotations[FOLLOW_MARKS_ANNOTATION]?.split(',') ?? []), ...missing.map(([key]) => key)].filter((key) => key !== ''));
   if (missing.length === 0 && annotations[FOLLOW_MARKS_ANNOTATION] !== undefined) return {};
   return { ...Object.fromEntries(missing), [FOLLOW_MARKS_ANNOTATION]: [...ours].join(',') };
 }
 
-function ownMarks({ metadata: { annotations = {} } }: KubernetesObject): Changes {
+function ownAnnotations({ metadata: { annotations = {} } }: KubernetesObject): Changes {
   const ours = annotations[FOLLOW_MARKS_ANNOTATION];
   if (ours === undefined) return {};
   return Object.fromEntries([...ours.split(',').filter((key) => key !== ''), FOLLOW_MARKS_ANNOTATION].map((key) => [key, null]));

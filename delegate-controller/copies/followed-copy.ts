@@ -29,8 +29,8 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
     labels: { ...carried.labels, [PARENT_UID_LABEL]: uid, [PARENT_CLUSTER_LABEL]: clusterId },
     annotations: {
       ...carried.annotations,
-      ...kind.marks,
-      ...kind.copyMarks,
+      ...kind.sourceAnnotations,
+      ...kind.copyAnnotations,
       [PARENT_NAME_ANNOTATION]: name,
       [PARENT_NAMESPACE_ANNOTATION]: namespace ?? '',
       [FOLLOWED_KEYS_ANNOTATION]: JSON.stringify({ labels: Object.keys(carried.labels), annotations: Object.keys(carried.annotations) }),
@@ -49,8 +49,8 @@ export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clu
   return { ...copy, metadata: { ...copy.metadata, annotations } };
 }
 
-function carriedAnnotations({ marks }: FollowedKind, annotations: StringMap): StringMap {
-  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(marks, key)));
+function carriedAnnotations({ sourceAnnotations }: FollowedKind, annotations: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(foreignEntries(annotations)).filter(([key]) => !NEVER_CARRIED.includes(key) && !Object.hasOwn(sourceAnnotations, key)));
 }
 
 function foreignEntries(entries: StringMap): StringMap {
@@ -74,7 +74,7 @@ export function copyDigest(kind: FollowedKind, copy: KubernetesObject): string {
   const keys = followedKeys(annotations);
   return contentDigest({
     labels: picked(labels, [...keys.labels, PARENT_UID_LABEL]),
-    annotations: picked(annotations, [...keys.annotations, ...Object.keys(kind.marks), ...Object.keys(kind.copyMarks), FOLLOWED_KEYS_ANNOTATION]),
+    annotations: picked(annotations, [...keys.annotations, ...Object.keys(kind.sourceAnnotations), ...Object.keys(kind.copyAnnotations), FOLLOWED_KEYS_ANNOTATION]),
     fields: carriedFields(kind, copy),
   });
 }

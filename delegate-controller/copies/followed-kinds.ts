@@ -29,9 +29,9 @@ export interface FollowedKind {
   /** Why an object of this kind must not leave its cluster; undefined when it may. */
   readonly refuse?: (object: KubernetesObject) => string | undefined;
   /** Annotations that the object in the source gets while it is followed, and its copies get too. */
-  readonly marks: StringMap;
+  readonly sourceAnnotations: StringMap;
   /** Annotations of copies alone. */
-  readonly copyMarks: StringMap;
+  readonly copyAnnotations: StringMap;
   /** How long an object that is no longer needed stays, in ms: pods are replaced all the time. */
   readonly lingerMs: number;
 }
@@ -57,8 +57,8 @@ export function parseFollowKey(text: string): FollowedName | undefined {
 
 /** A pod is replaced by the next one within a second or two, old and new being bound one after the other. */
 const LINGER_MS = 5_000;
-const NAMED = { need: { kind: 'named' }, allocated: [], marks: {}, copyMarks: {}, lingerMs: LINGER_MS } as const;
-const SERVED = { copyMarks: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
+const NAMED = { need: { kind: 'named' }, allocated: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS } as const;
+const SERVED = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
 /** All kinds that follow. A kind comes after those that it leads to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
@@ -74,7 +74,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
       ...['spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy', 'spec.healthCheckNodePort', 'spec.ports[].nodePort'].map((text) => ({ path: fieldPath(text) })),
     ],
     rewrite: withRewrittenSelector,
-    marks: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
+    sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE, [CILIUM_FORMER_GLOBAL_ANNOTATION]: TRUE },
   },
   {
     ...SERVED,
@@ -86,7 +86,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
     },
     carried: ['spec'],
     allocated: [],
-    marks: { [GLOBAL_ANNOTATION]: TRUE },
+    sourceAnnotations: { [GLOBAL_ANNOTATION]: TRUE },
   },
 ];
 

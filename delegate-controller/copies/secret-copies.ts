@@ -8,7 +8,7 @@ import { ReadCopies } from './listed-copies.ts';
 import { ReportedCopies } from './reported-copies.ts';
 
 /** Copies of Secrets in a target of any version, also one with nothing of ours in it. */
-export class EitherCopies implements Copies {
+export class SecretCopies implements Copies {
   readonly #place: CopiesPlace;
   readonly #reported: ReportedCopies;
   readonly #listeners: ((key: string) => void)[] = [];

@@ -19,7 +19,7 @@ import { leaseName, LEASE_SECONDS, renewalMs } from '../../model/pod/fencing.ts'
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 import { departed, mayLeave, planDeparture } from './failover-plan.ts';
-import { LeaseHolder, type HeldLease } from './source-lease-renewal.ts';
+import { SourceLeaseRenewal, type HeldLease } from './source-lease-renewal.ts';
 
 /** What the controller works with. */
 export interface FailoverOptions {
@@ -50,7 +50,7 @@ export function startFailover(options: FailoverOptions, signal: AbortSignal): vo
 
 /** A lease that is held, and the session that it was begun in: another one may lead to another cluster. */
 interface Held {
-  readonly holder: LeaseHolder;
+  readonly holder: SourceLeaseRenewal;
   readonly server: string;
 }
 
@@ -109,7 +109,7 @@ class Failover {
   #heldAt(key: string, server: string): Held {
     const before = this.#held.get(key);
     if (before?.server === server) return before;
-    const held = { holder: new LeaseHolder(this.#lease), server };
+    const held = { holder: new SourceLeaseRenewal(this.#lease), server };
     this.#held.set(key, held);
     return held;
   }
@@ -127,7 +127,7 @@ class Failover {
     return DONE;
   }
 
-  async #ask(step: 'renew' | 'read', holder: LeaseHolder, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
+  async #ask(step: 'renew' | 'read', holder: SourceLeaseRenewal, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const at = { namespace, name: leaseName(this.#options.sourceId) };
     const urgent = client.urgent(renewalMs(this.#lease.durationSeconds));
     try {
@@ -139,7 +139,7 @@ class Failover {
     }
   }
 
-  #renew(client: ClusterClient, at: LeaseName, holder: LeaseHolder, signal: AbortSignal): Promise<SourceLease> {
+  #renew(client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal): Promise<SourceLease> {
     const now = performance.now();
     const renewTime = new Date(performance.timeOrigin + now).toISOString();
     holder.sending(renewTime, now);
@@ -148,13 +148,13 @@ class Failover {
     return client.apply(SOURCE_LEASES, lease, FIELD_MANAGER, signal);
   }
 
-  #read(client: ClusterClient, at: LeaseName, holder: LeaseHolder, signal: AbortSignal): Promise<SourceLease | undefined> {
+  #read(client: ClusterClient, at: LeaseName, holder: SourceLeaseRenewal, signal: AbortSignal): Promise<SourceLease | undefined> {
     holder.reading(performance.now());
     return client.get(SOURCE_LEASES, at, signal).catch(unless(isNotFound));
   }
 
   /** Those whose time has come leave; not before it is known that the target is lost, or they would be sent there once more. */
-  async #depart(target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[], holder: LeaseHolder, signal: AbortSignal): Promise<ReconcileResult> {
+  async #depart(target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[], holder: SourceLeaseRenewal, signal: AbortSignal): Promise<ReconcileResult> {
     const { source, events, logger } = this.#options;
     const now = performance.now();
     for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {

@@ -4,7 +4,7 @@ import type { SourceLease, SourceLeaseSpec } from '../../api/kinds/source-lease.
 import { marginMs, renewalMs } from '../../model/pod/fencing.ts';
 
 /** What is to be done now. `ms` is how long until there is something to do. */
-export type HolderStep = { readonly kind: 'renew' } | { readonly kind: 'read' } | { readonly kind: 'wait'; readonly ms: number };
+export type RenewalStep = { readonly kind: 'renew' } | { readonly kind: 'read' } | { readonly kind: 'wait'; readonly ms: number };
 
 /** Who holds the lease, and for how long at a time. */
 export type HeldLease = Pick<SourceLeaseSpec, 'holder' | 'durationSeconds'>;
@@ -18,7 +18,7 @@ interface Renewal {
 const WITHOUT_WORD = 3;
 
 /** One lease, as one run of the source's process holds it. Times are in ms of a clock that only goes forward. */
-export class LeaseHolder {
+export class SourceLeaseRenewal {
   readonly #lease: HeldLease;
   /** The last ones, oldest first. */
   #renewals: readonly Renewal[] = [];
@@ -33,7 +33,7 @@ export class LeaseHolder {
   }
 
   /** The next step. */
-  next(now: number): HolderStep {
+  next(now: number): RenewalStep {
     const ms = this.#triedAt + this.#everyMs() - now;
     if (ms > 0) return { kind: 'wait', ms };
     return { kind: this.#isSilent ? 'read' : 'renew' };

@@ -28,11 +28,11 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { planFeedback, shownPhase, type BoundTarget, type FeedbackStep, type Mirrored } from './feedback-plan.ts';
-import { tellShown } from './running-telemetry.ts';
+import { recordShown } from './running-telemetry.ts';
 import { isConfirmed } from './live-reads.ts';
 import { LostTargets } from './lost-targets-controller.ts';
 import type { SourcePodPlane } from '../follow/source-pod-plane.ts';
-import { SeenAbsences } from './observed-deletions.ts';
+import { ObservedDeletions } from './observed-deletions.ts';
 import { Sweep } from './sweep-controller.ts';
 
 /** What the controller works with. */
@@ -83,7 +83,7 @@ class Feedback {
   readonly #mirrored = new Map<string, Mirrored>();
   readonly #recent = new RecentPlans();
   /** By session: what was seen to go there of proxies that go. */
-  readonly #absences = new WeakMap<TargetSession, SeenAbsences<'chaperon' | 'delegate'>>();
+  readonly #absences = new WeakMap<TargetSession, ObservedDeletions<'chaperon' | 'delegate'>>();
   /** Targets that have not been heard for a while. */
   readonly lost = new LostTargets();
   /** A target that is lost has many pods. */
@@ -128,7 +128,7 @@ class Feedback {
   }
 
   #observeSession(target: TargetCluster, session: TargetSession, enqueue: (key: string) => void): void {
-    const absences = new SeenAbsences<'chaperon' | 'delegate'>();
+    const absences = new ObservedDeletions<'chaperon' | 'delegate'>();
     this.#absences.set(session, absences);
     session.chaperons.onChange((_key, before, after) => {
       const record = after ?? before;
@@ -146,7 +146,7 @@ class Feedback {
     });
   }
 
-  #absencesIn(session: TargetSession | undefined): SeenAbsences<'chaperon' | 'delegate'> | undefined {
+  #absencesIn(session: TargetSession | undefined): ObservedDeletions<'chaperon' | 'delegate'> | undefined {
     return session && this.#absences.get(session);
   }
 
@@ -167,7 +167,7 @@ class Feedback {
   async #act(proxy: ProxyPod, step: FeedbackStep, session: TargetSession | undefined, signal: AbortSignal): Promise<ReconcileResult> {
     const client = session?.client;
     switch (step.kind) {
-      case 'settled':
+      case 'no-change':
         return DONE;
       case 'write':
         return this.#write(this.#options.source, step.plan, signal);
@@ -177,10 +177,10 @@ class Feedback {
         return DONE;
       case 'mirror':
         return this.#mirror(proxy, step, signal);
-      case 'withdraw':
+      case 'delete-chaperon':
         return this.#writeOnce(client, step.plan, signal);
-      case 'carry':
-        return this.#carry(proxy, step, client, signal);
+      case 'apply-changes':
+        return this.#applyChanges(proxy, step, client, signal);
       case 'confirm-gone':
       case 'confirm-lost':
         return this.#writeConfirmed(step, session, proxy, signal);
@@ -208,11 +208,11 @@ class Feedback {
 
   async #writeConfirmed({ kind, plan }: Extract<FeedbackStep, { kind: `confirm-${string}` }>, target: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal): Promise<ReconcileResult> {
     const { source } = this.#options;
-    if (this.#recent.msToRest(plan) > 0 || this.#hasSeenAllGo(kind, target, proxy) || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
+    if (this.#recent.msToRest(plan) > 0 || this.#hasObservedAllDeletions(kind, target, proxy) || (await isConfirmed(kind, target, proxy, signal))) return this.#writeOnce(source, plan, signal);
     return { kind: 'requeue-after', ms: CACHE_LAG_MS };
   }
 
-  #hasSeenAllGo(kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod): boolean {
+  #hasObservedAllDeletions(kind: 'confirm-gone' | 'confirm-lost', target: TargetSession | undefined, { uid }: ProxyPod): boolean {
     if (kind === 'confirm-lost' || target === undefined) return false;
     return this.#absencesIn(target)?.has(uid, target.mayHoldChaperons ? ['chaperon', 'delegate'] : ['delegate']) === true;
   }
@@ -222,7 +222,7 @@ class Feedback {
     try {
       const written = (await executePlan(this.#options.source, plan, signal)) as Pod | undefined;
       const { status = {}, metadata } = written ?? {};
-      if (before === 'Pending') tellShown(written, Date.now());
+      if (before === 'Pending') recordShown(written, Date.now());
       this.#mirrored.set(proxy.uid, { sent: digest, kept: digestOf(mirroredStatus(status)), version: metadata?.resourceVersion ?? '', phase: status.phase });
     } catch (error) {
       ignoreStale(error);
@@ -231,7 +231,7 @@ class Feedback {
   }
 
   /** Changes of a running pod are rare, so what they are made of is read anew. One that the target refuses is told, and not tried again. */
-  async #carry(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'carry' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
+  async #applyChanges(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
     if (client === undefined) return DONE;
     const { namespace, name, uid } = chaperon;
     const pod = await this.#options.source.get(PODS, proxy, signal);

@@ -8,7 +8,7 @@ import { withBelievedConditions } from '../../model/delegate/trusted-status.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { toAnnotationPatch } from '../../model/proxy/foreign-annotations.ts';
 import { stateOf, type CarriedChanges, type LiveChanges } from '../../model/pod/live-changes.ts';
-import { isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../../model/delegate/delegation.ts';
+import { isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSourceConditions } from '../../model/pod/pod-status.ts';
@@ -32,7 +32,7 @@ export interface LostTarget {
 
 /** The next step for a bound proxy pod. */
 export type FeedbackStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   /** Write in the source. */
   | { readonly kind: 'write'; readonly plan: Plan }
   /** Write this status in the source, and remember what its API server makes of it. */
@@ -40,9 +40,9 @@ export type FeedbackStep =
   /** Write in the source that nothing more is heard of the pod, and tell its user. */
   | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
   /** Bring changes of the running pod into the target. */
-  | { readonly kind: 'carry'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
+  | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
   /** Write in the target. */
-  | { readonly kind: 'withdraw'; readonly plan: Plan }
+  | { readonly kind: 'delete-chaperon'; readonly plan: Plan }
   /** Write in the source, once a live read has confirmed that the target has no chaperon of the pod. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan }
   /** Write in the source, once a live read has confirmed that the chaperon is gone, going, or has lost its delegate. */
@@ -68,25 +68,25 @@ export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined):
 /** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
   // What runs for a proxy of Admiralty's is not among what we know: nothing may be concluded.
-  return proxy.isForeign === true ? { kind: 'settled' } : planOwn(proxy, target, mirrored);
+  return proxy.isAdmiraltys === true ? { kind: 'no-change' } : planOwn(proxy, target, mirrored);
 }
 
 function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | undefined): FeedbackStep {
   if (proxy.terminating) return planTermination(proxy, target);
-  if (target.kind !== 'known') return planUnheard(proxy, target);
+  if (target.kind !== 'known') return planTargetLost(proxy, target);
   const { chaperon, delegate } = target;
-  if (isTerminal(proxy.phase)) return { kind: 'settled' }; // ended is final: nothing that happens to the delegate changes it
+  if (isTerminal(proxy.phase)) return { kind: 'no-change' }; // ended is final: nothing that happens to the delegate changes it
   if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
   // It ended and was cleaned up before anybody here has looked; its chaperon remembers.
   if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
   // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
   if (isLost(chaperon)) return planLost(proxy, chaperon);
-  if (delegate === undefined) return { kind: 'settled' };
-  return planCarrying(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
+  if (delegate === undefined) return { kind: 'no-change' };
+  return planPodChanges(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
 }
 
 function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep {
-  if (chaperon?.expired?.mayRunAgain === true) return { kind: 'withdraw', plan: planRevival(chaperon) };
+  if (chaperon?.expired?.mayRunAgain === true) return { kind: 'delete-chaperon', plan: planRevival(chaperon) };
   return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
 }
 
@@ -97,9 +97,9 @@ function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
 }
 
 /** The last status stays, and says that it may be old (design D14); what the target says when it is back takes its place. */
-function planUnheard({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
+function planTargetLost({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
-  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (told !== undefined && target.kind === 'unknown')) return { kind: 'settled' };
+  if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (told !== undefined && target.kind === 'unknown')) return { kind: 'no-change' };
   const { reason, message, since } = target.lost;
   const unreachable: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
   const unready = (type: string): Condition => ({ type, status: 'False', reason, message, lastTransitionTime: since });
@@ -111,12 +111,12 @@ function planUnheard({ namespace, name, uid, phase, ownConditions }: ProxyPod, t
 }
 
 /** What the user has changed of the running pod goes to the target; undefined when it is there already. */
-function planCarrying({ changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod): FeedbackStep | undefined {
+function planPodChanges({ changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod): FeedbackStep | undefined {
   if (chaperon === undefined || chaperon.terminating || (changes === undefined && gates === undefined && chaperon.carried === undefined)) return undefined;
   const own = Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
   const wanted: LiveChanges = { ...changes, ...(own.length > 0 && { gates: Object.fromEntries(own) }) };
   const of = stateOf(wanted);
-  return of === (chaperon.carried?.of ?? '') ? undefined : { kind: 'carry', chaperon, wanted: { of, changes: wanted } };
+  return of === (chaperon.carried?.of ?? '') ? undefined : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
 /** Whether it is the source that decides on a condition: it did so first. */
@@ -126,32 +126,32 @@ function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
   // One without our finalizer was made by hand; no kubelet ends it, so it is seen off like any other.
-  if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'settled' };
+  if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'no-change' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
-  if (target.kind === 'unknown') return { kind: 'settled' };
+  if (target.kind === 'unknown') return { kind: 'no-change' };
   const { chaperon, delegate } = target;
-  if (chaperon !== undefined) return planBoundWithdrawal(proxy, chaperon);
-  return delegate === undefined ? { kind: 'confirm-gone', plan: planRelease(proxy) } : { kind: 'settled' };
+  if (chaperon !== undefined) return planBoundDeletion(proxy, chaperon);
+  return delegate === undefined ? { kind: 'confirm-gone', plan: planRelease(proxy) } : { kind: 'no-change' };
 }
 
 /** The time to stop that was asked for goes ahead of the delete; a shorter one may follow it (`kubectl delete --now`). */
-function planBoundWithdrawal({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
-  if (chaperon.mode === 'Pod') return planPodWithdrawal(chaperon, graceSeconds);
+function planBoundDeletion({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
+  if (chaperon.mode === 'Pod') return planDelegatePodDeletion(chaperon, graceSeconds);
   const grace = graceSeconds !== undefined && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
-  const plan = [...grace, ...(chaperon.terminating ? [] : planWithdrawal(chaperon))];
-  return plan.length === 0 ? { kind: 'settled' } : { kind: 'withdraw', plan };
+  const plan = [...grace, ...(chaperon.terminating ? [] : planChaperonDeletion(chaperon))];
+  return plan.length === 0 ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan };
 }
 
-function planPodWithdrawal(pod: Chaperon, graceSeconds: number | undefined): FeedbackStep {
+function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined): FeedbackStep {
   const isFaster = graceSeconds !== undefined && graceSeconds < (pod.graceSeconds ?? Infinity);
-  return pod.terminating && !isFaster ? { kind: 'settled' } : { kind: 'withdraw', plan: planWithdrawal(pod, graceSeconds) };
+  return pod.terminating && !isFaster ? { kind: 'no-change' } : { kind: 'delete-chaperon', plan: planChaperonDeletion(pod, graceSeconds) };
 }
 
 /**
  * Lets a pod go that the source made, that must not run again and that has stopped: once its proxy shows how it ended, or nobody wants to
  * know. `proxy` is the pod of its name now, if there is one.
  */
-export function planRelinquishment(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
+export function planRunOnceRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
   if (!isHeldAfterStop(pod)) return [];
   if (proxy?.uid !== pod.parentUid || proxy.terminating || isTerminal(proxy.phase)) return planLettingGo(pod);
   return proxy.nodeName === undefined && pod.ended === undefined ? planLettingGo(pod) : [];
@@ -181,11 +181,11 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   const { namespace, name, resourceVersion, containers = [], ownConditions = [] } = proxy;
   const kept = ownConditions.filter(({ type }) => type !== TARGET_UNREACHABLE_CONDITION);
   const status = withSourceConditions(statusOfContainers(mirroredStatus(withBelievedConditions(withoutSourceGates(said, chaperon), proxy.gateTypes)), containers), kept);
-  if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'settled' };
+  if (saysNothingYet(status) && kept.length === ownConditions.length) return { kind: 'no-change' };
   const digest = digestOf(status);
-  if (isAwaited(proxy, digest, mirrored)) return { kind: 'settled' };
+  if (isAwaited(proxy, digest, mirrored)) return { kind: 'no-change' };
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
-  if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'settled' };
+  if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'no-change' };
   // Conditions are written as a list, and an annotation over what was not there: what the source has set meanwhile must not be lost.
   // And a write that comes late must not take back an end.
   const patch = { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };

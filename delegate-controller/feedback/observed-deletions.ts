@@ -2,7 +2,7 @@
 // was made; where the watch has shown that very thing, and its end after nothing could be made any more, there is nothing to ask.
 
 /** Things that have gone, by the UID of what waits for that. */
-export class SeenAbsences<Thing extends string> {
+export class ObservedDeletions<Thing extends string> {
   readonly #seen = new Map<string, ReadonlySet<Thing>>();
 
   /** The watch has shown the end of a thing that `uid` waits for. */

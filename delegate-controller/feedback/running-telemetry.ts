@@ -5,7 +5,7 @@ import { isTracing, recordSpan } from '../../process/tracing.ts';
 import { shownSpan } from './running-span.ts';
 
 /** Tells of a proxy that was Pending, as it was written; nothing while it still is. `now` is in ms since the epoch. */
-export function tellShown(written: Pod | undefined, now: number): void {
+export function recordShown(written: Pod | undefined, now: number): void {
   if (written === undefined || (written.status?.phase ?? 'Pending') === 'Pending') return;
   observeShown(now - Date.parse(written.metadata.creationTimestamp ?? ''));
   const span = isTracing() ? shownSpan(written, now) : undefined;

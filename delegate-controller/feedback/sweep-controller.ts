@@ -11,9 +11,9 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
-import { planWithdrawal } from '../../model/delegate/delegation.ts';
+import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { planRelinquishment } from './feedback-plan.ts';
+import { planRunOnceRelease } from './feedback-plan.ts';
 
 /** What a sweep works with. */
 export interface SweepOptions {
@@ -55,7 +55,7 @@ export class Sweep {
       const proxy = this.#options.proxies.get(key);
       if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
       const client = target.session?.client; // without one the target is not connected now; its return brings the pod back here
-      if (client !== undefined) await executePlan(client, planRelinquishment(chaperon, proxy), signal).catch(ignoreStale);
+      if (client !== undefined) await executePlan(client, planRunOnceRelease(chaperon, proxy), signal).catch(ignoreStale);
     }
   }
 
@@ -63,7 +63,7 @@ export class Sweep {
     const client = target.session?.client;
     if (client === undefined || (await this.#isStillWanted(chaperon, target, signal))) return;
     this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'orphaned chaperon taken back');
-    await executePlan(client, planWithdrawal(chaperon), signal).catch(ignoreStale);
+    await executePlan(client, planChaperonDeletion(chaperon), signal).catch(ignoreStale);
   }
 
   #forget(key: string, target: string): void {

@@ -5,30 +5,30 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Logger } from 'pino';
-import { planMarks, type Marking, type SourceObject } from '../copies/follow-plan.ts';
+import { planFollowAnnotations, type AnnotationMode, type SourceObject } from '../copies/follow-plan.ts';
 import { followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
 
 /** What the controller works with. */
-export interface MarksOptions {
+export interface FollowAnnotationsOptions {
   readonly source: ClusterClient;
   readonly logger: Logger;
   /** Resolves when all elected pods and targets are known. */
   readonly ready: Promise<unknown>;
   readonly sourceObject: (object: FollowedName) => SourceObject | undefined | 'unknown';
   /** How an object is to be marked now. */
-  readonly markingOf: (object: FollowedName) => Marking;
+  readonly annotationModeOf: (object: FollowedName) => AnnotationMode;
 }
 
 const CONCURRENCY = 8;
 
 /** Keeps the marks of objects as they should be. */
-export class SourceMarks {
-  readonly #options: MarksOptions;
+export class FollowAnnotations {
+  readonly #options: FollowAnnotationsOptions;
   readonly #controller: Controller;
   /** By key, since when an object that has marks is not followed, in ms. */
   readonly #unfollowedSince = new Map<string, number>();
 
-  constructor(options: MarksOptions, signal: AbortSignal) {
+  constructor(options: FollowAnnotationsOptions, signal: AbortSignal) {
     this.#options = options;
     const { logger, ready } = options;
     const reconcile = (key: string) => this.#reconcile(key, signal);
@@ -37,26 +37,26 @@ export class SourceMarks {
 
   /** Asks for an object to be looked at. */
   enqueue(kind: FollowedKind, key: string): void {
-    if (Object.keys(kind.marks).length > 0) this.#controller.enqueue(followKey(kind, key));
+    if (Object.keys(kind.sourceAnnotations).length > 0) this.#controller.enqueue(followKey(kind, key));
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
     const object = at === undefined ? undefined : this.#options.sourceObject(at);
-    const wanted = at === undefined ? 'unmarked' : this.#options.markingOf(at);
+    const wanted = at === undefined ? 'unmarked' : this.#options.annotationModeOf(at);
     if (wanted !== 'unmarked' || typeof object !== 'object') this.#unfollowedSince.delete(key);
-    if (at === undefined || typeof object !== 'object' || object.markings.includes(wanted)) return DONE;
+    if (at === undefined || typeof object !== 'object' || object.annotationModes.includes(wanted)) return DONE;
     const ms = wanted === 'unmarked' ? this.#msToLinger(key, at.kind) : 0;
     if (ms > 0) return { kind: 'requeue-after', ms };
     await this.#write(at, wanted, signal);
     return DONE;
   }
 
-  async #write({ kind, namespace, name }: FollowedName, wanted: Marking, signal: AbortSignal): Promise<void> {
+  async #write({ kind, namespace, name }: FollowedName, wanted: AnnotationMode, signal: AbortSignal): Promise<void> {
     const { source } = this.#options;
     try {
       const live = await source.get(kind.type, { namespace, name }, signal);
-      await executePlan(source, planMarks(kind, live, wanted), signal);
+      await executePlan(source, planFollowAnnotations(kind, live, wanted), signal);
     } catch (error) {
       if (!isNotFound(error) && !isConflict(error)) throw error; // the watch brings what has changed meanwhile
     }

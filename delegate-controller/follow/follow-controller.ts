@@ -15,9 +15,9 @@ import type { TargetSession } from '../../targets/target-session.ts';
 import { regardingPod } from '../../model/proxy/event-record.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import { SourceMarks } from './follow-annotations-controller.ts';
+import { FollowAnnotations } from './follow-annotations-controller.ts';
 import { FollowNeeds, type BoundNeeds, type FollowRules } from './follow-needs.ts';
-import type { Marking, SourceObject } from '../copies/follow-plan.ts';
+import type { AnnotationMode, SourceObject } from '../copies/follow-plan.ts';
 import { FollowedSources } from './followed-objects.ts';
 import type { SourcePodPlane } from './source-pod-plane.ts';
 import { TargetFollower, type FollowContext } from './follow-target-controller.ts';
@@ -56,7 +56,7 @@ class Follow implements FollowContext {
   readonly #placements = new Placements();
   readonly #needs: FollowNeeds;
   readonly #followers = new Map<string, TargetFollower>();
-  readonly #marks: SourceMarks;
+  readonly #marks: FollowAnnotations;
 
   constructor(options: FollowOptions, signal: AbortSignal) {
     const { source, sourceId, proxies, targets, rules, podPlane, logger } = options;
@@ -76,8 +76,8 @@ class Follow implements FollowContext {
       },
       signal,
     );
-    this.#marks = new SourceMarks(
-      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), markingOf: (object) => this.#markingOf(object) },
+    this.#marks = new FollowAnnotations(
+      { source, logger, ready: this.ready, sourceObject: (object) => this.sourceObject(object), annotationModeOf: (object) => this.#annotationModeOf(object) },
       signal,
     );
   }
@@ -191,7 +191,7 @@ class Follow implements FollowContext {
   }
 
   /** Where the pod plane reaches delegates, their proxies are endpoints of the Service as its user wrote it. */
-  #markingOf(object: FollowedName): Marking {
+  #annotationModeOf(object: FollowedName): AnnotationMode {
     if (!this.#needs.isServing(object)) return 'unmarked';
     return this.#options.podPlane.isThere ? 'kept' : 'rewritten';
   }

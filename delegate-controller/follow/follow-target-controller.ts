@@ -12,7 +12,7 @@ import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
 import { objectKey } from '../../model/pod/pod.ts';
 import { messageOf } from '../../process/errors.ts';
-import { EitherCopies } from '../copies/secret-copies.ts';
+import { SecretCopies } from '../copies/secret-copies.ts';
 import type { Copies } from '../copies/copy-writer.ts';
 import { planFollow, type CopyObject, type FollowState, type SourceObject } from '../copies/follow-plan.ts';
 import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
@@ -89,7 +89,7 @@ export class TargetFollower {
     const { sourceId, logger } = this.#context;
     const { ref } = this.#target;
     const place = { client: this.#session.client, kind, namespace: ref.kind === 'Target' ? ref.namespace : undefined, sourceId, logger };
-    return kind.type === SECRETS ? new EitherCopies(place) : new ReadCopies(place);
+    return kind.type === SECRETS ? new SecretCopies(place) : new ReadCopies(place);
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
@@ -100,7 +100,7 @@ export class TargetFollower {
     const state = this.#gather(at, key);
     const step = planFollow(state, Date.now());
     switch (step.kind) {
-      case 'settled':
+      case 'no-change':
         return DONE;
       case 'wait':
         return { kind: 'requeue-after', ms: step.ms };

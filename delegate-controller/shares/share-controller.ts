@@ -25,7 +25,7 @@ export interface ShareOptions {
 /** Shortest time between two writes of a share's status, in ms; it is for people. */
 const STATUS_INTERVAL_MS = 5_000;
 
-interface SeenShare extends ShareRecord {
+interface ObservedShare extends ShareRecord {
   readonly uid: string;
   readonly generation: number;
   readonly status: ResourceShareStatus;
@@ -35,13 +35,13 @@ interface SeenShare extends ShareRecord {
 export class Shares {
   readonly ledger = new ShareLedger();
   readonly #options: ShareOptions;
-  readonly #shares: Informer<ResourceShare, SeenShare>;
+  readonly #shares: Informer<ResourceShare, ObservedShare>;
   readonly #listeners: (() => void)[] = [];
 
   constructor(options: ShareOptions) {
     this.#options = options;
     const { client, logger } = options;
-    this.#shares = new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toSeenShare });
+    this.#shares = new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toObservedShare });
   }
 
   /** Starts to follow shares. A cluster that does not serve the kind yet has none. */
@@ -102,7 +102,7 @@ export class Shares {
   }
 }
 
-function toSeenShare({ metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare): SeenShare {
+function toObservedShare({ metadata: { name = '', uid = '', generation = 0 }, spec, status = {} }: ResourceShare): ObservedShare {
   return { name, uid, generation, spec, status };
 }
 

@@ -5,13 +5,13 @@ import { withConditions, type ConditionUpdate, type Looked } from '../../model/o
 import { parseResourceList } from '../../model/resources/resources.ts';
 
 /** What the ledger reckons for a share. */
-export interface ReckonedShare {
+export interface ComputedShare {
   readonly limits: ResourceList;
   readonly used: ResourceList;
 }
 
 /** The status to store. Gives `before` itself when nothing would change. */
-export function toShareStatus(before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ReckonedShare, looked: Looked): ResourceShareStatus {
+export function toShareStatus(before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ComputedShare, looked: Looked): ResourceShareStatus {
   const told = withConditions(before, [readiness(spec)], looked);
   return told === before && isSameList(before.limits, limits) && isSameList(before.used, used) ? before : { ...told, limits, used };
 }

@@ -6,7 +6,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { objectKey } from '../../model/pod/pod.ts';
-import { onlyNamed, PART_OF, role, roleBinding, rule, type RightsHolder } from '../../model/access/rbac-objects.ts';
+import { onlyNamed, PART_OF, role, roleBinding, rule, type RbacSubject } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
 
 /** A PodChaperon whose source asks for streams of its delegate. */
@@ -68,7 +68,7 @@ export function streamManifests(namespace: string, source: SourceRule, pods: rea
   return [owned(role(namespace, name, rules.map((one) => onlyNamed(one, pods)))), owned(binding)];
 }
 
-function holdersOf({ account, userName }: SourceRule): readonly RightsHolder[] {
+function holdersOf({ account, userName }: SourceRule): readonly RbacSubject[] {
   const [namespace = '', name = ''] = account?.split('/') ?? [];
   return [...(account === undefined ? [] : [{ namespace, name }]), ...(userName === undefined ? [] : [{ userName }])];
 }

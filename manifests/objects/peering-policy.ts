@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, PEERING_POLICY, PEERING_TOKEN_POLICY, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE,
   SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE,
 } from '../../model/access/component-accounts.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
@@ -55,7 +55,7 @@ export function peeringPolicies(installNamespace: string): readonly KubernetesOb
 
 function policy(name: string, resourceRules: readonly object[], installNamespace: string, validations: readonly Validation[]): readonly KubernetesObject[] {
   const metadata = { name, labels: PART_OF };
-  const users = componentHolders(['isthmus-peering'], installNamespace).map(({ namespace, name: account }) => `'system:serviceaccount:${namespace}:${account}'`);
+  const users = componentSubjects(['isthmus-peering'], installNamespace).map(({ namespace, name: account }) => `'system:serviceaccount:${namespace}:${account}'`);
   const matchConditions = [{ name: 'by-peering', expression: `request.userInfo.username in [${users.join(', ')}]` }];
   return [
     { apiVersion: apiVersionOf(VALIDATING_ADMISSION_POLICIES), kind: VALIDATING_ADMISSION_POLICIES.kind, metadata, spec: { failurePolicy: 'Fail', matchConstraints: { resourceRules }, matchConditions, validations } } as KubernetesObject,

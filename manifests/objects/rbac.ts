@@ -5,7 +5,7 @@ import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { GIVEN_CERTIFICATE_SECRET, INVITATION_KEY_SECRET, MIGRATION_CONFIG_MAP, SCHEDULER_SETTINGS_CONFIG_MAP, WEBHOOK_CERTIFICATES_SECRET } from '../../api/objects/keys.ts';
 import {
-  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
+  ALL_COMPONENTS_ACCOUNT, CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, COPIED_SECRET_READER_ROLE, FOLLOWED_READER_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_POD_MODE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE,
   TARGET_SECRET_READER_ROLE,
   TARGET_USERS, targetSecretReaderBinding, TOKEN_REQUESTER_ROLE, type ComponentAccount,
 } from '../../model/access/component-accounts.ts';
@@ -104,7 +104,7 @@ export function admiraltyRoles(): readonly RoleObject[] {
 /** ServiceAccounts, roles and bindings of an installation in `installNamespace`, roles before their bindings. */
 export function accessParts(installNamespace: string): readonly AccessPart[] {
   const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly AccessPart[] => objects.map((object) => ({ object, side, ...(component && { component }) }));
-  const followed = (name: string) => [clusterRoleBinding(name, name, componentHolders(['isthmus-delegate-controller'], installNamespace))];
+  const followed = (name: string) => [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
   return [
     ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]), // before any right that they limit
     ...COMPONENT_ACCOUNTS.flatMap((name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name)),
@@ -112,7 +112,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
     ...COMPONENT_RIGHTS.flatMap(({ component, side, name, rules }) => of(side, [clusterRole(name, rules)], component)),
     ...of('target', TARGET_ROLES),
     ...of('source', SOURCE_SIDE_ROLES),
-    ...COMPONENT_RIGHTS.flatMap(({ component, side, name }) => of(side, [clusterRoleBinding(name, name, componentHolders([component], installNamespace))], component)),
+    ...COMPONENT_RIGHTS.flatMap(({ component, side, name }) => of(side, [clusterRoleBinding(name, name, componentSubjects([component], installNamespace))], component)),
     ...of('source', followed(FOLLOWED_READER_ROLE)),
     ...of('target', followed(COPIED_SECRET_READER_ROLE)),
     ...of('source', [targetSecretReaderBinding(installNamespace, installNamespace)]),
@@ -146,7 +146,7 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
       onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }
 
@@ -155,7 +155,7 @@ function invitationKeyManifests(installNamespace: string): readonly KubernetesOb
   const name = 'isthmus-peering';
   return [
     role(installNamespace, name, [onlyNamed(rule('', ['secrets'], ['get']), [INVITATION_KEY_SECRET])]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }
 
@@ -167,7 +167,7 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
       rule('coordination.k8s.io', ['leases'], ['get', 'create', 'patch']),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace)),
   ];
 }
 
@@ -179,7 +179,7 @@ function schedulerSettingsManifests(installNamespace: string): readonly Kubernet
       rule('', ['configmaps'], ['create']), // a create cannot be limited to a name
       onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
     ]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }
 
@@ -188,20 +188,20 @@ function podPlaneReaderManifests(installNamespace: string): readonly KubernetesO
   const name = 'isthmus-delegate-controller';
   return [
     role(installNamespace, name, [rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], ['list', 'watch'])]),
-    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+    roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }
 
 /** Whose client certificates to believe is published for servers like the kubelet API; Kubernetes itself has the Role to read it. */
 function clientAuthorityReader(installNamespace: string): KubernetesObject {
   const name = { namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role', roleName: 'extension-apiserver-authentication-reader' } as const;
-  return roleBinding(name, componentHolders(['isthmus-virtual-node'], installNamespace));
+  return roleBinding(name, componentSubjects(['isthmus-virtual-node'], installNamespace));
 }
 
 function nodeLeaseManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-virtual-node';
   return [
     role(NODE_LEASE_NAMESPACE, name, [rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update', 'patch'])]),
-    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentHolders([name], installNamespace)),
+    roleBinding({ namespace: NODE_LEASE_NAMESPACE, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }

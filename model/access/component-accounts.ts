@@ -39,12 +39,12 @@ export const PEERING_POLICY = 'isthmus-peering';
 /** ValidatingAdmissionPolicy that keeps peering to tokens of sources, and its binding. */
 export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
 /** Who gets the rights of components: their own accounts, and the one that runs them all. */
-export function componentHolders(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
+export function componentSubjects(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
   return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
 }
 
 /** Lets the components read the kubeconfig Secrets of one namespace. */
 export function targetSecretReaderBinding(namespace: string, installNamespace: string): BindingObject {
   const name = { namespace, name: TARGET_SECRET_READER_ROLE, roleKind: 'ClusterRole', roleName: TARGET_SECRET_READER_ROLE } as const;
-  return roleBinding(name, componentHolders(TARGET_USERS, installNamespace));
+  return roleBinding(name, componentSubjects(TARGET_USERS, installNamespace));
 }

@@ -33,7 +33,7 @@ export interface UserName {
 }
 
 /** Who is given rights. */
-export type RightsHolder = ServiceAccountName | UserName;
+export type RbacSubject = ServiceAccountName | UserName;
 
 /** `rbac.authorization.k8s.io/v1` Subject. */
 export type Subject = ({ readonly kind: 'ServiceAccount' } & ServiceAccountName) | { readonly kind: 'User'; readonly apiGroup: string; readonly name: string };
@@ -70,7 +70,7 @@ export function role(namespace: string, name: string, rules: readonly PolicyRule
 }
 
 /** Gives a ClusterRole, in the whole cluster. */
-export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RightsHolder[]): BindingObject {
+export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RbacSubject[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'ClusterRoleBinding',
@@ -89,7 +89,7 @@ export interface RoleBindingName {
 }
 
 /** Gives a role within one namespace. */
-export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RightsHolder[]): BindingObject {
+export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RbacSubject[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
     kind: 'RoleBinding',
@@ -99,7 +99,7 @@ export function roleBinding({ namespace, name, roleKind, roleName }: RoleBinding
   };
 }
 
-function toSubject(holder: RightsHolder): Subject {
+function toSubject(holder: RbacSubject): Subject {
   if ('userName' in holder) return { kind: 'User', apiGroup: RBAC_GROUP, name: holder.userName };
   return { kind: 'ServiceAccount', namespace: holder.namespace, name: holder.name };
 }

@@ -61,7 +61,7 @@ export function toDirectDelegate(chaperon: PodChaperon): Pod {
  * stays until its delegate is gone, by the finalizer that it is made with: foreground deletion would add no more than the requests of the
  * target's garbage collector, seven for each.
  */
-export function planWithdrawal({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
+export function planChaperonDeletion({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
   const command = { kind: 'delete', at: { namespace, name }, preconditions: { uid } } as const;
   if (mode === 'PodChaperon') return [{ ...command, type: POD_CHAPERONS, propagation: 'Background' }];
   const grace = graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds };

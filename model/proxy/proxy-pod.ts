@@ -78,7 +78,7 @@ export interface ProxyPod {
   /** Once it is bound: keys of targets that were lost when it was placed. */
   readonly awayFrom?: readonly string[];
   /** Once it is bound: Admiralty made it, and nobody has adopted it yet. It is left alone. */
-  readonly isForeign?: true;
+  readonly isAdmiraltys?: true;
   /** Of one that was Admiralty's: name of what runs for it, which does not follow from its UID. */
   readonly adoptedDelegate?: string;
   /** Annotations that are not ours, only once it is bound. */
@@ -120,7 +120,7 @@ function gateTypesOf({ spec: { readinessGates = [] } }: Pod): readonly string[] 
   return readinessGates.map(({ conditionType }) => conditionType);
 }
 
-function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes' | 'fenceSeconds' | 'awayFrom' | 'isForeign' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
+function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDigest' | 'containers' | 'ownConditions' | 'changes' | 'gates' | 'gateTypes' | 'fenceSeconds' | 'awayFrom' | 'isAdmiraltys' | 'adoptedDelegate' | 'annotations' | 'takenAnnotations'> {
   const { metadata, spec, status } = pod;
   const [changes, gates, takenAnnotations] = [specChangesOf(pod), gatesOf(pod), takenKeys(metadata)];
   const { containers, initContainers = [], ephemeralContainers = [], nodeName = '' } = spec;
@@ -143,11 +143,11 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
 }
 
 /** Admiralty's proxies have a manifest in place of a record, and not our finalizer. */
-function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isForeign' | 'adoptedDelegate'> {
+function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isAdmiraltys' | 'adoptedDelegate'> {
   const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
   if (adoptedDelegate !== undefined) return { adoptedDelegate };
   const isAdmiraltys = annotations[SOURCE_MANIFEST_ANNOTATION] !== undefined && !hasAdmissionRecord({ annotations });
-  return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isForeign: true } : {};
+  return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isAdmiraltys: true } : {};
 }
 
 /** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */

@@ -6,7 +6,7 @@ import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { KubernetesObject, Secret } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
-import { componentHolders, TARGET_USERS } from '../../model/access/component-accounts.ts';
+import { componentSubjects, TARGET_USERS } from '../../model/access/component-accounts.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
@@ -141,7 +141,7 @@ function readingManifests({ namespace, name: secret }: ServiceAccountName, insta
   const name = readingName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(TARGET_USERS, installNamespace)),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(TARGET_USERS, installNamespace)),
   ];
 }
 
@@ -150,7 +150,7 @@ function renewalManifests({ namespace, name: secret }: ServiceAccountName, insta
   const name = renewalName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'patch']), [secret])]),
-    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentHolders(['isthmus-peering'], installNamespace)),
+    roleBinding({ namespace, name, roleKind: 'Role', roleName: name }, componentSubjects(['isthmus-peering'], installNamespace)),
   ];
 }
 

@@ -4,11 +4,11 @@ import type { ClusterSource, Source, SourceGrants } from '../../api/kinds/cluste
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { JOIN_KEY_ANNOTATION, SOURCE_ANNOTATION } from '../../api/objects/keys.ts';
 import { ADMIRALTY_API_VERSION, ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
-import { CLUSTER_SUMMARY_VIEWER_ROLE, componentHolders, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../../model/access/component-accounts.ts';
+import { CLUSTER_SUMMARY_VIEWER_ROLE, componentSubjects, SOURCE_ELSEWHERE_ROLE, SOURCE_ROLE, SOURCE_STREAMS_ROLE, TOKEN_REQUESTER_ROLE } from '../../model/access/component-accounts.ts';
 import { joinName, MAX_NAME_LENGTH } from '../../model/naming/names.ts';
 import { takesAllNamespaces } from '../../model/access/source-grants.ts';
 import { ownerRule } from '../../model/access/source-marks.ts';
-import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RightsHolder, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
+import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type RbacSubject, type ServiceAccountName } from '../../model/access/rbac-objects.ts';
 
 /** The fields of a Source or ClusterSource that determine its identity. */
 export interface SourceIdentity {
@@ -111,7 +111,7 @@ function tokenManifests({ account, ...identity }: SourceIdentity, installNamespa
   const { namespace } = account;
   const [ours, own] = [dependentName(identity, 'token-requester'), dependentName(identity, 'own-token')];
   return [
-    roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentHolders(['isthmus-peering'], installNamespace)),
+    roleBinding({ namespace, name: ours, roleKind: 'ClusterRole', roleName: TOKEN_REQUESTER_ROLE }, componentSubjects(['isthmus-peering'], installNamespace)),
     role(namespace, own, [onlyNamed(rule('', ['serviceaccounts/token'], ['create']), [account.name])]),
     roleBinding({ namespace, name: own, roleKind: 'Role', roleName: own }, [account]),
   ];
@@ -129,7 +129,7 @@ function ownManifests(identity: SourceIdentity): readonly KubernetesObject[] {
   return [role(namespace, leaving, rules), roleBinding({ namespace, name: leaving, roleKind: 'Role', roleName: leaving }, holdersOf(identity))];
 }
 
-function holdersOf({ account, userName }: SourceIdentity): readonly RightsHolder[] {
+function holdersOf({ account, userName }: SourceIdentity): readonly RbacSubject[] {
   return [...(account === undefined ? [] : [account]), ...(userName === undefined ? [] : [{ userName }])];
 }
 

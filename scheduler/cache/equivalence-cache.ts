@@ -2,7 +2,7 @@
 // the target changes, and a change makes a new TargetSnapshot. So a decision looks at the targets that changed since the last one
 // of its class, and plays their ranks anew. The answers are those of {@link schedulePod}, which tests hold it to.
 import type { ChangedPlaces } from './changed-places.ts';
-import { concerns, FILTERS, isLocal, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
+import { concerns, FILTERS, isPerTarget, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
 import { RankTree } from './rank-tree.ts';
 import { rankTarget, schedulePod, type RejectedTarget, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { prepareScores, type PreparedScore } from '../decision/scores.ts';
@@ -30,7 +30,7 @@ interface ClassRejection extends Rejection {
 }
 
 /** Remembers by class of pods. What a decision on one target depends on belongs to the class, all but `refusals`. */
-export class DecisionCache {
+export class EquivalenceCache {
   readonly #classes = new Map<string, PodClass>();
   readonly #requirements = new Map<string, NodeRequirements>();
   readonly #ids = new WeakMap<NodeRequirements, number>();
@@ -51,7 +51,7 @@ export class DecisionCache {
    * same array while only its elements change. `changes` has every such change; without it all targets are looked at.
    */
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
-    return isLocal(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
+    return isPerTarget(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
   }
 
   #classOf(pod: PodToSchedule): PodClass {
@@ -68,11 +68,11 @@ export class DecisionCache {
     return known;
   }
 
-  #keyOf({ requirements, namespace, wishes }: PodToSchedule): string {
+  #keyOf({ requirements, namespace, placement }: PodToSchedule): string {
     let id = this.#ids.get(requirements);
     if (id === undefined) this.#ids.set(requirements, (id = this.#lastId += 1));
     // What else is wished does not count where targets are judged one by one.
-    const { constraints, rules, weights, location } = wishes ?? {};
+    const { constraints, rules, weights, location } = placement ?? {};
     return `${id} ${namespace} ${JSON.stringify([constraints, rules, weights, location])}`;
   }
 }
@@ -98,7 +98,7 @@ function placeOf(rejected: readonly RejectedTarget[], target: string): number {
 }
 
 /** Stands for a target that was not looked at yet. */
-const NOT_SEEN: TargetSnapshot = { ref: { kind: 'ClusterTarget', name: '' }, key: '', nodeName: '' };
+const NOT_YET_EVALUATED: TargetSnapshot = { ref: { kind: 'ClusterTarget', name: '' }, key: '', nodeName: '' };
 
 /** What is remembered for pods of one class, by place in the list of targets. */
 class PodClass {
@@ -133,7 +133,7 @@ class PodClass {
 
   #reset(targets: readonly TargetSnapshot[]): void {
     this.#targets = targets;
-    this.#seen = Array.from(targets, () => NOT_SEEN);
+    this.#seen = Array.from(targets, () => NOT_YET_EVALUATED);
     this.#ranks = new RankTree(targets.length);
     this.#rejections = Array.from(targets, () => undefined);
     this.#rejected = undefined;

@@ -6,7 +6,7 @@ import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-dele
 import { isTerminal } from '../../model/pod/pod.ts';
 
 /** A proxy pod that holds a place which is not shown. */
-export interface InFlightPod {
+export interface PendingCandidate {
   /** `namespace/name`. */
   readonly key: string;
   readonly uid: string;
@@ -23,8 +23,8 @@ export interface HeldThere {
 const ROUNDING_MS = 1_000;
 
 /** Candidates without a node, and delegates that have got one since the summary was made; in the order of their keys. */
-export function inFlight({ chaperons, delegates, summary }: HeldThere): readonly InFlightPod[] {
-  const found = new Map<string, InFlightPod>();
+export function pendingCandidates({ chaperons, delegates, summary }: HeldThere): readonly PendingCandidate[] {
+  const found = new Map<string, PendingCandidate>();
   const seen = new Set<string>();
   for (const delegate of delegates) {
     seen.add(delegate.parentUid);

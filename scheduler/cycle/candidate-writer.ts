@@ -29,10 +29,10 @@ export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, 
 }
 
 /** What is known of a candidate beside what its target shows. */
-export function outlookOf(chaperon: Chaperon | undefined, { target, memory, now }: { readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number }): Pick<Candidate, 'withdrawal' | 'isVoid' | 'isLate'> {
-  const withdrawal = memory.withdrawalOf(target.key, chaperon?.uid);
+export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: { readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number }): Pick<Candidate, 'deletion' | 'isVoid' | 'isLate'> {
+  const deletion = memory.deletionOf(target.key, chaperon?.uid);
   const isVoid = memory.givenUp.has(target.key);
-  return { ...(withdrawal !== undefined && { withdrawal }), ...(isVoid && { isVoid }), ...(isLate(target, chaperon, now) && { isLate: true }) };
+  return { ...(deletion !== undefined && { deletion }), ...(isVoid && { isVoid }), ...(isLate(target, chaperon, now) && { isLate: true }) };
 }
 
 /** Whether a candidate that must be confirmed could be so only after its target has stopped it. */
@@ -42,7 +42,7 @@ function isLate({ session }: TargetCluster, chaperon: Chaperon | undefined, now:
 }
 
 /** Targets without a session that may hold a candidate: one was sent there, or may have been by an earlier process. */
-export function unheardTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
+export function unobservedTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
   return [...targets.all()].filter(({ key, ref, session }) => {
     const workedOnce = targets.object(ref)?.status.clusterID !== undefined;
     return session?.hasSynced !== true && (memory.targets.has(key) || (isInherited && workedOnce));

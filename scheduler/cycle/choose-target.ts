@@ -7,17 +7,17 @@ import { fencedChaperon } from '../../model/pod/fencing.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
 import { holdsFinalizer, sourcePodOf, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
-import { DecisionCache } from '../cache/equivalence-cache.ts';
+import { EquivalenceCache } from '../cache/equivalence-cache.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import { toPlacementRecord } from '../explain/explain.ts';
-import { isLocal, requirementsIn } from '../decision/filters.ts';
+import { isPerTarget, requirementsIn } from '../decision/filters.ts';
 import { groupDoesNotFit, tooFewMembers } from '../queue/group-rejections.ts';
-import type { ObservedState } from './cluster-cache.ts';
+import type { ClusterCache } from './cluster-cache.ts';
 import { rulesFor, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { toPodToSchedule } from '../decision/placement-constraints.ts';
 import { SCALE_UP_PATIENCE_MS } from './placement.ts';
-import type { GroupStanding } from '../queue/pod-groups.ts';
+import type { GroupState } from '../queue/pod-groups.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -52,10 +52,10 @@ export type Choice =
   | { readonly kind: 'later' }
   /** The proxy does not say what its source pod is. */
   | { readonly kind: 'invalid'; readonly message: string }
-  /** `isLocal`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
-  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isLocal: boolean; readonly retryMs?: number };
+  /** `isPerTarget`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
+  | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isPerTarget: boolean; readonly retryMs?: number };
 
-type IncompleteGroup = Extract<GroupStanding, { readonly kind: 'incomplete' }>;
+type IncompleteGroup = Extract<GroupState, { readonly kind: 'incomplete' }>;
 
 /** A place for a member of a group. */
 interface MemberPlace {
@@ -93,26 +93,26 @@ function retryAt(at: number): { readonly retryMs?: number } {
 /** Chooses targets. */
 export class TargetChooser {
   readonly #options: ChooserOptions;
-  readonly #state: ObservedState;
-  readonly #decisions = new DecisionCache();
+  readonly #state: ClusterCache;
+  readonly #decisions = new EquivalenceCache();
   /** Groups that found too few places, by namespace and name. */
   readonly #tried = new Map<string, TriedGroup>();
 
-  constructor(options: ChooserOptions, state: ObservedState) {
+  constructor(options: ChooserOptions, state: ClusterCache) {
     this.#options = options;
     this.#state = state;
   }
 
   /** Where a pod is to go, by itself or with its group. */
   choose(proxy: ProxyPod, memory: PodMemory): Choice {
-    const standing = this.#state.groups.standing(proxy.uid);
-    switch (standing?.kind) {
+    const groupState = this.#state.groups.stateOf(proxy.uid);
+    switch (groupState?.kind) {
       case 'failed':
         return { kind: 'later' }; // the last candidate that is taken back asks again
       case 'too-few':
-        return { kind: 'none', rejected: [tooFewMembers(proxy, standing.exist)], isLocal: true };
+        return { kind: 'none', rejected: [tooFewMembers(proxy, groupState.exist)], isPerTarget: true };
       case 'incomplete':
-        return this.#chooseForGroup(proxy, memory, standing);
+        return this.#chooseForGroup(proxy, memory, groupState);
       case 'complete':
       case undefined:
         return this.#decide(proxy, memory);
@@ -130,7 +130,7 @@ export class TargetChooser {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
     if (tried !== undefined && this.#isUnchanged(tried, unplaced.length)) {
-      return { kind: 'none', isLocal: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)], ...retryAt(tried.retryAt) };
+      return { kind: 'none', isPerTarget: false, rejected: [groupDoesNotFit(proxy, tried.fit, needed)], ...retryAt(tried.retryAt) };
     }
     const { places, own, retriedAt } = this.#tryPlaces(proxy, unplaced);
     if (places.length < needed) {
@@ -138,7 +138,7 @@ export class TargetChooser {
       this.#state.enqueueAll(this.#state.groups.fail(proxy.uid));
       this.#noteTried(proxy, { unplaced: unplaced.length, fit: places.length, retryAt: retriedAt });
       const rejected = [groupDoesNotFit(proxy, places.length, needed), ...(own.kind === 'none' ? own.rejected : [])];
-      return { kind: 'none', isLocal: false, rejected, ...retryAt(retriedAt) };
+      return { kind: 'none', isPerTarget: false, rejected, ...retryAt(retriedAt) };
     }
     for (const { member, answer } of places) this.#reserve(member, answer);
     return memory.reserved === undefined ? own : { kind: 'reserved' };
@@ -203,7 +203,7 @@ export class TargetChooser {
     this.#options.decisionLog?.write({ time: new Date().toISOString(), name: proxy.key, pod, targets, decision });
     if (decision.kind === 'none') {
       const waits = [...(nextEnd === undefined ? [] : [nextEnd - now]), ...(decision.retryInSeconds === undefined ? [] : [decision.retryInSeconds * 1_000])];
-      return { kind: 'none', rejected: decision.rejected, isLocal: isLocal(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
+      return { kind: 'none', rejected: decision.rejected, isPerTarget: isPerTarget(pod), ...(waits.length > 0 && { retryMs: Math.min(...waits) }) };
     }
     const { key: target } = decision.target;
     return {

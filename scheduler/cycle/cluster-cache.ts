@@ -8,7 +8,7 @@ import type { Informer } from '../../kubernetes/watch/informer.ts';
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { TargetSession } from '../../targets/target-session.ts';
-import { findCandidate, hasEnded, outlookOf, unheardTargets } from './candidate-writer.ts';
+import { findCandidate, hasEnded, candidateStateOf, unobservedTargets } from './candidate-writer.ts';
 import type { CandidateDeadlines } from './candidate-deadlines.ts';
 import { placeOf } from './confirmation-controller.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
@@ -37,7 +37,7 @@ export interface ObservedClusters {
 }
 
 /** The scheduler's knowledge. */
-export class ObservedState {
+export class ClusterCache {
   readonly views = new TargetViews();
   /** Pods that no target could take. */
   readonly waiting = new WaitingPods();
@@ -99,7 +99,7 @@ export class ObservedState {
       const { reserved } = memory;
       if (reserved?.target !== targetKey) continue;
       memory.reserved = undefined;
-      this.left(memory, targetKey);
+      this.candidateGone(memory, targetKey);
       this.#enqueue(reserved.key);
     }
   }
@@ -235,7 +235,7 @@ export class ObservedState {
       if (target === undefined || found === 'nothing' || found === 'unknown') continue;
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
       const waitingSince = Math.max(memory.firstSeen(key, now), this.#lastVerdictAt.get(key) ?? 0);
-      const outlook = outlookOf(found.chaperon, { target, memory, now });
+      const outlook = candidateStateOf(found.chaperon, { target, memory, now });
       candidates.push({ ...found, target: key, nodeName: target.nodeName, reachable: target.availability.kind === 'ready', waitingSince, ...outlook });
     }
     return candidates;
@@ -243,13 +243,13 @@ export class ObservedState {
 
   #gone(proxy: ProxyPod, memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target !== target) this.deadlines?.settle(placeOf(target, proxy), proxy.uid);
-    this.left(memory, target);
+    this.candidateGone(memory, target);
   }
 
   /** The target holds nothing of the pod, unless a create is still under way. */
-  left(memory: PodMemory, target: string): void {
+  candidateGone(memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
-    memory.left(target);
+    memory.candidateGone(target);
     if (memory.targets.size === 0) {
       this.#placed.remove(memory.uid);
       this.enqueueAll(this.groups.displace(memory.uid));
@@ -261,14 +261,14 @@ export class ObservedState {
    * Targets that may hold a candidate of the pod and cannot be asked now: one was sent there and its session is being made anew, or the
    * pod is older than this process and the target, which worked once, has not been heard since.
    */
-  unheard({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
-    return unheardTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
+  unobserved({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
+    return unobservedTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
 
   /** What holds a pod without a node up, as far as that is a target. `now` is in ms of a monotonic clock. */
   delayOf(proxy: ProxyPod, now: number): Delay {
     const memory = this.memoryOf(proxy.uid);
-    const [target] = [...memory.targets, ...this.unheard(proxy, memory)];
+    const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
     if (target === undefined) return NO_DELAY;
     const lostForMs = this.#lost.lostForMs(target, now);
     const goneAt = this.deadlines?.goneAt(placeOf(target, proxy), proxy.uid);

@@ -9,15 +9,15 @@ import type { EventSink } from '../../kubernetes/controller/event-recorder.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { Informer } from '../../kubernetes/watch/informer.ts';
 import { EventThrottle } from '../../kubernetes/controller/event-throttle.ts';
-import type { ObservedState } from './cluster-cache.ts';
-import { NO_DELAY, planOverdue, WORD_AFTER_MS } from '../queue/overdue-pod.ts';
+import type { ClusterCache } from './cluster-cache.ts';
+import { NO_DELAY, planOverdue, REASON_AFTER_MS } from '../queue/overdue-pod.ts';
 import { awaitingTarget } from '../reporting/placement-event.ts';
 
 /** What the controller works with. */
 export interface OverdueOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
-  readonly state: ObservedState;
+  readonly state: ClusterCache;
   /** Where users read that a pod waits for a target that is lost. */
   readonly events: EventSink;
   readonly logger: Logger;
@@ -28,7 +28,7 @@ export interface OverdueOptions {
 /** Such a write does not wait behind those that hold the pod up, or it would come too late, and is given up after so long, in ms. */
 const WRITE_MS = 10_000;
 /** Pods that are told at once. */
-export const WORDS_AT_ONCE = 48;
+export const CONDITIONS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startOverdue({ source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal): void {
@@ -41,10 +41,10 @@ export function startOverdue({ source, proxies, state, events, logger, ready }: 
     const since = proxy && seenAt.get(proxy.uid);
     if (proxy === undefined || since === undefined) return DONE;
     const now = performance.now();
-    const delay = now - since < WORD_AFTER_MS ? NO_DELAY : state.delayOf(proxy, now);
+    const delay = now - since < REASON_AFTER_MS ? NO_DELAY : state.delayOf(proxy, now);
     const step = planOverdue(proxy, now - since, delay, new Date().toISOString());
     switch (step.kind) {
-      case 'settled':
+      case 'no-change':
         return DONE;
       case 'later':
         return { kind: 'requeue-after', ms: step.ms };
@@ -54,7 +54,7 @@ export function startOverdue({ source, proxies, state, events, logger, ready }: 
         return step.thenMs === undefined ? DONE : { kind: 'requeue-after', ms: step.thenMs };
     }
   };
-  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: WORDS_AT_ONCE, logger, ready }, signal);
+  const controller = startController({ name: 'overdue-pods', reconcile, concurrency: CONDITIONS_AT_ONCE, logger, ready }, signal);
   proxies.onChange((key, before, after) => {
     if (before !== undefined && (after === undefined || after.uid !== before.uid || after.nodeName !== undefined)) seenAt.delete(before.uid);
     if (after === undefined || after.nodeName !== undefined || seenAt.has(after.uid)) return;

@@ -6,7 +6,7 @@ import { placementSpan } from '../reporting/placement-span.ts';
 import type { PodMemory } from './pod-memory.ts';
 
 /** Tells of a candidate that was bound, or refused by its target. Since when one waits that another process has made is not known. */
-export function tellCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
+export function recordCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, outcome: { readonly target: string; readonly error?: string }): void {
   if (candidateSince === undefined) return;
   const { trace } = proxy;
   observeCandidate(outcome.error === undefined ? 'bound' : 'refused', Date.now() - candidateSince);
@@ -14,9 +14,9 @@ export function tellCandidate(proxy: ProxyPod, { candidateSince }: PodMemory, ou
 }
 
 /** Tells of the way from admission to the bind, and of the target that ended it. */
-export function tellBound(proxy: ProxyPod, memory: PodMemory, target: string): void {
+export function recordBound(proxy: ProxyPod, memory: PodMemory, target: string): void {
   observeBound(Date.now() - proxy.createdAt);
-  tellCandidate(proxy, memory, { target });
+  recordCandidate(proxy, memory, { target });
   const { trace } = proxy;
   if (isTracing() && trace !== undefined) recordSpan(placementSpan(proxy, trace, { name: 'schedule', spanId: newSpanId(), startMs: trace.startedAt, endMs: Date.now(), target }));
 }

@@ -4,16 +4,16 @@ import { CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, 
 import type { Condition } from '../../api/objects/core.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Chaperon, DelegatePod, Verdict } from '../../model/delegate/remembered-delegate.ts';
-import { planWithdrawal } from '../../model/delegate/delegation.ts';
+import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 import { holdsFinalizer, planFinalizerRemoval, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
-import type { GroupStanding } from '../queue/pod-groups.ts';
+import type { GroupState } from '../queue/pod-groups.ts';
 import { explainRejections, type RejectedTarget } from '../decision/schedule-pod.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** What became of the delete of a candidate: nobody knows, or it was done. Its collections may not show that yet, and its pods are heard apart from it. */
-export type Withdrawal = 'sent' | 'done';
+export type CandidateDeletion = 'sent' | 'done';
 
 /** A chaperon or delegate of the pod in some target. */
 export interface Candidate {
@@ -24,7 +24,7 @@ export interface Candidate {
   readonly chaperon: Chaperon | undefined;
   readonly delegate: DelegatePod | undefined;
   /** A delete of this very chaperon that this process has sent; missing when there is none. */
-  readonly withdrawal?: Withdrawal;
+  readonly deletion?: CandidateDeletion;
   /** It was given up: its target has stopped it, or is about to. */
   readonly isVoid?: boolean;
   /** Were it bound now, its target might stop it before it heard of that. */
@@ -42,20 +42,20 @@ export interface PlacementState {
   /** Until when its target's autoscaler may make room for it, in ms, where the target was chosen for that. */
   readonly scaleUpUntil?: number;
   /** What the group that the pod is placed with means for it; missing when it is in none. */
-  readonly group?: GroupStanding['kind'];
+  readonly group?: GroupState['kind'];
   /** Targets that may hold a candidate from before this process began, and have not been heard since. */
-  readonly unheard: readonly string[];
+  readonly unobserved: readonly string[];
 }
 
 /** The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `withdraw` for the target. */
 export type PlacementStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
   /** Write in the target: it is not to stop the candidate by itself. */
   | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
-  | { readonly kind: 'withdraw'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
+  | { readonly kind: 'delete-candidate'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
   | { readonly kind: 'release'; readonly plan: Plan };
 
 /** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
@@ -67,14 +67,14 @@ export const SCALE_UP_PATIENCE_MS = 300_000;
 /** Decides the next step for a pod. `now` is in ms, of the same clock as `waitingSince`. */
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
   const { proxy } = state;
-  if (proxy.nodeName !== undefined) return { kind: 'settled' };
+  if (proxy.nodeName !== undefined) return { kind: 'no-change' };
   if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // ended is final, also without a node
-  if (proxy.gated) return { kind: 'settled' };
+  if (proxy.gated) return { kind: 'no-change' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
-  const stray = others.find(mayBeWithdrawn);
-  if (stray !== undefined) return withdraw(stray, undefined);
+  const stray = others.find(mayBeDeleted);
+  if (stray !== undefined) return deleteCandidate(stray, undefined);
   if (candidate !== undefined) return planCandidate(state, candidate, now);
-  if (state.pendingCreate || state.unheard.length > 0) return { kind: 'wait' };
+  if (state.pendingCreate || state.unobserved.length > 0) return { kind: 'wait' };
   return { kind: 'choose-target' };
 }
 
@@ -83,11 +83,11 @@ function planCandidate(state: PlacementState, candidate: Candidate, now: number)
   if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
   // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
-  if (candidate.isVoid === true) return withdraw(candidate, VOID);
+  if (candidate.isVoid === true) return deleteCandidate(candidate, VOID);
   if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
-  if (candidate.withdrawal === 'sent') return withdraw(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
-  if (chaperon.podMissing) return withdraw(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
-  if (state.group === 'failed') return withdraw(candidate, undefined);
+  if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
+  if (chaperon.podMissing) return deleteCandidate(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
+  if (state.group === 'failed') return deleteCandidate(candidate, undefined);
   return planByVerdict(state, candidate, now);
 }
 
@@ -98,8 +98,8 @@ function planWaiver({ namespace, name, uid }: Chaperon): Plan {
   return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } } }];
 }
 
-function isGoing({ chaperon, delegate, withdrawal }: Candidate): boolean {
-  return chaperon?.terminating === true || delegate?.terminating === true || withdrawal === 'done';
+function isGoing({ chaperon, delegate, deletion }: Candidate): boolean {
+  return chaperon?.terminating === true || delegate?.terminating === true || deletion === 'done';
 }
 
 function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candidate: Candidate, now: number): PlacementStep {
@@ -111,7 +111,7 @@ function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candi
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
     case 'refused':
-      return withdraw(candidate, { reason: verdict.reason, message: verdict.message });
+      return deleteCandidate(candidate, { reason: verdict.reason, message: verdict.message });
     case 'gated':
       return awaitVerdict(candidate, now, { reason: verdict.reason, message: `held back there for ${PATIENCE_MS / 1000} s by a scheduling gate: ${verdict.message}` });
     case 'pending':
@@ -126,24 +126,24 @@ function mayCommit(group: PlacementState['group']): boolean {
 
 function awaitVerdict(candidate: Candidate, now: number, otherwise: Rejection): PlacementStep {
   const ms = candidate.waitingSince + PATIENCE_MS - now;
-  return ms > 0 ? { kind: 'wait', ms } : withdraw(candidate, otherwise);
+  return ms > 0 ? { kind: 'wait', ms } : deleteCandidate(candidate, otherwise);
 }
 
-function planRelease({ proxy, candidates, pendingCreate, unheard }: PlacementState): PlacementStep {
-  const next = candidates.find(mayBeWithdrawn);
-  if (next !== undefined) return withdraw(next, undefined);
-  if (candidates.length > 0 || pendingCreate || unheard.length > 0) return { kind: 'wait' };
-  if (!holdsFinalizer(proxy)) return { kind: 'settled' };
+function planRelease({ proxy, candidates, pendingCreate, unobserved }: PlacementState): PlacementStep {
+  const next = candidates.find(mayBeDeleted);
+  if (next !== undefined) return deleteCandidate(next, undefined);
+  if (candidates.length > 0 || pendingCreate || unobserved.length > 0) return { kind: 'wait' };
+  if (!holdsFinalizer(proxy)) return { kind: 'no-change' };
   return { kind: 'release', plan: planFinalizerRemoval(proxy) };
 }
 
-function mayBeWithdrawn({ chaperon, reachable, withdrawal }: Candidate): boolean {
-  return chaperon?.terminating === false && reachable && withdrawal !== 'done';
+function mayBeDeleted({ chaperon, reachable, deletion }: Candidate): boolean {
+  return chaperon?.terminating === false && reachable && deletion !== 'done';
 }
 
-function withdraw({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
+function deleteCandidate({ target, chaperon }: Candidate, refusal: Rejection | undefined): PlacementStep {
   if (chaperon === undefined) return { kind: 'wait' };
-  return { kind: 'withdraw', target, uid: chaperon.uid, refusal, plan: planWithdrawal(chaperon) };
+  return { kind: 'delete-candidate', target, uid: chaperon.uid, refusal, plan: planChaperonDeletion(chaperon) };
 }
 
 function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candidate: Candidate): Plan {
@@ -186,6 +186,6 @@ function verdictOf({ chaperon, delegate }: Candidate): Verdict {
 
 /** A candidate that has its node goes first, so that it is the others that are withdrawn; one that is withdrawn already goes last. */
 function byVerdict(one: Candidate, other: Candidate): number {
-  const rank = (candidate: Candidate) => (candidate.withdrawal !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
+  const rank = (candidate: Candidate) => (candidate.deletion !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);
 }

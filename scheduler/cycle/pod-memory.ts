@@ -1,7 +1,7 @@
 // What the scheduler remembers of a pod that is not written in any object. Losing it (a restart) is safe: chaperons are seen again
 // in their targets, and refusals are asked for again.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import type { Withdrawal } from './placement.ts';
+import type { CandidateDeletion } from './placement.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** A create whose chaperon has not been seen in the target's collection yet. */
@@ -34,7 +34,7 @@ export class PodMemory {
   readonly givenUp = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #seenAt = new Map<string, number>();
-  readonly #withdrawals = new Map<string, { readonly uid: string; readonly withdrawal: Withdrawal }>();
+  readonly #deletions = new Map<string, { readonly uid: string; readonly deletion: CandidateDeletion }>();
 
   constructor(uid: string) {
     this.uid = uid;
@@ -63,21 +63,21 @@ export class PodMemory {
   }
 
   /** A delete of the chaperon of this UID is under way, was done, or (`undefined`) was not done. */
-  withdraw(target: string, uid: string, withdrawal: Withdrawal | undefined): void {
-    if (withdrawal === undefined) this.#withdrawals.delete(target);
-    else this.#withdrawals.set(target, { uid, withdrawal });
+  noteDeletion(target: string, uid: string, deletion: CandidateDeletion | undefined): void {
+    if (deletion === undefined) this.#deletions.delete(target);
+    else this.#deletions.set(target, { uid, deletion });
   }
 
   /** What became of the delete of this very chaperon. */
-  withdrawalOf(target: string, uid: string | undefined): Withdrawal | undefined {
-    const known = this.#withdrawals.get(target);
-    return known?.uid === uid ? known?.withdrawal : undefined;
+  deletionOf(target: string, uid: string | undefined): CandidateDeletion | undefined {
+    const known = this.#deletions.get(target);
+    return known?.uid === uid ? known?.deletion : undefined;
   }
 
   /** The target holds nothing of the pod any more. */
-  left(target: string): void {
+  candidateGone(target: string): void {
     this.targets.delete(target);
     this.#seenAt.delete(target);
-    this.#withdrawals.delete(target);
+    this.#deletions.delete(target);
   }
 }

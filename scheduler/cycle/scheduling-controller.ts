@@ -21,9 +21,9 @@ import { connectionPatienceMs, createCandidate } from './candidate-writer.ts';
 import { Confirmations, placeOf } from './confirmation-controller.ts';
 import type { DecisionToLog } from '../explain/decision-log.ts';
 import { withPlacementRecord } from '../explain/explain.ts';
-import { ObservedState } from './cluster-cache.ts';
+import { ClusterCache } from './cluster-cache.ts';
 import { failedScheduling, scheduled } from '../reporting/placement-event.ts';
-import { tellBound, tellCandidate } from './placement-telemetry.ts';
+import { recordBound, recordCandidate } from './placement-telemetry.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import type { PlacementWorld } from '../decision/placement-constraints.ts';
 import { planPlacement, planUnschedulable, type Candidate, type PlacementState } from './placement.ts';
@@ -62,7 +62,7 @@ const UNANSWERED_MS = 1_000;
 const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
 
 /** Starts the loop, and gives what it has seen, for those that look after it. */
-export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ObservedState {
+export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ClusterCache {
   const { logger, ready } = options;
   const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));
   scheduling.confirmations.start(signal);
@@ -80,7 +80,7 @@ interface Sending {
 
 class Scheduling {
   readonly #options: SchedulingOptions;
-  readonly state: ObservedState;
+  readonly state: ClusterCache;
   readonly confirmations: Confirmations;
   readonly #chooser: TargetChooser;
   readonly #successes: EventSink;
@@ -89,7 +89,7 @@ class Scheduling {
     this.#successes = successes;
     this.#options = options;
     this.confirmations = new Confirmations(options);
-    this.state = new ObservedState(options);
+    this.state = new ClusterCache(options);
     this.state.deadlines = this.confirmations.deadlines;
     this.#chooser = new TargetChooser(options, this.state);
   }
@@ -113,7 +113,7 @@ class Scheduling {
     await this.#settlePendingCreate(proxy, memory, signal);
     const step = planPlacement(this.#gather(proxy, memory, candidates), now);
     switch (step.kind) {
-      case 'settled':
+      case 'no-change':
         return DONE;
       case 'wait':
         return step.ms === undefined ? DONE : { kind: 'requeue-after', ms: step.ms };
@@ -121,13 +121,13 @@ class Scheduling {
         return this.#chooseTarget(proxy, memory, signal);
       case 'bind':
         return this.#bind(proxy, memory, step, signal);
-      case 'withdraw':
+      case 'delete-candidate':
         if (step.refusal !== undefined) {
           memory.refuse(step.target, step.refusal, now + REFUSAL_MS.verdict);
           observeRefusal(step.target);
-          tellCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
+          recordCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
         }
-        await this.#withdraw(memory, step, signal);
+        await this.#deleteCandidate(memory, step, signal);
         this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is going: its target need not stop it
         return DONE;
       case 'waive':
@@ -150,7 +150,7 @@ class Scheduling {
       deadlines.giveUp(placeOf(key, proxy), proxy.uid);
       memory.givenUp.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
-      this.state.left(memory, key);
+      this.state.candidateGone(memory, key);
     }
   }
 
@@ -162,8 +162,8 @@ class Scheduling {
   }
 
   #gather(proxy: ProxyPod, memory: PodMemory, candidates: readonly Candidate[]): PlacementState {
-    const group = this.state.groups.standing(proxy.uid)?.kind;
-    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unheard: this.state.unheard(proxy, memory) };
+    const group = this.state.groups.stateOf(proxy.uid)?.kind;
+    const known = { proxy, candidates, pendingCreate: memory.pendingCreate !== undefined, unobserved: this.state.unobserved(proxy, memory) };
     return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
@@ -176,7 +176,7 @@ class Scheduling {
     const isGone = target === undefined || (pending.kind === 'created' && Number(seen ?? 0) >= pending.resourceVersion);
     if (isGone) {
       memory.pendingCreate = undefined;
-      this.state.left(memory, pending.target);
+      this.state.candidateGone(memory, pending.target);
     } else if (pending.kind === 'unconfirmed' && target.mayAnswer) {
       const chaperon = this.#chooser.chaperonFor(proxy, target.key);
       if (chaperon !== undefined) await this.#sendCandidate(proxy, { target, chaperon }, signal);
@@ -202,7 +202,7 @@ class Scheduling {
         await this.#tellUnschedulable(proxy, [{ target: 'any', reason: 'RecordInvalid', message: answer.message }], signal);
         return DONE;
       case 'none':
-        this.state.wait(proxy, !answer.isLocal);
+        this.state.wait(proxy, !answer.isPerTarget);
         await this.#tellUnschedulable(proxy, answer.rejected, signal);
         return answer.retryMs === undefined ? DONE : { kind: 'requeue-after', ms: answer.retryMs };
     }
@@ -235,7 +235,7 @@ class Scheduling {
     this.confirmations.deadlines.settle(placeOf(key, proxy), proxy.uid);
     memory.refuse(key, refusal, performance.now() + ms);
     observeRefusal(key);
-    this.state.left(memory, key);
+    this.state.candidateGone(memory, key);
     return { kind: 'requeue-after', ms: 0 };
   }
 
@@ -243,7 +243,7 @@ class Scheduling {
     memory.bindSent = true;
     try {
       await executePlan(this.#options.source, withPlacementRecord(plan, memory.placement), signal);
-      tellBound(proxy, memory, target);
+      recordBound(proxy, memory, target);
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
@@ -254,15 +254,15 @@ class Scheduling {
   }
 
   /** When no answer comes it throws, and is asked for again: until then nobody knows whether the candidate goes. */
-  async #withdraw(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
+  async #deleteCandidate(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client === undefined) return;
-    memory.withdraw(target, uid, 'sent');
+    memory.noteDeletion(target, uid, 'sent');
     try {
       await executePlan(client, plan, signal);
-      memory.withdraw(target, uid, 'done');
+      memory.noteDeletion(target, uid, 'done');
     } catch (error) {
-      if (isRejection(error) || isConflict(error)) memory.withdraw(target, uid, undefined);
+      if (isRejection(error) || isConflict(error)) memory.noteDeletion(target, uid, undefined);
       throw error;
     }
   }

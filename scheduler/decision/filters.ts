@@ -61,9 +61,9 @@ export const PER_POD: ReadonlySet<string> = new Set(['NotRefused']);
  * Whether what is decided for a pod depends on each target by itself: no counts over other targets, no waiting. Then conclusions can be
  * remembered by target.
  */
-export function isLocal({ wishes }: PodToSchedule): boolean {
-  if (wishes === undefined) return true;
-  const { constraints, rules, weights, placed, overridden } = wishes;
+export function isPerTarget({ placement }: PodToSchedule): boolean {
+  if (placement === undefined) return true;
+  const { constraints, rules, weights, placed, overridden } = placement;
   const { podAffinity, podAntiAffinity, nodeAffinity } = constraints.affinity ?? {};
   const weighed = [
     podAffinity, podAntiAffinity, nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution, constraints.topologySpreadConstraints?.[0],
@@ -85,11 +85,11 @@ export function labelsByNode(targets: readonly TargetSnapshot[]): ReadonlyMap<st
 
 /** What the pod's delegate asks of a node of this target. */
 export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): NodeRequirements {
-  return pod.wishes?.overridden?.get(target.key) ?? pod.requirements;
+  return pod.placement?.overridden?.get(target.key) ?? pod.requirements;
 }
 
-function policy({ wishes }: PodToSchedule): Check | undefined {
-  const rules = wishes?.rules;
+function policy({ placement }: PodToSchedule): Check | undefined {
+  const rules = placement?.rules;
   if (rules === undefined || (rules.blocked === undefined && rules.require.length + rules.forbid.length === 0)) return undefined;
   return ({ traits }) => ruleAgainst(rules, traits);
 }
@@ -97,9 +97,9 @@ function policy({ wishes }: PodToSchedule): Check | undefined {
 const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 /** kube-scheduler plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
-function virtualNode({ wishes }: PodToSchedule): Check | undefined {
-  if (wishes === undefined) return undefined;
-  const ignoresCordon = wishes.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
+function virtualNode({ placement }: PodToSchedule): Check | undefined {
+  if (placement === undefined) return undefined;
+  const ignoresCordon = placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
   return ({ traits, nodeName }) => {
     if (traits === undefined) return undefined;
     if (!traits.hasNode) return { reason: 'NoVirtualNode', message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs` };
@@ -108,9 +108,9 @@ function virtualNode({ wishes }: PodToSchedule): Check | undefined {
   };
 }
 
-function taints({ wishes }: PodToSchedule): Check | undefined {
-  const tolerations = wishes?.constraints.tolerations;
-  if (wishes === undefined) return undefined;
+function taints({ placement }: PodToSchedule): Check | undefined {
+  const tolerations = placement?.constraints.tolerations;
+  if (placement === undefined) return undefined;
   return ({ traits, nodeName }) => {
     const taint = firstUntoleratedTaint(traits?.taints, tolerations);
     if (taint === undefined) return undefined;
@@ -119,8 +119,8 @@ function taints({ wishes }: PodToSchedule): Check | undefined {
   };
 }
 
-function nodeAffinity({ wishes }: PodToSchedule): Check | undefined {
-  const { nodeSelector, affinity } = wishes?.constraints ?? {};
+function nodeAffinity({ placement }: PodToSchedule): Check | undefined {
+  const { nodeSelector, affinity } = placement?.constraints ?? {};
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (nodeSelector === undefined && required === undefined) return undefined;
   const wanted = Object.entries(nodeSelector ?? {});
@@ -134,8 +134,8 @@ function nodeAffinity({ wishes }: PodToSchedule): Check | undefined {
   };
 }
 
-function override({ wishes }: PodToSchedule): Check | undefined {
-  const unpatchable = wishes?.unpatchable;
+function override({ placement }: PodToSchedule): Check | undefined {
+  const unpatchable = placement?.unpatchable;
   if (unpatchable === undefined || unpatchable.size === 0) return undefined;
   return ({ key }) => {
     const message = unpatchable.get(key);

@@ -7,7 +7,7 @@ import { overriddenChaperon } from '../snapshot/delegate-overrides.ts';
 import type { PlacedPods } from '../snapshot/placed-pods.ts';
 import { rulesFor, type PlacementRules, type PolicyBook } from '../snapshot/placement-rules.ts';
 import { mergeWeights, parseWeights, type ScoreWeights } from '../snapshot/score-weights.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import { toRequirements } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
@@ -17,7 +17,7 @@ export interface PlacementWorld {
   readonly placed: PlacedPods;
   /** What the installation says; policies and pods may say otherwise. */
   readonly weights?: Partial<ScoreWeights>;
-  readonly location?: PlacementWishes['location'];
+  readonly location?: PlacementConstraints['location'];
 }
 
 /** A pod that is to be placed, with what would be sent to a target. `now` is in ms since the epoch. */
@@ -31,9 +31,9 @@ export interface PodInQuestion {
 /** What a decision about a pod is made on beside the targets. `share` gives one object for equal requirements. */
 export function toPodToSchedule(question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided): PodToSchedule {
   const { share = (requirements) => requirements, refusals } = decided;
-  const wishes = toWishes(question, world);
-  const overrides = overridesFor(question.chaperon, wishes.rules, targets, share);
-  return { namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals, wishes: { ...wishes, ...overrides } };
+  const placement = toPlacementConstraints(question, world);
+  const overrides = overridesFor(question.chaperon, placement.rules, targets, share);
+  return { namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals, placement: { ...placement, ...overrides } };
 }
 
 /** What earlier decisions leave behind. */
@@ -43,7 +43,7 @@ export interface Decided {
 }
 
 /** What a pod is placed by, all but overrides; see {@link overridesFor}. */
-export function toWishes({ proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld): PlacementWishes {
+export function toPlacementConstraints({ proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld): PlacementConstraints {
   const { namespace, labels, controllerUid } = proxy;
   const rules = rulesFor({ namespace, labels }, policies);
   const constraints = withPolicySpread(proxy.constraints ?? {}, rules);
@@ -65,7 +65,7 @@ function needsCounts({ affinity, topologySpreadConstraints = [] }: ClusterConstr
   return affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined || topologySpreadConstraints.length > 0 || replicas !== undefined;
 }
 
-/** An annotation that cannot be read counts for nothing: weights are wishes, not limits. */
+/** An annotation that cannot be read counts for nothing: weights are placement, not limits. */
 function weightsOf(annotations: StringMap, rules: PlacementRules, installation: Partial<ScoreWeights> | undefined): ScoreWeights {
   const parsed = parseWeights(annotations[SCORE_WEIGHTS_ANNOTATION] ?? '');
   return mergeWeights(installation, rules.weights?.value, parsed.kind === 'weights' ? parsed.weights : undefined);
@@ -84,7 +84,7 @@ function withPolicySpread(constraints: ClusterConstraints, { spread, spreadSelec
  * What the delegate asks of a node where a policy changes it, by target; undefined where it changes none. A patch that cannot be
  * applied in a target keeps the pod out of it: see {@link overriddenChaperon}.
  */
-function overridesFor(chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>): Pick<PlacementWishes, 'overridden' | 'unpatchable'> {
+function overridesFor(chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
   if (rules.overrides === undefined) return {};
   const overridden = new Map<string, NodeRequirements>();
   const unpatchable = new Map<string, string>();

@@ -4,7 +4,7 @@
 import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import type { PodClass } from '../snapshot/placed-pods.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** The pod that a term belongs to. */
@@ -23,20 +23,20 @@ interface CountedTerm {
 export type NodeLabels = ReadonlyMap<string, StringMap>;
 
 /** Whether a term of `owner` means a pod with these labels in this namespace. */
-function means(term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementWishes['namespaces']): boolean {
+function means(term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementConstraints['namespaces']): boolean {
   const selector = withLabelKeys(withLabelKeys(term.labelSelector, term.matchLabelKeys, owner.labels), term.mismatchLabelKeys, owner.labels, 'NotIn');
   return isInNamespaces(term, owner, pod.namespace, namespaces) && matchesLabelSelector(selector, pod.labels);
 }
 
-function isInNamespaces({ namespaces = [], namespaceSelector }: PodAffinityTerm, owner: TermOwner, namespace: string, known: PlacementWishes['namespaces']): boolean {
+function isInNamespaces({ namespaces = [], namespaceSelector }: PodAffinityTerm, owner: TermOwner, namespace: string, known: PlacementConstraints['namespaces']): boolean {
   if (namespaces.length === 0 && namespaceSelector === undefined) return namespace === owner.namespace;
   return namespaces.includes(namespace) || matchesLabelSelector(namespaceSelector, known.get(namespace) ?? {});
 }
 
-function countTerm(term: PodAffinityTerm, owner: TermOwner, wishes: PlacementWishes, nodes: NodeLabels): CountedTerm {
+function countTerm(term: PodAffinityTerm, owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels): CountedTerm {
   const byDomain = new Map<string, number>();
-  for (const placed of wishes.placed) {
-    if (means(term, owner, placed, wishes.namespaces)) addDomains(byDomain, placed, term.topologyKey, nodes);
+  for (const placed of placement.placed) {
+    if (means(term, owner, placed, placement.namespaces)) addDomains(byDomain, placed, term.topologyKey, nodes);
   }
   return { term, byDomain };
 }
@@ -50,19 +50,19 @@ function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topolog
 
 /** Gives the filter for a pod, or undefined when neither it nor a placed pod has a term that concerns it. */
 export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
-  const { wishes } = pod;
-  if (wishes === undefined) return undefined;
-  const owner = { namespace: pod.namespace, labels: wishes.labels };
-  const { podAffinity, podAntiAffinity } = wishes.constraints.affinity ?? {};
-  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, wishes, nodes));
-  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, wishes, nodes));
-  const kept = keptDomains(owner, wishes, nodes);
+  const { placement } = pod;
+  if (placement === undefined) return undefined;
+  const owner = { namespace: pod.namespace, labels: placement.labels };
+  const { podAffinity, podAntiAffinity } = placement.constraints.affinity ?? {};
+  const near = (podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, placement, nodes));
+  const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, placement, nodes));
+  const kept = excludedDomains(owner, placement, nodes);
   if (near.length + far.length + kept.size === 0) return undefined;
   // The first of a group that wants to be together may begin it: no pod is there yet, and the pod is one of those that it looks for.
-  const isFirst = near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, wishes.namespaces));
+  const isFirst = near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
-    return nearRejection(near, labels, isFirst) ?? farRejection(far, labels) ?? keptRejection(kept, labels);
+    return nearRejection(near, labels, isFirst) ?? farRejection(far, labels) ?? exclusion(kept, labels);
   };
 }
 
@@ -86,11 +86,11 @@ function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection
 }
 
 /** `key=value` of the domains that placed pods keep this pod out of, by their required anti-affinity. */
-function keptDomains(owner: TermOwner, wishes: PlacementWishes, nodes: NodeLabels): ReadonlySet<string> {
+function excludedDomains(owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels): ReadonlySet<string> {
   const kept = new Set<string>();
-  for (const placed of wishes.placed) {
+  for (const placed of placement.placed) {
     for (const term of placed.antiAffinity ?? []) {
-      if (!means(term, placed, owner, wishes.namespaces)) continue;
+      if (!means(term, placed, owner, placement.namespaces)) continue;
       for (const nodeName of placed.byNode.keys()) {
         const domain = nodes.get(nodeName)?.[term.topologyKey];
         if (domain !== undefined) kept.add(`${term.topologyKey}=${domain}`);
@@ -100,7 +100,7 @@ function keptDomains(owner: TermOwner, wishes: PlacementWishes, nodes: NodeLabel
   return kept;
 }
 
-function keptRejection(kept: ReadonlySet<string>, labels: StringMap): Rejection | undefined {
+function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | undefined {
   for (const domain of kept) {
     const split = domain.indexOf('=');
     if (labels[domain.slice(0, split)] !== domain.slice(split + 1)) continue;
@@ -120,15 +120,15 @@ function describeTerm({ labelSelector }: PodAffinityTerm): string {
 
 /** Sum of the weights of the preferred terms that hold on a target, less those of anti-affinity; undefined when the pod has none. */
 export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => number) | undefined {
-  const { wishes } = pod;
-  const { podAffinity, podAntiAffinity } = wishes?.constraints.affinity ?? {};
+  const { placement } = pod;
+  const { podAffinity, podAntiAffinity } = placement?.constraints.affinity ?? {};
   const terms = [
     ...(podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []),
     ...(podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(({ weight, podAffinityTerm }) => ({ weight: -weight, podAffinityTerm })),
   ];
-  if (wishes === undefined || terms.length === 0) return undefined;
-  const owner = { namespace: pod.namespace, labels: wishes.labels };
-  const counted = terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, wishes, nodes) }));
+  if (placement === undefined || terms.length === 0) return undefined;
+  const owner = { namespace: pod.namespace, labels: placement.labels };
+  const counted = terms.map(({ weight, podAffinityTerm }) => ({ weight, ...countTerm(podAffinityTerm, owner, placement, nodes) }));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
     return counted.reduce((sum, { weight, term, byDomain }) => sum + weight * (byDomain.get(labels[term.topologyKey] ?? '') ?? 0), 0);

@@ -1,7 +1,7 @@
 // Replicas of a workload in proportion (3 here, 5 there): each next replica goes to the share that is furthest behind its weight
 // (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Counted by the object that controls the pods.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
@@ -16,12 +16,12 @@ export type ShareRank = (target: TargetSnapshot) => number | undefined;
 
 /** Gives the rank of targets by their shares, or undefined for a pod without shares. */
 export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ShareRank | undefined {
-  const { wishes } = pod;
-  const replicas = wishes?.rules.replicas;
-  if (wishes === undefined || replicas === undefined) return undefined;
+  const { placement } = pod;
+  const replicas = placement?.rules.replicas;
+  if (placement === undefined || replicas === undefined) return undefined;
   const { shares } = replicas.value;
   const shareOf = (target: TargetSnapshot) => shares.findIndex(({ targets: selector }) => matchesLabelSelector(selector, labelsFor(replicas, target.traits)));
-  const byNode = countByNode(pod.namespace, wishes);
+  const byNode = countByNode(pod.namespace, placement);
   const states: ShareState[] = shares.map(({ weight }, index) => ({
     weight,
     count: targets.reduce((sum, target) => sum + (shareOf(target) === index ? (byNode.get(target.nodeName) ?? 0) : 0), 0),
@@ -33,7 +33,7 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
 }
 
 /** Replicas of the pod's workload by virtual node; a pod that nothing controls is counted with its like. */
-function countByNode(namespace: string, { placed, labels, controllerUid }: PlacementWishes): ReadonlyMap<string, number> {
+function countByNode(namespace: string, { placed, labels, controllerUid }: PlacementConstraints): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const other of placed) {
     if (other.namespace !== namespace || other.terminating || other.controllerUid !== controllerUid) continue;
@@ -45,7 +45,7 @@ function countByNode(namespace: string, { placed, labels, controllerUid }: Place
 
 /** Gives the filter for a pod whose shares must hold. */
 export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
-  const replicas = pod.wishes?.rules.replicas;
+  const replicas = pod.placement?.rules.replicas;
   if (replicas?.value.whenUnsatisfiable !== 'DoNotSchedule') return undefined;
   const rank = shareRank(pod, targets);
   if (rank === undefined) return undefined;

@@ -19,7 +19,7 @@ export interface RankedTarget {
   /** Only a node that its autoscaler adds would take the pod; targets with room now win over it. */
   readonly afterScaleUp: boolean;
   /** How far its share of the replicas is ahead; less wins over scores. */
-  readonly ahead: number;
+  readonly shareExcess: number;
   /** Weighted mean of the scores, in [0,1]. */
   readonly score: number;
 }
@@ -59,9 +59,9 @@ export function rankTargets(pod: PodToSchedule, feasible: readonly TargetSnapsho
 export function rankTarget(pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank): RankedTarget {
   return {
     target,
-    tier: tierOf(pod.wishes?.rules, target) ?? 0,
+    tier: tierOf(pod.placement?.rules, target) ?? 0,
     afterScaleUp: target.traits?.headroom !== undefined && !fitsNow(pod, target) && fitsAfterScaleUp(pod, target),
-    ahead: share === undefined ? 0 : (share(target) ?? Infinity),
+    shareExcess: share === undefined ? 0 : (share(target) ?? Infinity),
     score: weightedMean(scores, target),
   };
 }
@@ -82,7 +82,7 @@ function bestOf(ranked: readonly RankedTarget[]): RankedTarget | undefined {
 export function compareRanked(one: RankedTarget, other: RankedTarget): number {
   if (one.tier !== other.tier) return one.tier - other.tier;
   if (one.afterScaleUp !== other.afterScaleUp) return one.afterScaleUp ? 1 : -1;
-  if (one.ahead !== other.ahead) return one.ahead - other.ahead;
+  if (one.shareExcess !== other.shareExcess) return one.shareExcess - other.shareExcess;
   if (one.score !== other.score) return other.score - one.score;
   return one.target.key < other.target.key ? -1 : 1;
 }

@@ -40,7 +40,7 @@ const HALF_AT_RTT_MS = 50;
 
 /** The scores that count for a pod. */
 export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedScore[] {
-  const weights = pod.wishes?.weights ?? DEFAULT_WEIGHTS;
+  const weights = pod.placement?.weights ?? DEFAULT_WEIGHTS;
   const prepared: PreparedScore[] = [];
   for (const [name, prepare] of Object.entries(SCORES) as [ScoreName, Prepare][]) {
     const weight = weights[name];
@@ -128,7 +128,7 @@ function hasGpu(amounts: ResourceAmounts): boolean {
 
 /** Preferred node affinity and pod (anti-)affinity, from 0 for the target where the least holds to 1 for the most. */
 function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score | undefined {
-  const terms = pod.wishes?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  const terms = pod.placement?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   const near = podPreference(pod, labelsByNode(targets));
   if (terms.length === 0 && near === undefined) return undefined;
   const preference = (target: TargetSnapshot) => {
@@ -178,9 +178,9 @@ export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | un
 }
 
 /** How near a target is to the source: 1 for itself, ¾ in its zone, ½ in its region, else 0. */
-function locality({ wishes }: PodToSchedule, { traits }: TargetSnapshot): number {
+function locality({ placement }: PodToSchedule, { traits }: TargetSnapshot): number {
   if (traits?.isSelf === true) return 1;
-  const { region, zone } = wishes?.location ?? {};
+  const { region, zone } = placement?.location ?? {};
   const isIn = (key: string, value: string | undefined) => value !== undefined && traits?.labels[key] === value;
   if (isIn('topology.kubernetes.io/zone', zone)) return 0.75;
   return isIn('topology.kubernetes.io/region', region) ? 0.5 : 0;

@@ -23,22 +23,22 @@ export function tierOpenings(rules: PlacementRules | undefined): readonly number
 }
 
 /** In how many seconds the next tier gets its turn; undefined when all have it. */
-export function untilNextTier({ wishes }: PodToSchedule): number | undefined {
-  if (wishes === undefined) return undefined;
-  const opening = tierOpenings(wishes.rules).find((opensAt) => opensAt > wishes.waitedSeconds);
-  return opening === undefined ? undefined : opening - wishes.waitedSeconds;
+export function untilNextTier({ placement }: PodToSchedule): number | undefined {
+  if (placement === undefined) return undefined;
+  const opening = tierOpenings(placement.rules).find((opensAt) => opensAt > placement.waitedSeconds);
+  return opening === undefined ? undefined : opening - placement.waitedSeconds;
 }
 
 /** Gives the filter for a pod whose policy has tiers. */
-export function tierFilter({ wishes }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
-  const tiers = wishes?.rules.tiers;
-  if (wishes === undefined || tiers === undefined) return undefined;
-  const openings = tierOpenings(wishes.rules);
+export function tierFilter({ placement }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
+  const tiers = placement?.rules.tiers;
+  if (placement === undefined || tiers === undefined) return undefined;
+  const openings = tierOpenings(placement.rules);
   return (target) => {
-    const tier = tierOf(wishes.rules, target);
+    const tier = tierOf(placement.rules, target);
     if (tier === undefined) return { reason: 'NotInTiers', message: `no tier of ${tiers.by} selects it; add it to a tier, or label the ClusterTarget or Target` };
     const opensAt = openings[tier] ?? 0;
-    if (wishes.waitedSeconds >= opensAt) return undefined;
+    if (placement.waitedSeconds >= opensAt) return undefined;
     return { reason: 'TierWaits', message: `it is in tier ${tier + 1} of ${tiers.by}, which gets the pod ${opensAt} s after its creation; lower waitSeconds to have it sooner` };
   };
 }

@@ -4,7 +4,7 @@ import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-s
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import { missingKey } from './pod-affinity.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** One constraint with what is counted for it. */
@@ -51,25 +51,25 @@ export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot
 }
 
 function countConstraints(pod: PodToSchedule, targets: readonly TargetSnapshot[], when: string): readonly Counted[] {
-  const { wishes } = pod;
-  const constraints = (wishes?.constraints.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
-  if (wishes === undefined || constraints.length === 0) return [];
+  const { placement } = pod;
+  const constraints = (placement?.constraints.topologySpreadConstraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === when);
+  if (placement === undefined || constraints.length === 0) return [];
   const keys = constraints.map(({ topologyKey }) => topologyKey);
   const complete = targets.filter(({ traits }) => traits !== undefined && keys.every((key) => Object.hasOwn(traits.labels, key)));
-  return constraints.map((constraint) => count(constraint, { namespace: pod.namespace, wishes, targets: complete }));
+  return constraints.map((constraint) => count(constraint, { namespace: pod.namespace, placement, targets: complete }));
 }
 
 interface SpreadScope {
   readonly namespace: string;
-  readonly wishes: PlacementWishes;
+  readonly placement: PlacementConstraints;
   readonly targets: readonly TargetSnapshot[];
 }
 
-function count(constraint: TopologySpreadConstraint, { namespace, wishes, targets }: SpreadScope): Counted {
-  const domains = domainsByNode(constraint, wishes, targets);
+function count(constraint: TopologySpreadConstraint, { namespace, placement, targets }: SpreadScope): Counted {
+  const domains = domainsByNode(constraint, placement, targets);
   const byDomain = new Map([...domains.values()].map((domain) => [domain, 0]));
-  const selector = withLabelKeys(constraint.labelSelector, constraint.matchLabelKeys, wishes.labels);
-  for (const placed of wishes.placed) {
+  const selector = withLabelKeys(constraint.labelSelector, constraint.matchLabelKeys, placement.labels);
+  for (const placed of placement.placed) {
     if (placed.namespace !== namespace || placed.terminating || !matchesLabelSelector(selector, placed.labels)) continue;
     for (const [nodeName, pods] of placed.byNode) {
       const domain = domains.get(nodeName);
@@ -77,20 +77,20 @@ function count(constraint: TopologySpreadConstraint, { namespace, wishes, target
     }
   }
   const hasEnough = byDomain.size > 0 && byDomain.size >= (constraint.minDomains ?? 1);
-  return { constraint, byDomain, least: hasEnough ? Math.min(...byDomain.values()) : 0, self: matchesLabelSelector(selector, wishes.labels) ? 1 : 0 };
+  return { constraint, byDomain, least: hasEnough ? Math.min(...byDomain.values()) : 0, self: matchesLabelSelector(selector, placement.labels) ? 1 : 0 };
 }
 
-function domainsByNode(constraint: TopologySpreadConstraint, wishes: PlacementWishes, targets: readonly TargetSnapshot[]): ReadonlyMap<string, string> {
+function domainsByNode(constraint: TopologySpreadConstraint, placement: PlacementConstraints, targets: readonly TargetSnapshot[]): ReadonlyMap<string, string> {
   const domains = new Map<string, string>();
   for (const target of targets) {
     const domain = target.traits?.labels[constraint.topologyKey];
-    if (domain !== undefined && isCounted(constraint, wishes, target)) domains.set(target.nodeName, domain);
+    if (domain !== undefined && isCounted(constraint, placement, target)) domains.set(target.nodeName, domain);
   }
   return domains;
 }
 
 /** Whether the pods of a target count: where the pod could not go by its node affinity or, if asked for, by taints, they do not. */
-function isCounted({ nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint, { constraints }: PlacementWishes, { traits, nodeName }: TargetSnapshot): boolean {
+function isCounted({ nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint, { constraints }: PlacementConstraints, { traits, nodeName }: TargetSnapshot): boolean {
   const labels: StringMap = traits?.labels ?? {};
   if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelector(constraints, labels, nodeName)) return false;
   return nodeTaintsPolicy === 'Ignore' || firstUntoleratedTaint(traits?.taints, constraints.tolerations) === undefined;

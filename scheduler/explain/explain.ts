@@ -81,7 +81,7 @@ function checkAll(pod: PodToSchedule, concerned: readonly TargetSnapshot[], targ
 function decidingBetween(one: RankedTarget, other: RankedTarget): Deciding {
   if (one.tier !== other.tier) return 'tier';
   if (one.afterScaleUp !== other.afterScaleUp) return 'room-now';
-  if (one.ahead !== other.ahead) return 'share';
+  if (one.shareExcess !== other.shareExcess) return 'share';
   return one.score === other.score ? 'name' : 'score';
 }
 

@@ -2,7 +2,7 @@
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { toTargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
@@ -66,4 +66,4 @@ export function parseRecordText(text: string): unknown {
 }
 
 /** A pod as {@link toRecordText} takes it: all that decides, Maps included. */
-export type RecordedPod = PodToSchedule & { readonly requirements: NodeRequirements; readonly wishes?: PlacementWishes };
+export type RecordedPod = PodToSchedule & { readonly requirements: NodeRequirements; readonly placement?: PlacementConstraints };

@@ -68,7 +68,7 @@ class Failback {
     const away = allAway.filter((proxy) => rulesFor(proxy, this.#options.policies()).failback?.value === 'WhenStable');
     const step = planFailback({ readySince: this.#readySince.get(key), evictedAt: this.#evictedAt.get(key), away }, performance.now());
     if (step.kind === 'wait') return { kind: 'requeue-after', ms: step.ms };
-    if (step.kind === 'settled') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: LOOK_MS };
+    if (step.kind === 'no-change') return allAway.length === 0 ? DONE : { kind: 'requeue-after', ms: LOOK_MS };
     this.#evictedAt.set(key, performance.now());
     this.#options.logger.info({ target: key, pod: step.proxy.key }, 'a pod is evicted to go back to a target that is stable again');
     await this.#evict(step.proxy, signal);

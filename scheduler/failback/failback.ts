@@ -16,7 +16,7 @@ export function isAway(proxy: ProxyPod, target: { readonly key: string; readonly
 
 /** The next step for one target. */
 export type FailbackStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'evict'; readonly proxy: ProxyPod };
 
@@ -31,7 +31,7 @@ export interface ReturnedTarget {
 /** Decides the next step; the pod whose name sorts first goes first. */
 export function planFailback({ readySince, evictedAt = -Infinity, away }: ReturnedTarget, now: number): FailbackStep {
   const [next] = away.toSorted((one, other) => (one.key < other.key ? -1 : 1));
-  if (next === undefined || readySince === undefined) return { kind: 'settled' };
+  if (next === undefined || readySince === undefined) return { kind: 'no-change' };
   const ms = Math.max(readySince + STABLE_MS, evictedAt + PAUSE_MS) - now;
   return ms > 0 ? { kind: 'wait', ms } : { kind: 'evict', proxy: next };
 }

@@ -9,7 +9,7 @@ import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
 /** A pod without a node says why after so long, in ms. */
-export const WORD_AFTER_MS = 15_000;
+export const REASON_AFTER_MS = 15_000;
 /** How long a target may be lost before pods that wait for its verdict are replaced, in ms: so that the others run within a minute. */
 export const REPLACE_AFTER_MS = 45_000;
 
@@ -30,7 +30,7 @@ export const NO_DELAY: Delay = { isCommitted: false };
 
 /** The next step. */
 export type OverdueStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   /** To be looked at again after so long. */
   | { readonly kind: 'later'; readonly ms: number }
   /** Writes in the source, and when to look again. */
@@ -38,14 +38,14 @@ export type OverdueStep =
 
 /** Decides for a pod that was first seen without a node `ageMs` ago. `now` is RFC 3339. */
 export function planOverdue(proxy: ProxyPod, ageMs: number, delay: Delay, now: string): OverdueStep {
-  if (proxy.nodeName !== undefined || proxy.terminating || proxy.gated || isTerminal(proxy.phase)) return { kind: 'settled' };
-  if (ageMs < WORD_AFTER_MS) return { kind: 'later', ms: WORD_AFTER_MS - ageMs };
+  if (proxy.nodeName !== undefined || proxy.terminating || proxy.gated || isTerminal(proxy.phase)) return { kind: 'no-change' };
+  if (ageMs < REASON_AFTER_MS) return { kind: 'later', ms: REASON_AFTER_MS - ageMs };
   const replaceMs = untilReplaced(proxy, delay);
   if (replaceMs !== undefined && replaceMs <= 0) return { kind: 'write', plan: planReplacement(proxy) };
-  const again = replaceMs ?? WORD_AFTER_MS;
+  const again = replaceMs ?? REASON_AFTER_MS;
   if (proxy.podScheduled?.status === 'False') return { kind: 'later', ms: again };
   const word = wordFor(proxy, delay);
-  return { kind: 'write', plan: planWord(proxy, word, now), thenMs: again, word };
+  return { kind: 'write', plan: planReasonCondition(proxy, word, now), thenMs: again, word };
 }
 
 /** How long until the pod is replaced, in ms; undefined when it is not to be. */
@@ -61,7 +61,7 @@ function wordFor({ isReplaceable = false }: ProxyPod, { target, lostForMs, endsI
   return { reason: 'AwaitingTarget', message: `${target} was asked and cannot be reached now: ${then}` };
 }
 
-function planWord({ namespace, name, uid }: ProxyPod, { reason, message }: Rejection, now: string): Plan {
+function planReasonCondition({ namespace, name, uid }: ProxyPod, { reason, message }: Rejection, now: string): Plan {
   const condition: Condition = { type: 'PodScheduled', status: 'False', reason, message, lastTransitionTime: now };
   const patch = { metadata: { uid }, status: { conditions: [condition] } };
   return [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];

@@ -14,7 +14,7 @@ export interface GroupMember extends WaitingPod {
 }
 
 /** What a group means for its members now. */
-export type GroupStanding =
+export type GroupState =
   /** Fewer members exist than must be placed together. */
   | { readonly kind: 'too-few'; readonly exist: number }
   /** Of `unplaced`, in the order of their turns, at least `needed` must find a place at once. */
@@ -77,7 +77,7 @@ export class PodGroups {
   }
 
   /** What the group of a pod means for it; undefined when it is in none. */
-  standing(uid: string): GroupStanding | undefined {
+  stateOf(uid: string): GroupState | undefined {
     const member = this.#byUid.get(uid);
     if (member === undefined) return undefined;
     const group = this.#groupOf(member);

@@ -9,13 +9,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { messageOf } from '../../process/errors.ts';
-import { planStranded } from './misplaced-pods.ts';
+import { planMisplacedPodRemoval } from './misplaced-pods.ts';
 
 /** How often a virtual node is looked at, in ms: the targets share it evenly. */
 const EVERY_MS = 30_000;
 
 /** What the controller works with. */
-export interface StrandedPodsOptions {
+export interface MisplacedPodsOptions {
   readonly source: ClusterClient;
   readonly targets: TargetClusters;
   readonly logger: Logger;
@@ -26,12 +26,12 @@ export interface StrandedPodsOptions {
 }
 
 /** Looks until `signal` is aborted. Never throws. */
-export async function followStrandedPods({ source, targets, logger, ready, everyMs = EVERY_MS }: StrandedPodsOptions, signal: AbortSignal): Promise<void> {
+export async function followMisplacedPods({ source, targets, logger, ready, everyMs = EVERY_MS }: MisplacedPodsOptions, signal: AbortSignal): Promise<void> {
   await ready.catch(() => undefined);
   while (!signal.aborted) {
     const nodes = [...targets.all()].map(({ nodeName }) => nodeName);
     for (const nodeName of nodes) {
-      await endStranded(source, nodeName, signal).catch((error: unknown) => {
+      await endMisplacedPods(source, nodeName, signal).catch((error: unknown) => {
         if (!signal.aborted) logger.debug({ node: nodeName, error: messageOf(error) }, 'could not look for pods that are not ours on a virtual node');
       });
       await delay(everyMs / nodes.length, signal);
@@ -40,8 +40,8 @@ export async function followStrandedPods({ source, targets, logger, ready, every
   }
 }
 
-async function endStranded(source: ClusterClient, nodeName: string, signal: AbortSignal): Promise<void> {
+async function endMisplacedPods(source: ClusterClient, nodeName: string, signal: AbortSignal): Promise<void> {
   const fieldSelector = `spec.nodeName=${nodeName},spec.schedulerName!=${PROXY_SCHEDULER}`;
-  const plan = planStranded(await source.list(PODS, { fieldSelector }, signal));
+  const plan = planMisplacedPodRemoval(await source.list(PODS, { fieldSelector }, signal));
   for (const command of plan) await executePlan(source, [command], signal).catch(ignoreStale);
 }

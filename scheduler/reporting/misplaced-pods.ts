@@ -6,7 +6,7 @@ import type { Plan } from '../../model/objects/plan.ts';
 import { isProxyPod, isTerminating } from '../../model/pod/pod.ts';
 
 /** Ends what waits for a kubelet that there is not, as a kubelet does with a pod that it never started. Finalizers are left to who set them. */
-export function planStranded(pods: readonly Pod[]): Plan {
+export function planMisplacedPodRemoval(pods: readonly Pod[]): Plan {
   return pods.flatMap((pod) => {
     const { namespace, name = '', uid = '', deletionGracePeriodSeconds = 0 } = pod.metadata;
     if (isProxyPod(pod) || !isTerminating(pod) || deletionGracePeriodSeconds === 0) return [];

@@ -36,7 +36,7 @@ export interface OpenRows {
 export const NO_ROW = -1;
 
 /** Rows of free vectors. */
-export class HoleTable {
+export class NodeCapacityTable {
   /** Resource of each column. */
   readonly resources: readonly string[];
   readonly #columns: ReadonlyMap<string, number>;

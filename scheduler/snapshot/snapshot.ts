@@ -25,18 +25,18 @@ export interface TargetSnapshot {
   readonly traits?: TargetTraits;
 }
 
-/** A pod that looks for a target. All fields but `refusals` are equal for pods of one class: see DecisionCache. */
+/** A pod that looks for a target. All fields but `refusals` are equal for pods of one class: see EquivalenceCache. */
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;
   /** Targets, by key, that have refused this pod lately. */
   readonly refusals: ReadonlyMap<string, Rejection>;
   /** What chooses among targets beside capacity; missing when nothing does. */
-  readonly wishes?: PlacementWishes;
+  readonly placement?: PlacementConstraints;
 }
 
 /** What user and administrator wish of the place of a pod, and what it is weighed against. */
-export interface PlacementWishes {
+export interface PlacementConstraints {
   readonly labels: StringMap;
   readonly controllerUid?: string;
   /** Of the proxy pod. */

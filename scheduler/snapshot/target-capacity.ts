@@ -2,13 +2,13 @@
 // It is compiled once from a summary. Taking a pod and giving it back change it in place, exactly and in any order;
 // a decision only reads it.
 import type { NodeRequirements } from './node-requirements.ts';
-import type { ClusterSummary, Hole } from '../../api/kinds/cluster-summary.ts';
+import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec } from '../../api/objects/core.ts';
 import { splitDigests } from '../../model/resources/node-digest.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
-import { HoleTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
+import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
 /** What a delegate of this spec will ask of a node: the chaperon's, which may have fewer constraints than the source pod's. */
 export function toRequirements(spec: PodSpec): NodeRequirements {
@@ -44,25 +44,25 @@ export class TargetCapacity {
   readonly allocatable: ResourceAmounts;
   readonly #publishedFree: ResourceAmounts;
   /** The summary has node groups. */
-  readonly #tellsNodes: boolean;
+  readonly #hasNodeGroups: boolean;
   readonly #groups: readonly GroupOfNodes[];
   readonly #rows: readonly CapacityRow[];
-  readonly #holes: HoleTable;
+  readonly #holes: NodeCapacityTable;
   readonly #weights: readonly RoomWeights[];
   readonly #compiled = new WeakMap<NodeRequirements, CompiledPod>();
   #free: Map<string, number>;
   #taken = 0;
 
   /** Use {@link toTargetCapacity}. Rows name groups by their index. */
-  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly tellsNodes: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
+  constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly hasNodeGroups: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
-    this.#tellsNodes = sums.tellsNodes;
+    this.#hasNodeGroups = sums.hasNodeGroups;
     this.#free = new Map(sums.free);
     this.#groups = groups;
     this.#weights = [CPU, 'memory'].flatMap((resource) => toWeights(resource, { groups, rows }));
     this.#rows = roomiestFirst(rows, this.#weights);
-    this.#holes = new HoleTable(this.#rows);
+    this.#holes = new NodeCapacityTable(this.#rows);
   }
 
   /** Sums over all nodes, less what was taken; below zero where more was taken than the nodes have. */
@@ -78,7 +78,7 @@ export class TargetCapacity {
 
   /** How many nodes can take the pod now, counted up to `most`; `most` where the target does not tell nodes apart. */
   nodesFor(pod: NodeRequirements, most: number): number {
-    if (!this.#tellsNodes) return most;
+    if (!this.#hasNodeGroups) return most;
     const { open, request } = this.#compile(pod);
     return this.#holes.countFitting(request, open, most);
   }
@@ -115,7 +115,7 @@ export class TargetCapacity {
 
   /** The capacity as it is now, as plain data that {@link toTargetCapacity} reads: for what-if, replay and tests. Equal holes are counted together. */
   toSummary(): ClusterSummary {
-    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, Hole>() }));
+    const groups = this.#groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
     for (const { group, count, free, published } of this.#holes.rows()) {
       const list = formatResourceList(free);
       const holes = groups[group]?.holes;
@@ -143,7 +143,7 @@ export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
   const { groups, rows } = readGroups(summary.nodeGroups ?? [{ holes: [{ count: 1, free: summary.free ?? summary.allocatable ?? {} }] }], summary.commonLabels ?? {});
-  return new TargetCapacity({ allocatable, free, tellsNodes: summary.nodeGroups !== undefined }, groups, rows);
+  return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, groups, rows);
 }
 
 /** Whether some node of the target can take the pod now. */

@@ -74,7 +74,7 @@ export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'vouc
 export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSources, 'kind' | 'nodeName' | 'node' | 'labels'>): TargetLabels {
   const host = { [HOST_NAME_LABEL]: nodeName };
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
-  const own = { ...host, ...withoutWordOf(shown, annotations?.[TARGET_LABELS_ANNOTATION]) };
+  const own = { ...host, ...withoutTargetLabels(shown, annotations?.[TARGET_LABELS_ANNOTATION]) };
   const all = { ...host, ...shown, ...labels };
   const vouched = { ...own, ...labels };
   if (kind !== 'Target') return { labels: all, vouched: { labels: vouched, clusterLabels: vouched } };
@@ -84,7 +84,7 @@ export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSourc
 }
 
 /** The labels of a virtual node that its target does not say; only those of ours while it is not known which it says. */
-function withoutWordOf(shown: StringMap, said: string | undefined): StringMap {
+function withoutTargetLabels(shown: StringMap, said: string | undefined): StringMap {
   const keys = said === undefined ? undefined : readKeys(said);
   return Object.fromEntries(Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(OWN_PREFIX) : !keys.has(key))));
 }

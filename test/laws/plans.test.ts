@@ -56,7 +56,7 @@ describe('the model finds out plans that forget', () => {
     'planFeedback: the resourceVersion in a patch of status of Pod': 34,
     'planFeedback: that a proxy is let go only when it was deleted': 4,
     'planFeedback: that nothing is known of a target that is away': 2,
-    'planWithdrawal: the uid in a delete of PodChaperon': 4,
+    'planChaperonDeletion: the uid in a delete of PodChaperon': 4,
     'the finalizer that holds a chaperon': 3,
   };
   for (const [what, seed] of Object.entries(found)) {

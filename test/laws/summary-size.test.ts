@@ -36,12 +36,12 @@ function bytesOf(summary: ClusterSummary): number {
   return Buffer.byteLength(JSON.stringify(summary));
 }
 
-function holesOf({ nodeGroups = [] }: ClusterSummary): { readonly count: number; readonly free: ResourceAmounts }[] {
+function shapesOf({ nodeGroups = [] }: ClusterSummary): { readonly count: number; readonly free: ResourceAmounts }[] {
   return nodeGroups.flatMap(({ shape, holes }) => holes.map(({ count, free }) => ({ count, free: parseResourceList({ ...shape, ...free }).amounts })));
 }
 
-function sumOfHoles(summary: ClusterSummary): ResourceAmounts {
-  return holesOf(summary).reduce((sum, { count, free }) => addAmounts(sum, new Map([...free].map(([resource, amount]) => [resource, amount * count]))), NO_AMOUNTS);
+function sumOfFreeShapes(summary: ClusterSummary): ResourceAmounts {
+  return shapesOf(summary).reduce((sum, { count, free }) => addAmounts(sum, new Map([...free].map(([resource, amount]) => [resource, amount * count]))), NO_AMOUNTS);
 }
 
 function fits(summary: ClusterSummary, requests: Record<string, string>, nodeSelector?: Record<string, string>): boolean {
@@ -63,11 +63,11 @@ describe('the size of a summary', () => {
     const states = [...ledger.states()];
     const free = states.map(({ node, used }) => subtractAmountsNotBelowZero(node.allocatable, used)).reduce(addAmounts, NO_AMOUNTS);
     assert.equal(parseResourceList(summary.free).amounts.get('cpu'), free.get('cpu'));
-    assert.equal(holesOf(summary).reduce((sum, { count }) => sum + count, 0), 5_000);
+    assert.equal(shapesOf(summary).reduce((sum, { count }) => sum + count, 0), 5_000);
   });
 
   it('never shows more free than there is', () => {
-    const [shown, real] = [sumOfHoles(summary), parseResourceList(summary.free).amounts];
+    const [shown, real] = [sumOfFreeShapes(summary), parseResourceList(summary.free).amounts];
     for (const [resource, amount] of shown) assert.ok(amount <= (real.get(resource) ?? 0), resource);
     assert.ok((shown.get('cpu') ?? 0) >= 0.8 * (real.get('cpu') ?? 0), `${shown.get('cpu')} of ${real.get('cpu')}`);
   });
@@ -110,7 +110,7 @@ describe('the size of a summary', () => {
   it('is exact for a small cluster', () => {
     const small = mixedCluster(100, 12);
     assert.equal(small.summary.reduced, undefined);
-    assert.deepEqual(sumOfHoles(small.summary), parseResourceList(small.summary.free).amounts);
+    assert.deepEqual(sumOfFreeShapes(small.summary), parseResourceList(small.summary.free).amounts);
   });
 
   it('holds for three times as many nodes, without their names', () => {
@@ -131,7 +131,7 @@ describe('the size of a summary', () => {
     const own = (i: number) => aNode(named(`n${i}`), tainted({ key: 'owner', value: `team-${i}-${'x'.repeat(40)}`, effect: 'NoSchedule' }), withAllocatable({ cpu: `${i}`, pods: '9' }));
     const { summary } = clusterOf(Array.from({ length: 2_000 }, (_, i) => own(i + 1)), 0);
     assert.ok(bytesOf(summary) <= 100_000, `${bytesOf(summary)}`);
-    assert.equal((summary.reduced?.nodes ?? 0) + holesOf(summary).reduce((sum, { count }) => sum + count, 0), 2_000);
+    assert.equal((summary.reduced?.nodes ?? 0) + shapesOf(summary).reduce((sum, { count }) => sum + count, 0), 2_000);
   });
 });
 

@@ -47,7 +47,7 @@ function withoutCheck({ plan, sort, field }: Check): Plans {
   return changing(PLANS, plan, (command) => (sortOf(command) === sort ? without(command, field) : command));
 }
 
-const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planWithdrawal', 'planDeparture'] as const satisfies readonly PlanName[];
+const PLAN_NAMES = ['planPlacement', 'planFeedback', 'planChaperon', 'planOrphanedDelegate', 'planChaperonDeletion', 'planDeparture'] as const satisfies readonly PlanName[];
 
 function sortOf(command: Command): string {
   switch (command.kind) {
@@ -121,9 +121,9 @@ export const MUTANTS: Readonly<Record<string, Plans>> = {
   'planPlacement: that a create is under way': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, pendingCreate: false }, now) },
   'planPlacement: that a candidate was withdrawn': {
     ...PLANS,
-    planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.map(({ withdrawal: _withdrawal, ...candidate }) => candidate) }, now),
+    planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.map(({ deletion: _deletion, ...candidate }) => candidate) }, now),
   },
-  'planPlacement: that a target was not heard yet': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, unheard: [] }, now) },
+  'planPlacement: that a target was not heard yet': { ...PLANS, planPlacement: (state, now) => PLANS.planPlacement({ ...state, unobserved: [] }, now) },
   'planPlacement: that a candidate that goes is still there': {
     ...PLANS,
     planPlacement: (state, now) => PLANS.planPlacement({ ...state, candidates: state.candidates.filter(({ chaperon }) => chaperon?.terminating === false) }, now),

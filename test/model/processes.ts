@@ -6,7 +6,7 @@ import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { planChaperon, planOrphanedDelegate } from '../../delegate-controller/chaperon/chaperon-plan.ts';
 import { mayLeave, planDeparture } from '../../delegate-controller/failover/failover-plan.ts';
 import { planFeedback } from '../../delegate-controller/feedback/feedback-plan.ts';
-import { planWithdrawal } from '../../model/delegate/delegation.ts';
+import { planChaperonDeletion } from '../../model/delegate/delegation.ts';
 import { toTargetPodRecord, type TargetPod } from '../../delegate-controller/target-cache/target-pod.ts';
 import { toChaperonRecord, toDelegatePodRecord, type Chaperon } from '../../model/delegate/remembered-delegate.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
@@ -22,7 +22,7 @@ export interface Plans {
   readonly planChaperon: typeof planChaperon;
   readonly planOrphanedDelegate: typeof planOrphanedDelegate;
   readonly planFeedback: typeof planFeedback;
-  readonly planWithdrawal: typeof planWithdrawal;
+  readonly planChaperonDeletion: typeof planChaperonDeletion;
   readonly planPlacement: typeof planPlacement;
   readonly planDeparture: typeof planDeparture;
   /** Whether the source may take it for granted that the target has stopped its pods. */
@@ -36,7 +36,7 @@ export interface Plans {
 }
 
 /** The plans as they are. */
-export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planWithdrawal, planPlacement, planDeparture, hasStoppedAll, hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER] };
+export const PLANS: Plans = { planChaperon, planOrphanedDelegate, planFeedback, planChaperonDeletion, planPlacement, planDeparture, hasStoppedAll, hasExpired, hasSurelyStopped, chaperonFinalizers: [CHAPERON_FINALIZER] };
 
 /** What a controller would do next: nothing, wait for patience to end, or one of these operations. */
 export type Intent = { readonly kind: 'nothing' } | { readonly kind: 'patience' } | { readonly kind: 'operations'; readonly operations: readonly Operation[] };
@@ -80,9 +80,9 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
   settlePending(world, memory);
   if (memory.pending?.kind === 'unconfirmed') return one(creation(world, pod, memory.pending.target, plans));
   const unheard = unheardOf(world, proxy);
-  const step = plans.planPlacement({ proxy, candidates, pendingCreate: memory.pending !== null, unheard }, isLate ? LATE : 0);
+  const step = plans.planPlacement({ proxy, candidates, pendingCreate: memory.pending !== null, unobserved: unheard }, isLate ? LATE : 0);
   switch (step.kind) {
-    case 'settled':
+    case 'no-change':
       return NOTHING;
     case 'wait':
       return waitFor(step.ms);
@@ -90,7 +90,7 @@ function place(world: World, plans: Plans, { pod, proxy }: { readonly pod: Pod; 
       return choose(world, pod, memory, plans);
     case 'bind':
       return one({ requests: writes('source', step.plan, proxy.uid), noted: 'bound' });
-    case 'withdraw':
+    case 'delete-candidate':
       noteRefusal(memory, step);
       return one({ requests: writes(Number(step.target), step.plan, step.uid), noted: 'withdrawn', target: Number(step.target), of: proxy.uid });
     case 'waive':
@@ -181,13 +181,13 @@ function gather({ source, targets }: World, proxy: ProxyPod, memory: Memory): Ca
     }
     if (memory.pending?.target === index) memory.pending = null;
     const is = { ...(memory.givenUp.includes(index) && { isVoid: true }), ...(isLate(targets[index]!.clock, found.chaperon) && { isLate: true }) };
-    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is, ...withdrawalOf(memory, index, found.chaperon?.uid) }];
+    return [{ ...found, target: String(index), nodeName: nodeOf(index), reachable: !seenCut, waitingSince: 0, ...is, ...deletionOf(memory, index, found.chaperon?.uid) }];
   });
 }
 
-function withdrawalOf({ withdrawn }: Memory, target: number, uid: string | undefined): Pick<Candidate, 'withdrawal'> {
+function deletionOf({ withdrawn }: Memory, target: number, uid: string | undefined): Pick<Candidate, 'deletion'> {
   const known = withdrawn[target];
-  return known === undefined || known.uid !== uid ? {} : { withdrawal: known.withdrawal };
+  return known === undefined || known.uid !== uid ? {} : { deletion: known.deletion };
 }
 
 function childOf<C extends { readonly parentUid: string }>({ uid }: ProxyPod, child: C | undefined): C | undefined {
@@ -242,13 +242,13 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
   const known = { kind: 'known', chaperon, delegate: childOf(proxy, delegateOf(pods.cached)) } as const;
   const step = plans.planFeedback(proxy, isUnknown(source.links[target]!) ? { kind: 'unknown' } : known);
   const read = (what: 'Pod' | 'PodChaperon', kind: 'no-child' | 'lost'): Request => ({ kind: 'read', place: target, what, expect: { kind, uid: proxy.uid } });
-  if (step.kind === 'settled' || step.kind === 'carry') return NOTHING; // nobody changes a running pod here
+  if (step.kind === 'no-change' || step.kind === 'apply-changes') return NOTHING; // nobody changes a running pod here
   switch (step.kind) {
     case 'write':
     case 'tell-lost':
     case 'mirror':
       return one({ requests: writes('source', step.plan, proxy.uid) });
-    case 'withdraw':
+    case 'delete-chaperon':
       return one({ requests: writes(target, step.plan, chaperon?.uid ?? null) });
     case 'confirm-gone':
       return one({ requests: [...readsBeforeRelease(source.links[target]!, proxy, read), ...writes('source', step.plan, proxy.uid)] });
@@ -258,10 +258,10 @@ function followBound({ source }: World, plans: Plans, proxy: ProxyPod): Intent {
 }
 
 function readsBeforeRelease(link: Link, proxy: ProxyPod, read: (what: 'Pod' | 'PodChaperon', kind: 'no-child') => Request): readonly Request[] {
-  return hasSeenAllGo(link, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')];
+  return hasObservedAllDeletions(link, proxy) ? [] : [read('PodChaperon', 'no-child'), read('Pod', 'no-child')];
 }
 
-function hasSeenAllGo({ gone }: Link, { uid }: ProxyPod): boolean {
+function hasObservedAllDeletions({ gone }: Link, { uid }: ProxyPod): boolean {
   return ['PodChaperon', 'Pod'].every((kind) => gone.includes(`${uid} ${kind}`));
 }
 
@@ -272,7 +272,7 @@ function sweep({ source }: World, plans: Plans, proxy: ProxyPod | undefined): Op
     const nodeName = nodeOf(index);
     if (proxy?.uid === chaperon.parentUid && (proxy.nodeName === undefined || proxy.nodeName === nodeName)) return [];
     const read: Request = { kind: 'read', place: 'source', what: 'Pod', expect: { kind: 'unwanted', uid: chaperon.parentUid, nodeName } };
-    return [{ requests: [read, ...writes(index, plans.planWithdrawal(chaperon), chaperon.uid)] }];
+    return [{ requests: [read, ...writes(index, plans.planChaperonDeletion(chaperon), chaperon.uid)] }];
   });
 }
 
@@ -288,8 +288,8 @@ export function chaperone(world: World, index: number, plans: Plans, isLate: boo
   const meant = (command: Command) => (whatOf(command) === 'Pod' ? (pod?.uid ?? null) : uid);
   const written = (plan: Plan): Request[] => plan.flatMap((command) => writes(index, [command], meant(command)));
   switch (step.kind) {
-    case 'settled':
-    case 'carry':
+    case 'no-change':
+    case 'apply-changes':
       return NOTHING;
     case 'wait':
       return { kind: 'patience' };

@@ -76,7 +76,7 @@ function noteDeparture({ departed }: World, request: Request): void {
   if (request.kind === 'write' && request.meant !== null && !departed.includes(request.meant)) departed.push(request.meant);
 }
 
-/** As `UnheardMakes` has it. */
+/** As `CreateExpectations` has it. */
 function beginMaking({ targets }: World, request: Request, target: number): (answer: Answer | undefined) => void {
   const { process } = targets[target]!;
   const owner = request.kind === 'write' && request.command.kind === 'create' ? ((request.command.object as Pod).metadata.ownerReferences?.[0]?.uid ?? '') : '';
@@ -94,10 +94,10 @@ function beginMaking({ targets }: World, request: Request, target: number): (ans
 /** As `PodMemory` has it. */
 function beginWithdrawal(world: World, { target = 0, of = '' }: Operation, uid: string): (answer: Answer | undefined) => void {
   const { withdrawn } = memoryOf(world, of);
-  withdrawn[target] = { uid, withdrawal: 'sent' };
+  withdrawn[target] = { uid, deletion: 'sent' };
   return (answer) => {
     if (answer === undefined) return;
-    if (answer.kind === 'ok' || answer.kind === 'not-found') withdrawn[target] = { uid, withdrawal: 'done' };
+    if (answer.kind === 'ok' || answer.kind === 'not-found') withdrawn[target] = { uid, deletion: 'done' };
     else delete withdrawn[target];
   };
 }

@@ -9,7 +9,7 @@ import { PODS, POD_CHAPERONS } from '../../api/resource-types.ts';
 import { fencedChaperon } from '../../model/pod/fencing.ts';
 import type { Command } from '../../model/objects/plan.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
-import type { Withdrawal } from '../../scheduler/cycle/placement.ts';
+import type { CandidateDeletion } from '../../scheduler/cycle/placement.ts';
 import { intern, type Collection, type Ref, type Watch } from './servers.ts';
 
 /** Where a request goes: the source, or a target by its number. */
@@ -58,7 +58,7 @@ export interface Memory {
   /** Targets that were given up. */
   givenUp: number[];
   /** By target, the chaperon whose delete was sent, and whether it was done. */
-  withdrawn: Record<number, { uid: string; withdrawal: Withdrawal }>;
+  withdrawn: Record<number, { uid: string; deletion: CandidateDeletion }>;
 }
 
 /** What the source's process knows of a target. */

@@ -6,26 +6,26 @@ import { parseResourceList } from '../../model/resources/resources.ts';
 import type { PodClass } from '../../scheduler/snapshot/placed-pods.ts';
 import { NO_RULES, rulesFor, toKnownPolicy, type KnownPolicy, type PlacementRules, type PolicyBook } from '../../scheduler/snapshot/placement-rules.ts';
 import { mergeWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
-import type { PlacementWishes, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
+import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { toTargetTraits, type TraitSources } from '../../scheduler/snapshot/target-traits.ts';
 import { aTarget, withNodes, type Change } from './builders.ts';
 
 /** A pod of team-a labelled `app: web` that asks for little; `wishes` change what it is placed by. */
-export function aPodThatWishes(wishes: Partial<Omit<PlacementWishes, 'weights'>> & { readonly weights?: Partial<ScoreWeights> } = {}, requests: ResourceList = { cpu: '1' }): PodToSchedule {
+export function aPodWithConstraints(placement: Partial<Omit<PlacementConstraints, 'weights'>> & { readonly weights?: Partial<ScoreWeights> } = {}, requests: ResourceList = { cpu: '1' }): PodToSchedule {
   return {
     namespace: 'team-a',
     requirements: { requests: parseResourceList({ pods: '1', ...requests }).amounts },
     refusals: new Map(),
-    wishes: {
+    placement: {
       labels: { app: 'web' }, constraints: {}, rules: NO_RULES, waitedSeconds: 0, placed: [], namespaces: new Map([['team-a', { team: 'a' }], ['team-b', { team: 'b' }]]),
-      ...wishes,
-      weights: mergeWeights(wishes.weights),
+      ...placement,
+      weights: mergeWeights(placement.weights),
     },
   };
 }
 
 /** The pod with these constraints. */
-export const constrained = (constraints: ClusterConstraints) => aPodThatWishes({ constraints });
+export const constrained = (constraints: ClusterConstraints) => aPodWithConstraints({ constraints });
 
 /** A target with a virtual node; `labels` are those of its object. */
 export function aPlace(name: string, labels: StringMap = {}, ...changes: Change<TargetSnapshot>[]): TargetSnapshot {

@@ -54,7 +54,7 @@ async function reconcileRemoval(key: string, options: RemovalOptions, signal: Ab
   const bound = object.terminating ? boundTo(proxies, target.nodeName) : [];
   const step = planRemoval({ target: removable, bound, candidates: countCandidates(target, proxies) });
   switch (step.kind) {
-    case 'settled':
+    case 'no-change':
       return DONE;
     case 'write':
       await executePlan(source, step.plan, signal).catch(ignoreStale);

@@ -29,7 +29,7 @@ export interface RemovalState {
 
 /** The next step. */
 export type RemovalStep =
-  | { readonly kind: 'settled' }
+  | { readonly kind: 'no-change' }
   /** Change of the target's object. */
   | { readonly kind: 'write'; readonly plan: Plan }
   /** Pods to evict now, by key, and how many are still there in all. */
@@ -39,8 +39,8 @@ export type RemovalStep =
 export function planRemoval({ target, bound, candidates }: RemovalState): RemovalStep {
   const isHeld = target.finalizers.includes(DRAIN_FINALIZER);
   const drains = target.removalPolicy === 'Drain';
-  if (!target.terminating) return isHeld === drains ? { kind: 'settled' } : { kind: 'write', plan: planFinalizer(target, drains) };
-  if (!isHeld) return { kind: 'settled' };
+  if (!target.terminating) return isHeld === drains ? { kind: 'no-change' } : { kind: 'write', plan: planFinalizer(target, drains) };
+  if (!isHeld) return { kind: 'no-change' };
   if (!drains) return { kind: 'write', plan: planFinalizer(target, false) };
   const left = [...bound].filter(({ phase, terminating }) => terminating || !isTerminal(phase));
   if (left.length > 0 || candidates !== 0) {

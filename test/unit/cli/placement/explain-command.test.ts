@@ -4,7 +4,7 @@ import { podName } from '../../../../cli/placement/explain-command.ts';
 import { explanationText } from '../../../../cli/placement/explanation-text.ts';
 import { explainPod } from '../../../../scheduler/explain/explain.ts';
 import { unavailable, withNodes } from '../../../support/builders.ts';
-import { aPlace, aPodThatWishes, full, rulesOf } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
 
 describe('podName', () => {
   for (const argument of ['pod/web', 'pods/web', 'po/web', 'web']) it(`takes ${argument}`, () => assert.equal(podName(argument), 'web'));
@@ -15,7 +15,7 @@ describe('explanationText', () => {
   const large = aPlace('large', {}, withNodes({ cpu: '64', memory: '64Gi', pods: '9' }));
 
   it('says what comes first, what is next and by how much, then what each has', () => {
-    const text = explanationText(explainPod(aPodThatWishes(), [large, aPlace('small'), aPlace('gone', {}, unavailable('Unreachable', 'no route'))]), false);
+    const text = explanationText(explainPod(aPodWithConstraints(), [large, aPlace('small'), aPlace('gone', {}, unavailable('Unreachable', 'no route'))]), false);
     assert.deepEqual(text.split('\n'), [
       'ClusterTarget/large comes first. ClusterTarget/small is next: its score is higher by 0.073.',
       '',
@@ -27,19 +27,19 @@ describe('explanationText', () => {
   });
 
   it('shows checks and scores when there is room for them', () => {
-    const text = explanationText(explainPod(aPodThatWishes({ weights: { rtt: 3 } }), [large]), true);
+    const text = explanationText(explainPod(aPodWithConstraints({ weights: { rtt: 3 } }), [large]), true);
     assert.match(text, /^ClusterTarget\/large is the only target that can take the pod\.\n/);
     assert.match(text, /\n {2}✓ Available, VirtualNode, Taints, Summary, Room\n {2}leastAllocated 0\.620 × 1\n {2}rtt 0\.000 × 3$/);
   });
 
   it('names the smallest change where nothing can take the pod', () => {
-    assert.match(explanationText(explainPod(aPodThatWishes(), [aPlace('a', {}, full())]), false), /^None of 1 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/);
+    assert.match(explanationText(explainPod(aPodWithConstraints(), [aPlace('a', {}, full())]), false), /^None of 1 targets can take the pod\.\nSmallest change: let it into ClusterTarget\/a:\n {2}- InsufficientResources: no node has 1 pods and 1 cpu free\n/);
   });
 
-  it('says so where there is no target', () => assert.match(explanationText(explainPod(aPodThatWishes(), []), false), /There is no target for this namespace/));
+  it('says so where there is no target', () => assert.match(explanationText(explainPod(aPodWithConstraints(), []), false), /There is no target for this namespace/));
 
   it('shows tiers and growth', () => {
     const rules = rulesOf({ tiers: [{ targets: { matchLabels: { a: 'b' } } }, { targets: {} }] });
-    assert.match(explanationText(explainPod(aPodThatWishes({ rules }), [large]), false), /score 0\.620, tier 2/);
+    assert.match(explanationText(explainPod(aPodWithConstraints({ rules }), [large]), false), /score 0\.620, tier 2/);
   });
 });

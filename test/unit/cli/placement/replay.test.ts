@@ -8,7 +8,7 @@ import { replayFile, replayText } from '../../../../cli/placement/replay.ts';
 import { createLogger } from '../../../../process/logger.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
-import { aPlace, aPodThatWishes, full } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full } from '../../../support/placement.ts';
 
 let dir: string;
 before(async () => {
@@ -19,7 +19,7 @@ after(() => rm(dir, { recursive: true, force: true }));
 const targets = [aPlace('a'), aPlace('b', {}, full())];
 
 function aDecision(name: string): DecisionToLog {
-  const pod = aPodThatWishes();
+  const pod = aPodWithConstraints();
   return { time: '2026-01-01T00:00:00Z', name, pod, targets, decision: schedulePod(pod, targets) };
 }
 

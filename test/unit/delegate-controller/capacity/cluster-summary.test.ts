@@ -29,7 +29,7 @@ function amountsOf(list: ClusterSummary['free']): ResourceAmounts {
   return new Map([...parseResourceList(list).amounts].filter(([, amount]) => amount !== 0));
 }
 
-function sumOfHoles({ nodeGroups = [] }: ClusterSummary): ResourceAmounts {
+function sumOfFreeShapes({ nodeGroups = [] }: ClusterSummary): ResourceAmounts {
   const holes = nodeGroups.flatMap(({ shape, holes }) => holes.flatMap(({ count, free }) => Array.from({ length: count }, () => amountsOf({ ...shape, ...free }))));
   return holes.reduce(addAmounts, NO_AMOUNTS);
 }
@@ -106,7 +106,7 @@ describe('laws of the summary', () => {
     fc.assert(
       fc.property(nodes, pods, (nodes, pods) => {
         const summary = summaryOf(nodes, pods);
-        assert.deepEqual(sumOfHoles(summary), amountsOf(summary.free));
+        assert.deepEqual(sumOfFreeShapes(summary), amountsOf(summary.free));
       }),
     );
   });

@@ -14,7 +14,7 @@ describe("a PodChaperon of an Admiralty's source", () => {
     assert.ok(step.kind === 'write' && JSON.stringify(step.plan).includes(`"${P}is-reserved":"true"`), step.kind);
   });
 
-  it('has no delegate before the source has chosen this target', () => assert.deepEqual(next({ [`${P}is-reserved`]: 'true' }), { kind: 'settled' }));
+  it('has no delegate before the source has chosen this target', () => assert.deepEqual(next({ [`${P}is-reserved`]: 'true' }), { kind: 'no-change' }));
 
   it("gets its delegate then, from this cluster's own scheduler", () => {
     const step = next({ [`${P}is-reserved`]: 'true', [`${P}is-allowed`]: 'true' });

@@ -45,17 +45,17 @@ describe('planChaperon', () => {
   const cases: Record<string, readonly [state: ChaperonState, step: string]> = {
     'a new chaperon gets its delegate': [state(aChaperon()), 'create'],
     'one whose delegate was rejected tries again': [state(aChaperon(inPhase('Pending'), rejected)), 'create'],
-    'one that goes gets none': [state(aChaperon(terminating())), 'settled'],
-    'one whose delegate ended gets no second one': [state(aChaperon(inPhase('Succeeded'))), 'settled'],
-    'however it ended': [state(aChaperon(inPhase('Failed')), undefined, { podSeen: true }), 'settled'],
+    'one that goes gets none': [state(aChaperon(terminating())), 'no-change'],
+    'one whose delegate ended gets no second one': [state(aChaperon(inPhase('Succeeded'))), 'no-change'],
+    'however it ended': [state(aChaperon(inPhase('Failed')), undefined, { podSeen: true }), 'no-change'],
     'a delegate that was seen and has gone is looked for first': [state(aChaperon(), undefined, { podSeen: true }), 'confirm-gone'],
     'so is one that only the status remembers': [state(aChaperon(running)), 'confirm-gone'],
     'its source has time to give the chaperon up': [state(aChaperon(missingFor(10))), `wait ${MISSING_PATIENCE_MS - 10}`],
     'after which the delegate is made again': [state(aChaperon(missingFor(MISSING_PATIENCE_MS))), 'create'],
-    'but not one that is to run once': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'Never' }))), 'settled'],
-    'nor one that is to run until it succeeds': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'OnFailure' }))), 'settled'],
-    'a delegate without a status has nothing to tell': [state(aChaperon(inPhase('Pending')), delegate()), 'settled'],
-    'a status that is shown already is not written': [state(aChaperon(eager, running), delegate(inPhase('Running'))), 'settled'],
+    'but not one that is to run once': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'Never' }))), 'no-change'],
+    'nor one that is to run until it succeeds': [state(aChaperon(missingFor(MISSING_PATIENCE_MS), withSpec({ restartPolicy: 'OnFailure' }))), 'no-change'],
+    'a delegate without a status has nothing to tell': [state(aChaperon(inPhase('Pending')), delegate()), 'no-change'],
+    'a status that is shown already is not written': [state(aChaperon(eager, running), delegate(inPhase('Running'))), 'no-change'],
     'a status is written at once for a source that reads it here': [state(aChaperon(eager), delegate(inPhase('Running'))), 'write'],
     'and later for one that watches pods': [state(aChaperon(), delegate(inPhase('Running'))), `wait ${LAZY_STATUS_MS}`],
     'when it has been the same for a while': [state(aChaperon(), delegate(inPhase('Running')), { statusChangedAt: NOW - LAZY_STATUS_MS }), 'write'],
@@ -63,21 +63,21 @@ describe('planChaperon', () => {
     'a pod of another owner in the way is reported': [state(aChaperon(), foreignPod()), 'write'],
     'once': [state(aChaperon(inPhase('Pending'), withCondition({
       type: 'PodScheduled', status: 'False', reason: DELEGATE_REJECTED, message: 'a pod team-a/web-abc that was not made from this PodChaperon exists already; delete or rename it',
-    })), foreignPod()), 'settled'],
-    'an end stays an end, whoever takes the name': [state(aChaperon(inPhase('Succeeded')), foreignPod()), 'settled'],
+    })), foreignPod()), 'no-change'],
+    'an end stays an end, whoever takes the name': [state(aChaperon(inPhase('Succeeded')), foreignPod()), 'no-change'],
     'a delegate that gave way to a pod of another owner has gone': [state(aChaperon(running), foreignPod()), 'confirm-gone'],
     'a chaperon that goes takes its delegate along': [state(aChaperon(terminating(), foreground), delegate()), 'write'],
-    'and waits until it has stopped': [state(aChaperon(terminating(), foreground), delegate(terminating())), 'settled'],
+    'and waits until it has stopped': [state(aChaperon(terminating(), foreground), delegate(terminating())), 'no-change'],
     'then it may go, once that is sure': [state(aChaperon(terminating(), foreground), undefined), 'confirm-gone'],
     'a pod of another owner stays when the chaperon goes': [state(aChaperon(terminating(), foreground), foreignPod()), 'confirm-gone'],
     'a delegate that has stopped and must not run again is let go with its end': [state(aChaperon(), delegate(held, stopped, inPhase('Failed'))), 'write'],
-    'and stays until it has stopped': [state(aChaperon(inPhase('Pending')), delegate(held, terminating(), inPhase('Pending'))), 'settled'],
+    'and stays until it has stopped': [state(aChaperon(inPhase('Pending')), delegate(held, terminating(), inPhase('Pending'))), 'no-change'],
     'it is let go when its chaperon goes': [state(aChaperon(terminating(), foreground), delegate(held, stopped)), 'write'],
     'a delegate that goes is told to hurry': [state(aChaperon(terminating(), toStopWithin('1')), delegate(stoppingWithin(30))), 'write'],
-    'but once': [state(aChaperon(terminating(), toStopWithin('1')), delegate(stoppingWithin(1))), 'settled'],
-    'and not to take more time than it has': [state(aChaperon(terminating(), toStopWithin('60')), delegate(stoppingWithin(30))), 'settled'],
-    'what is no number of seconds is not asked for': [state(aChaperon(terminating(), toStopWithin('-1')), delegate(stoppingWithin(30))), 'settled'],
-    'finalizers of others are none of our business': [state(aChaperon(terminating(), withFinalizers('a.io/x'))), 'settled'],
+    'but once': [state(aChaperon(terminating(), toStopWithin('1')), delegate(stoppingWithin(1))), 'no-change'],
+    'and not to take more time than it has': [state(aChaperon(terminating(), toStopWithin('60')), delegate(stoppingWithin(30))), 'no-change'],
+    'what is no number of seconds is not asked for': [state(aChaperon(terminating(), toStopWithin('-1')), delegate(stoppingWithin(30))), 'no-change'],
+    'finalizers of others are none of our business': [state(aChaperon(terminating(), withFinalizers('a.io/x'))), 'no-change'],
   };
   for (const [sentence, [before, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planChaperon(frozen(before), NOW)), step));
@@ -93,18 +93,18 @@ describe('planChaperon', () => {
     'the delegate of a lost source is marked, then stopped': [state(aChaperon(marked), delegate(inPhase('Running')), lost), 'patch, delete'],
     'one that is not there yet is never made': [state(aChaperon(marked), undefined, lost), 'patch'],
     'one that goes already is marked': [state(aChaperon(marked), delegate(terminating()), lost), 'patch'],
-    'one that has ended keeps its end': [state(aChaperon(marked, inPhase('Failed')), delegate(inPhase('Failed')), lost), 'settled'],
-    'one whose source waits for its target runs on': [state(aChaperon(inPhase('Running')), delegate(inPhase('Running')), lost), 'settled'],
+    'one that has ended keeps its end': [state(aChaperon(marked, inPhase('Failed')), delegate(inPhase('Failed')), lost), 'no-change'],
+    'one whose source waits for its target runs on': [state(aChaperon(inPhase('Running')), delegate(inPhase('Running')), lost), 'no-change'],
     'a mark counts when the source is back: the delegate goes all the same': [state(aChaperon(fenced), delegate(inPhase('Running'))), 'delete'],
     'once': [state(aChaperon(fenced), delegate(terminating(), inPhase('Pending'))), 'wait'],
     'then its source is told that there is none': [state(aChaperon(fenced), undefined), 'patch'],
-    'and none is made, however long that is ago': [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'settled'],
+    'and none is made, however long that is ago': [state(aChaperon(fenced, missingFor(MISSING_PATIENCE_MS))), 'no-change'],
     'one that must not run again is let go with its end': [state(aChaperon(fenced), delegate(held, stopped, inPhase('Failed'))), 'patch, patch'],
     'a candidate that nobody has confirmed in time is marked, then stopped': [state(aChaperon(), delegate(inPhase('Running')), overdue), 'patch, delete'],
     'also before it has its delegate': [state(aChaperon(), undefined, overdue), 'patch'],
-    'and gets none any more': [state(aChaperon(expired, missingFor(MISSING_PATIENCE_MS)), undefined, overdue), 'settled'],
+    'and gets none any more': [state(aChaperon(expired, missingFor(MISSING_PATIENCE_MS)), undefined, overdue), 'no-change'],
     'whatever is confirmed later': [state(aChaperon(expired), delegate(inPhase('Running'))), 'delete'],
-    'one that has ended by itself keeps its end': [state(aChaperon(inPhase('Succeeded')), delegate(inPhase('Succeeded')), overdue), 'settled'],
+    'one that has ended by itself keeps its end': [state(aChaperon(inPhase('Succeeded')), delegate(inPhase('Succeeded')), overdue), 'no-change'],
   };
   it('a mark that comes late is for this chaperon alone, not for the next one of its name', () => {
     const step = planChaperon(state(aChaperon(marked), delegate(inPhase('Running')), lost), NOW);
@@ -153,10 +153,10 @@ describe('planChaperon', () => {
         const chaperon = aChaperon(eager, ...(before === undefined ? [] : [withStatus(before)]));
         const pod = delegate(withStatus(now));
         const step = planChaperon(state(chaperon, pod), NOW);
-        if (step.kind === 'settled') return;
+        if (step.kind === 'no-change') return;
         assert.equal(step.kind, 'write');
         const after = afterStatusPatches(chaperon, step.kind === 'write' ? step.plan : []);
-        assert.equal(told(planChaperon(state(after, pod), NOW)), 'settled');
+        assert.equal(told(planChaperon(state(after, pod), NOW)), 'no-change');
       }),
     );
   });
@@ -191,7 +191,7 @@ describe('a delegate that must not run again', () => {
     const [mark, ...rest] = written(aChaperon(once), delegate(held, stopped, inPhase('Running')));
     const marked = afterMergePatch(aChaperon(once), mark?.kind === 'patch' && mark.patch) as PodChaperon;
     assert.deepEqual(rest, [letGo]);
-    assert.deepEqual(planChaperon(state(marked), NOW + MISSING_PATIENCE_MS), { kind: 'settled' }, 'no process that starts later makes another one');
+    assert.deepEqual(planChaperon(state(marked), NOW + MISSING_PATIENCE_MS), { kind: 'no-change' }, 'no process that starts later makes another one');
   });
 
   it('needs nothing but to be let go when its end is written already', () => {
@@ -214,7 +214,7 @@ describe('reportRejection', () => {
 
   it('says it once', () => {
     const chaperon = aChaperon(inPhase('Pending'), rejected);
-    assert.deepEqual(reportRejection(chaperon, 'quota', NOW), { kind: 'settled' });
+    assert.deepEqual(reportRejection(chaperon, 'quota', NOW), { kind: 'no-change' });
     assert.equal(reportRejection(chaperon, 'another reason', NOW).kind, 'write');
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { UnheardMakes } from '../../../../delegate-controller/chaperon/create-expectations.ts';
+import { CreateExpectations } from '../../../../delegate-controller/chaperon/create-expectations.ts';
 
-describe('UnheardMakes', () => {
+describe('CreateExpectations', () => {
   for (const [what, act, isUnheard] of [
     ['a create whose answer is out', (makes) => void makes.begin('c'), true],
     ['one that was answered before the watch showed it', (makes) => makes.begin('c').made('p1', false), true],
@@ -31,9 +31,9 @@ describe('UnheardMakes', () => {
       makes.begin('c').made('p1', false);
       makes.forget('c');
     }, false],
-  ] as const satisfies readonly (readonly [string, (makes: UnheardMakes) => void, boolean])[]) {
+  ] as const satisfies readonly (readonly [string, (makes: CreateExpectations) => void, boolean])[]) {
     it(`${isUnheard ? 'waits for' : 'waits no longer for'} ${what}`, () => {
-      const makes = new UnheardMakes();
+      const makes = new CreateExpectations();
       act(makes);
       assert.equal(makes.has('c'), isUnheard);
     });

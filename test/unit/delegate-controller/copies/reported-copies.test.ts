@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../../../api/objects/keys.ts';
 import type { SecretCopySpec } from '../../../../api/kinds/secret-copy.ts';
 import { secretKind } from '../../../../delegate-controller/copies/copied-secret.ts';
-import { EitherCopies } from '../../../../delegate-controller/copies/secret-copies.ts';
+import { SecretCopies } from '../../../../delegate-controller/copies/secret-copies.ts';
 import type { CopyObject, SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { ReportedCopies } from '../../../../delegate-controller/copies/reported-copies.ts';
 import { ScriptedApiServer, SILENT, type Exchange } from '../../../support/scripted-api-server.ts';
@@ -15,7 +15,7 @@ const CLUSTER = 'cluster-1';
 const REPORTS = '/apis/isthmus.dev/v1alpha1/secretcopies';
 const SECRET = '/api/v1/namespaces/a/secrets';
 const object: KubernetesObject = { metadata: { namespace: 'a', name: 'x', uid: 'p', resourceVersion: '5' }, data: { key: 'YQ==' }, type: 'Opaque' } as KubernetesObject;
-const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, markings: ['rewritten'] };
+const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, annotationModes: ['rewritten'] };
 const copy: CopyObject = { key: 'a/x', uid: 's', parentUid: 'p', digest: 'other' };
 const report = (spec: Partial<SecretCopySpec> = {}): KubernetesObject =>
   ({ metadata: { namespace: 'a', name: 'x', uid: 'r', resourceVersion: '9', labels: { [PARENT_CLUSTER_LABEL]: CLUSTER } }, spec: { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true, ...spec } }) as KubernetesObject;
@@ -103,7 +103,7 @@ describe('copies that are reported', () => {
 
 describe('copies of Secrets in a target that reports nothing', () => {
   it('are read, as long as it does not', async () => {
-    const copies = new EitherCopies(place());
+    const copies = new SecretCopies(place());
     const heard = new EventEmitter();
     copies.onChange((key) => heard.emit('changed', key));
     copies.run(stop.signal);

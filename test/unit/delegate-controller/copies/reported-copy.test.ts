@@ -4,7 +4,7 @@ import type { SecretCopySpec } from '../../../../api/kinds/secret-copy.ts';
 import type { SourceObject } from '../../../../delegate-controller/copies/follow-plan.ts';
 import { reportedCopy, versionDigest, writtenCopy } from '../../../../delegate-controller/copies/reported-copy.ts';
 
-const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, markings: ['rewritten'] };
+const source: SourceObject = { key: 'a/x', uid: 'p', resourceVersion: '5', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, annotationModes: ['rewritten'] };
 const report: SecretCopySpec = { secretUID: 's', secretVersion: '7', parentUID: 'p', parentVersion: '5', intact: true };
 
 describe('a copy as it was reported', () => {

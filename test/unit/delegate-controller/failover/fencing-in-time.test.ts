@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SourceLease } from '../../../../api/kinds/source-lease.ts';
 import { hasExpired, LeaseClock, planLeaseStatus } from '../../../../delegate-controller/failover/lease-clock.ts';
-import { LeaseHolder } from '../../../../delegate-controller/failover/source-lease-renewal.ts';
+import { SourceLeaseRenewal } from '../../../../delegate-controller/failover/source-lease-renewal.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
 
 const DURATION = 60;
@@ -33,7 +33,7 @@ class Simulation {
   readonly #faults: Faults;
   readonly #random: () => number;
   readonly #due: { readonly at: number; readonly act: () => void }[] = [];
-  readonly #holder = new LeaseHolder({ holder: 'run', durationSeconds: DURATION });
+  readonly #holder = new SourceLeaseRenewal({ holder: 'run', durationSeconds: DURATION });
   #lease: SourceLease | undefined;
   #version = 0;
   #clock: LeaseClock | undefined = new LeaseClock();

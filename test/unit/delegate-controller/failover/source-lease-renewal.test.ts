@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SourceLease } from '../../../../api/kinds/source-lease.ts';
-import { LeaseHolder } from '../../../../delegate-controller/failover/source-lease-renewal.ts';
+import { SourceLeaseRenewal } from '../../../../delegate-controller/failover/source-lease-renewal.ts';
 
 const S = 1_000;
 const LEASE = { holder: 'run-1', durationSeconds: 60 };
@@ -12,8 +12,8 @@ function answer(seenRenewTime?: string, seenHolder = 'run-1'): SourceLease {
 }
 
 /** Renews at these seconds; each is answered at once, with the word that the one before was seen. */
-function renewed(...seconds: readonly number[]): LeaseHolder {
-  const holder = new LeaseHolder(LEASE);
+function renewed(...seconds: readonly number[]): SourceLeaseRenewal {
+  const holder = new SourceLeaseRenewal(LEASE);
   seconds.forEach((second, index) => {
     holder.sending(`r${second}`, second * S);
     holder.answered(answer(index === 0 ? undefined : `r${seconds[index - 1]}`), second * S);
@@ -21,21 +21,21 @@ function renewed(...seconds: readonly number[]): LeaseHolder {
   return holder;
 }
 
-function lost(holder: LeaseHolder, second: number): LeaseHolder {
+function lost(holder: SourceLeaseRenewal, second: number): SourceLeaseRenewal {
   holder.sending(`r${second}`, second * S);
   holder.unanswered();
   return holder;
 }
 
 describe('a lease is', () => {
-  it('renewed at once', () => assert.deepEqual(new LeaseHolder(LEASE).next(0), { kind: 'renew' }));
+  it('renewed at once', () => assert.deepEqual(new SourceLeaseRenewal(LEASE).next(0), { kind: 'renew' }));
   it('renewed every sixth of its duration', () => {
     assert.deepEqual(renewed(0, 10).next(14 * S), { kind: 'wait', ms: 6 * S });
     assert.deepEqual(renewed(0, 10).next(20 * S), { kind: 'renew' });
   });
   it('renewed faster until the target has seen it', () => assert.deepEqual(renewed(0).next(S), { kind: 'wait', ms: 1.5 * S }));
   it('but not for long', () => {
-    const holder = new LeaseHolder(LEASE);
+    const holder = new SourceLeaseRenewal(LEASE);
     for (const second of [0, 3, 6, 9]) {
       holder.sending(`r${second}`, second * S);
       holder.answered(answer(), second * S);
@@ -56,7 +56,7 @@ describe('a lease is', () => {
     assert.deepEqual(holder.next(20 * S), { kind: 'renew' });
   });
   it('renewed on after a no: the target may come to serve it', () => {
-    const holder = new LeaseHolder(LEASE);
+    const holder = new SourceLeaseRenewal(LEASE);
     holder.sending('r0', 0);
     holder.refused();
     assert.deepEqual(holder.next(10 * S), { kind: 'renew' });

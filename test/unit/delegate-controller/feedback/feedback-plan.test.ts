@@ -7,9 +7,9 @@ import {
 } from '../../../../api/objects/keys.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
-import { planFeedback, planRelinquishment, shownPhase, type BoundTarget, type FeedbackStep } from '../../../../delegate-controller/feedback/feedback-plan.ts';
+import { planFeedback, planRunOnceRelease, shownPhase, type BoundTarget, type FeedbackStep } from '../../../../delegate-controller/feedback/feedback-plan.ts';
 import { toDelegatePodRecord } from '../../../../model/delegate/remembered-delegate.ts';
-import { planWithdrawal } from '../../../../model/delegate/delegation.ts';
+import { planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
 import { specDigests, stateOf, writeCarried } from '../../../../model/pod/live-changes.ts';
 import { isTerminal } from '../../../../model/pod/pod.ts';
 import { toProxyPodRecord, type ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
@@ -43,8 +43,8 @@ function known(chaperon: readonly Change<PodChaperon>[] | 'gone', delegate: read
 
 /** What a step does, in a few words. */
 function told(step: FeedbackStep): string {
-  if (step.kind === 'settled') return 'settled';
-  if (step.kind === 'carry') return `carry: ${JSON.stringify(step.wanted.changes)}`;
+  if (step.kind === 'no-change') return 'no-change';
+  if (step.kind === 'apply-changes') return `carry: ${JSON.stringify(step.wanted.changes)}`;
   const verbs = step.plan.map((command) => (command.kind === 'patch' ? `patch ${command.at.subresource ?? Object.keys((command.patch as Pod).metadata).at(-1)}` : command.kind));
   return `${step.kind}: ${verbs.join(', ')}`;
 }
@@ -53,45 +53,45 @@ describe('planFeedback', () => {
   const containers = withStatus({ containerStatuses: [{ name: 'app' }] });
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'a delegate that runs is shown': [aBoundProxy(), known([], [inPhase('Running')]), 'mirror: patch status'],
-    'what is shown is not written again': [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'settled'],
-    'a delegate that has its node and nothing else adds nothing to the bind': [aBoundProxy(), known([], [scheduled()]), 'settled'],
+    'what is shown is not written again': [aBoundProxy(withStatus({ phase: 'Running' })), known([], [inPhase('Running'), scheduled()]), 'no-change'],
+    'a delegate that has its node and nothing else adds nothing to the bind': [aBoundProxy(), known([], [scheduled()]), 'no-change'],
     'a delegate whose containers are made is shown before it runs': [aBoundProxy(), known([], [containers]), 'mirror: patch status'],
     'an end is shown': [aBoundProxy(inPhase('Running')), known([], [inPhase('Failed')]), 'mirror: patch status'],
     'even when the chaperon has gone': [aBoundProxy(inPhase('Running')), known('gone', [inPhase('Succeeded')]), 'mirror: patch status'],
     'even when the chaperon goes': [aBoundProxy(inPhase('Running')), known([terminating()], [inPhase('Succeeded')]), 'mirror: patch status'],
     'an end is shown that only the chaperon remembers': [aBoundProxy(inPhase('Running')), known([inPhase('Succeeded')]), 'mirror: patch status'],
-    'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'settled'],
-    'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'settled'],
+    'an end stays when the delegate is cleaned up': [aBoundProxy(inPhase('Succeeded')), known('gone'), 'no-change'],
+    'an end stays when a delegate claims to run again': [aBoundProxy(inPhase('Failed')), known([], [inPhase('Running')]), 'no-change'],
     'a proxy whose chaperon somebody deletes goes too': [aBoundProxy(), known([terminating()], [inPhase('Running')]), 'confirm-lost: delete'],
     'so does one whose delegate somebody deleted': [aBoundProxy(), known([missing]), 'confirm-lost: delete'],
     'and one whose chaperon has gone, once that is sure': [aBoundProxy(), known('gone'), 'confirm-lost: delete'],
-    'one that was stopped because its bind was not heard of is wanted again': [aBoundProxy(), known([expired, missing]), 'withdraw: patch annotations'],
+    'one that was stopped because its bind was not heard of is wanted again': [aBoundProxy(), known([expired, missing]), 'delete-chaperon: patch annotations'],
     'once it has stopped': [aBoundProxy(), known([expired], [inPhase('Running'), terminating()]), 'mirror: patch status'],
     'not when it must not run again': [aBoundProxy(), known([expired, missing, withSpec({ restartPolicy: 'Never' })]), 'confirm-lost: delete'],
-    'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'settled'],
-    'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'settled'],
+    'a delegate that is about to be made is waited for': [aBoundProxy(), known([]), 'no-change'],
+    'a target that does not answer changes nothing': [aBoundProxy(), UNKNOWN, 'no-change'],
     'one that is lost for a while is told of': [aBoundProxy(inPhase('Running')), LOST, 'tell-lost: patch status'],
-    'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'settled'],
-    'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'settled'],
-    'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'settled'],
+    'once': [aBoundProxy(inPhase('Running'), toldOfLoss), LOST, 'no-change'],
+    'not on a pod that has ended': [aBoundProxy(inPhase('Succeeded')), LOST, 'no-change'],
+    'nor on one that goes, which is held': [aBoundProxy(terminating()), LOST, 'no-change'],
     'and what it says when it is back takes its place': [aBoundProxy(inPhase('Running'), toldOfLoss), known([], [inPhase('Running'), scheduled()]), 'mirror: patch status'],
     'even when that is next to nothing': [aBoundProxy(toldOfLoss), known([], [scheduled()]), 'mirror: patch status'],
     'one that was removed is told of at once': [aBoundProxy(inPhase('Running')), REMOVED, 'tell-lost: patch status'],
-    'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'settled'],
-    'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'withdraw: delete'],
-    'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'withdraw: patch annotations, delete'],
-    'it is told once': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'settled'],
-    'a shorter one may follow': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]), 'withdraw: patch annotations'],
-    'a container that the target has put in is not shown': [aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] })), known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }, { name: 'mesh' }], conditions: [] }), scheduled()]), 'settled'],
-    'a condition of the source stays': [aBoundProxy(inPhase('Running'), gateOpen), known([], [inPhase('Running'), scheduled()]), 'settled'],
-    'even one that has ended': [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'withdraw: delete'],
-    'and waits while that goes': [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'settled'],
-    'and while the delegate stops': [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'settled'],
+    'an end stays what it is when the target is removed': [aBoundProxy(inPhase('Succeeded')), REMOVED, 'no-change'],
+    'a pod that goes takes its chaperon along': [aBoundProxy(terminating()), known([], [inPhase('Running')]), 'delete-chaperon: delete'],
+    'the time to stop that was asked for goes ahead': [aBoundProxy(inGracePeriod), known([], [inPhase('Running')]), 'delete-chaperon: patch annotations, delete'],
+    'it is told once': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(30)], [inPhase('Running')]), 'no-change'],
+    'a shorter one may follow': [aBoundProxy(inGracePeriod), known([terminating(), toStopWithin(60)], [inPhase('Running')]), 'delete-chaperon: patch annotations'],
+    'a container that the target has put in is not shown': [aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] })), known([], [withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }, { name: 'mesh' }], conditions: [] }), scheduled()]), 'no-change'],
+    'a condition of the source stays': [aBoundProxy(inPhase('Running'), gateOpen), known([], [inPhase('Running'), scheduled()]), 'no-change'],
+    'even one that has ended': [aBoundProxy(terminating(), inPhase('Succeeded')), known([], [inPhase('Succeeded')]), 'delete-chaperon: delete'],
+    'and waits while that goes': [aBoundProxy(terminating()), known([terminating()], [inPhase('Running')]), 'no-change'],
+    'and while the delegate stops': [aBoundProxy(terminating()), known('gone', [inPhase('Running'), terminating()]), 'no-change'],
     'then it is let go, once that is sure': [aBoundProxy(terminating()), known('gone'), 'confirm-gone: patch finalizers'],
     'without the grace period that no kubelet ends': [aBoundProxy(inGracePeriod), known('gone'), 'confirm-gone: delete, patch finalizers'],
     'it is let go where the target was removed': [aBoundProxy(terminating()), REMOVED, 'write: patch finalizers'],
-    'and held where the target does not answer': [aBoundProxy(terminating()), UNKNOWN, 'settled'],
-    'a pod that was let go already needs nothing': [aBoundProxy(terminating(), withFinalizers('a.io/x')), known('gone'), 'settled'],
+    'and held where the target does not answer': [aBoundProxy(terminating()), UNKNOWN, 'no-change'],
+    'a pod that was let go already needs nothing': [aBoundProxy(terminating(), withFinalizers('a.io/x')), known('gone'), 'no-change'],
   };
   for (const [sentence, [proxy, target, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planFeedback(frozen(proxy), frozen(target))), step));
@@ -103,7 +103,7 @@ describe('planFeedback', () => {
     const { status } = command?.kind === 'patch' ? (command.patch as Pick<Pod, 'status'>) : {};
     assert.deepEqual(status?.conditions?.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`), ['isthmus.dev/TargetUnreachable True TargetRemoved', 'Ready False TargetRemoved', 'ContainersReady False TargetRemoved']);
     const told = withCondition({ type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason: 'TargetRemoved' });
-    assert.equal(planFeedback(aBoundProxy(inPhase('Running'), told), REMOVED).kind, 'settled');
+    assert.equal(planFeedback(aBoundProxy(inPhase('Running'), told), REMOVED).kind, 'no-change');
   });
 
   it('deletes this very pod, not its successor of that name', () => {
@@ -112,7 +112,7 @@ describe('planFeedback', () => {
   });
 
   it('takes this very chaperon back, and its delegate first', () => {
-    assert.deepEqual(planWithdrawal(aChaperonRecord()), [
+    assert.deepEqual(planChaperonDeletion(aChaperonRecord()), [
       { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' },
     ]);
   });
@@ -150,7 +150,7 @@ describe('a source that is older than the target', () => {
     const kept = aBoundProxy(withStatus({ phase: 'Running', containerStatuses: [{ name: 'app' }] }));
     assert.equal(step.kind, 'mirror');
     const mirrored = { sent: step.kind === 'mirror' ? step.digest : '', kept: kept.statusDigest ?? '', version: before.resourceVersion, phase: undefined };
-    assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'settled' });
+    assert.deepEqual(planFeedback(kept, target, mirrored), { kind: 'no-change' });
     assert.equal(planFeedback(before, target, mirrored).kind, 'mirror', 'somebody else has changed the status');
     assert.equal(planFeedback(kept, known([], [inPhase('Failed')]), mirrored).kind, 'mirror', 'there is something new to show');
   });
@@ -164,8 +164,8 @@ describe('a status that was just written', () => {
 
   it('is not written again while the cache has not seen the write', () => {
     assert.equal(step.kind, 'mirror');
-    assert.deepEqual(planFeedback(before, runs, mirrored), { kind: 'settled' });
-    assert.deepEqual(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'settled' });
+    assert.deepEqual(planFeedback(before, runs, mirrored), { kind: 'no-change' });
+    assert.deepEqual(planFeedback(aBoundProxy(withMetadata({ resourceVersion: '100' })), runs, mirrored), { kind: 'no-change' });
   });
 
   it('does not keep a newer one waiting', () => {
@@ -185,18 +185,18 @@ describe('laws of feedback', () => {
   it('a pod that has ended is never shown as anything else, nor deleted', () => {
     law((pod, _target, step) => {
       if (!isTerminal(pod.status?.phase)) return;
-      if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'settled');
-      else assert.ok(step.kind === 'settled' || (step.kind !== 'carry' && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')));
+      if (pod.metadata.deletionTimestamp === undefined) assert.equal(step.kind, 'no-change');
+      else assert.ok(step.kind === 'no-change' || (step.kind !== 'apply-changes' && step.plan.every((command) => command.kind !== 'patch' || command.at.subresource !== 'status')));
     });
   });
 
   it('nothing at all is done while the target is unknown', () => {
-    fc.assert(fc.property(proxy, (pod) => assert.deepEqual(planFeedback(toProxyPodRecord(pod)!, UNKNOWN), { kind: 'settled' })));
+    fc.assert(fc.property(proxy, (pod) => assert.deepEqual(planFeedback(toProxyPodRecord(pod)!, UNKNOWN), { kind: 'no-change' })));
   });
 
   it('a pod is let go only where nothing of it is left, and only when that was read live, unless the target was removed', () => {
     law((_pod, target, step) => {
-      const releases = step.kind !== 'withdraw' && 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
+      const releases = step.kind !== 'delete-chaperon' && 'plan' in step && step.plan.some((command) => command.kind === 'patch' && command.at.subresource === undefined);
       if (!releases || target.kind === 'removed') return;
       assert.equal(step.kind, 'confirm-gone');
       assert.deepEqual(target, { kind: 'known', chaperon: undefined, delegate: undefined });
@@ -205,7 +205,7 @@ describe('laws of feedback', () => {
 
   it('a pod that stays is deleted only when its delegate was taken away', () => {
     law((pod, target, step) => {
-      const deletes = step.kind !== 'withdraw' && 'plan' in step && step.plan.some((command) => command.kind === 'delete');
+      const deletes = step.kind !== 'delete-chaperon' && 'plan' in step && step.plan.some((command) => command.kind === 'delete');
       if (!deletes || pod.metadata.deletionTimestamp !== undefined) return;
       assert.ok(target.kind === 'known' && (target.chaperon === undefined || target.chaperon.terminating || target.chaperon.podMissing));
     });
@@ -219,14 +219,14 @@ describe('laws of feedback', () => {
         const target: BoundTarget = { kind: 'known', chaperon: aChaperonRecord(), delegate: toDelegatePodRecord(aDelegate(withStatus(now)))! };
         const step = planFeedback(toProxyPodRecord(pod)!, target);
         const after = afterStatusPatches(pod, step.kind === 'mirror' ? step.plan : []);
-        assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'settled' });
+        assert.deepEqual(planFeedback(toProxyPodRecord(after)!, target), { kind: 'no-change' });
       }),
     );
   });
 
   it('every write is to this very pod', () => {
     law((_pod, _target, step) => {
-      if (step.kind === 'settled' || step.kind === 'withdraw' || step.kind === 'carry') return;
+      if (step.kind === 'no-change' || step.kind === 'delete-chaperon' || step.kind === 'apply-changes') return;
       for (const command of step.plan) {
         if (command.kind === 'delete') assert.equal(command.preconditions.uid, 'proxy-uid');
         if (command.kind !== 'patch') continue;
@@ -250,21 +250,21 @@ describe('a delegate that the source made itself', () => {
     'may still end when it must not run again': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(30)), 'mirror: patch status'],
     'is lost when it has stopped without an end': [aBoundProxy(inPhase('Running')), direct(inPhase('Running'), held, within(0)), 'confirm-lost: delete'],
     'ends for good': [aBoundProxy(inPhase('Running')), direct(inPhase('Succeeded'), held, within(0)), 'mirror: patch status'],
-    'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'withdraw: delete'],
-    'is not deleted twice': [aBoundProxy(terminating()), direct(inPhase('Running'), within(30)), 'settled'],
-    'is deleted again when it is to be faster': [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'withdraw: delete'],
-    'is not slowed down': [aBoundProxy(within(60)), direct(inPhase('Running'), within(30)), 'settled'],
+    'is deleted with its proxy': [aBoundProxy(terminating()), direct(inPhase('Running')), 'delete-chaperon: delete'],
+    'is not deleted twice': [aBoundProxy(terminating()), direct(inPhase('Running'), within(30)), 'no-change'],
+    'is deleted again when it is to be faster': [aBoundProxy(within(3)), direct(inPhase('Running'), within(30)), 'delete-chaperon: delete'],
+    'is not slowed down': [aBoundProxy(within(60)), direct(inPhase('Running'), within(30)), 'no-change'],
   };
   for (const [what, [proxy, target, step]] of Object.entries(steps)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));
 
   it('is deleted within the time that was asked for', () => {
     const step = planFeedback(aBoundProxy(within(7)), direct());
-    const [command] = step.kind === 'withdraw' ? step.plan : [];
+    const [command] = step.kind === 'delete-chaperon' ? step.plan : [];
     assert.equal(command?.kind === 'delete' && command.gracePeriodSeconds, 7);
   });
 
   const stopped = (...changes: Change<Pod>[]) => toDelegatePodRecord(aDelegate(withoutOwner(), held, within(0), ...changes))!.direct!;
-  const endings: Record<string, readonly [pod: Parameters<typeof planRelinquishment>[0], proxy: ProxyPod | undefined, isLetGo: boolean]> = {
+  const endings: Record<string, readonly [pod: Parameters<typeof planRunOnceRelease>[0], proxy: ProxyPod | undefined, isLetGo: boolean]> = {
     'is let go once its proxy shows the end': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Succeeded')), true],
     'is kept until then': [stopped(inPhase('Succeeded')), aBoundProxy(inPhase('Running')), false],
     'is let go when its proxy goes': [stopped(), aBoundProxy(terminating()), true],
@@ -274,12 +274,12 @@ describe('a delegate that the source made itself', () => {
     'is kept when it ran before its proxy was bound': [stopped(inPhase('Failed')), aProxyRecord(), false],
   };
   for (const [what, [pod, proxy, isLetGo]] of Object.entries(endings)) {
-    it(what, () => assert.equal(planRelinquishment(pod, proxy).length > 0, isLetGo));
+    it(what, () => assert.equal(planRunOnceRelease(pod, proxy).length > 0, isLetGo));
   }
 
   it('is kept while its containers run', () => {
     const running = toDelegatePodRecord(aDelegate(withoutOwner(), held, within(30)))!.direct!;
-    assert.deepEqual(planRelinquishment(running, undefined), []);
+    assert.deepEqual(planRunOnceRelease(running, undefined), []);
   });
 });
 
@@ -293,13 +293,13 @@ describe('changes of a running pod', () => {
   const running = [inPhase('Running'), scheduled()];
   const cases: Record<string, readonly [proxy: ProxyPod, target: BoundTarget, step: string]> = {
     'are carried': [changed, known([], running), 'carry: {"images":{"app":"app:2"}}'],
-    'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'settled'],
+    'are carried once': [changed, known([carriedTo({ images: { app: 'app:2' } })], running), 'no-change'],
     'follow later ones': [changed, known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {"images":{"app":"app:2"}}'],
     'are taken back': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([carriedTo({ images: { app: 'app:3' } })], running), 'carry: {}'],
     'wait for a chaperon that stays': [changed, known([terminating()], running), 'confirm-lost: delete'],
-    'are none where nothing was changed': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'settled'],
+    'are none where nothing was changed': [aBoundProxy(annotated(manifest(before)), inPhase('Running')), known([], running), 'no-change'],
     'to a readiness gate are carried': [gated(lb('True')), known([], running), 'carry: {"gates":{"example.com/lb":{"status":"True"}}}'],
-    'to a gate that the target decides on are not': [gated(lb('True')), known([], [...running, lb('True')]), 'settled'],
+    'to a gate that the target decides on are not': [gated(lb('True')), known([], [...running, lb('True')]), 'no-change'],
     'to a gate that the source decides on are carried again': [gated(lb('False')), known([carriedTo({ gates: { 'example.com/lb': { status: 'True' } } })], [...running, lb('True')]), 'carry: {"gates":{"example.com/lb":{"status":"False"}}}'],
   };
   for (const [what, [proxy, target, step]] of Object.entries(cases)) it(what, () => assert.equal(told(planFeedback(proxy, target)), step));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SeenAbsences } from '../../../../delegate-controller/feedback/observed-deletions.ts';
+import { ObservedDeletions } from '../../../../delegate-controller/feedback/observed-deletions.ts';
 
 describe('what was seen to go', () => {
   it('is all that is waited for, or not enough', () => {
-    const seen = new SeenAbsences<'chaperon' | 'delegate'>();
+    const seen = new ObservedDeletions<'chaperon' | 'delegate'>();
     assert.equal(seen.has('a', ['delegate']), false, 'nothing was seen');
     seen.note('a', 'delegate');
     assert.deepEqual([seen.has('a', ['delegate']), seen.has('a', ['chaperon', 'delegate']), seen.has('b', ['delegate'])], [true, false, false]);
@@ -14,7 +14,7 @@ describe('what was seen to go', () => {
   });
 
   it('is forgotten with whoever waits', () => {
-    const seen = new SeenAbsences<'delegate'>();
+    const seen = new ObservedDeletions<'delegate'>();
     seen.note('a', 'delegate');
     seen.forget('a');
     seen.forget('b');

@@ -25,7 +25,7 @@ const DB_SERVICE = named('services', 'db');
 const INGRESS = named('ingresses', 'front');
 const GONE = named('services', 'gone');
 
-const object = (more: Partial<SourceObject>): SourceObject => ({ key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, markings: [], ...more });
+const object = (more: Partial<SourceObject>): SourceObject => ({ key: '', uid: 'u', resourceVersion: '1', digest: 'd', selector: {}, leadsTo: [], refusal: undefined, annotationModes: [], ...more });
 const OBJECTS = new Map<FollowedName['name'], SourceObject>([
   ['settings', object({})],
   ['web', object({ selector: { app: 'web' } })],

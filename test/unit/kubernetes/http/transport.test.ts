@@ -9,7 +9,7 @@ import { ApiError, isAlreadyExists, isConflict, isExpired, isNotFound, isRejecti
 import { CALLS_IN_FLIGHT } from '../../../../kubernetes/http/call-gate.ts';
 import { TRANSPORT_TIMINGS } from '../../../../kubernetes/http/cluster-access.ts';
 import { Transport, type Call } from '../../../../kubernetes/http/transport.ts';
-import { WORDS_AT_ONCE } from '../../../../scheduler/cycle/overdue-controller.ts';
+import { CONDITIONS_AT_ONCE } from '../../../../scheduler/cycle/overdue-controller.ts';
 import { ScriptedApiServer, status, type Exchange } from '../../../support/scripted-api-server.ts';
 
 const GET: Call = { method: 'GET', path: '/api/v1/nodes' };
@@ -311,7 +311,7 @@ describe('Transport', () => {
 
   it('has a connection for the renewal of a lease while all places are taken and many pods are told why they wait', async () => {
     const renewal: Call = { ...GET, path: '/renewal', urgent: true };
-    const calls = [...Array.from({ length: CALLS_IN_FLIGHT }, () => GET), ...Array.from({ length: WORDS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal];
+    const calls = [...Array.from({ length: CALLS_IN_FLIGHT }, () => GET), ...Array.from({ length: CONDITIONS_AT_ONCE }, () => ({ ...GET, urgent: true })), renewal];
     const answers = calls.map((call) => server.transport.call(call));
     const arrived = await Promise.all(calls.map(() => server.next()));
     assert.ok(arrived.some(({ path }) => path === '/renewal'));

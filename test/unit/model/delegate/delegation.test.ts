@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PARENT_UID_LABEL, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../../../api/resource-types.ts';
-import { DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planWithdrawal } from '../../../../model/delegate/delegation.ts';
+import { DELEGATIONS, foundDelegation, isHeldAfterStop, isLost, planLettingGo, planChaperonDeletion } from '../../../../model/delegate/delegation.ts';
 import { toDelegatePodRecord, type Chaperon } from '../../../../model/delegate/remembered-delegate.ts';
 import {
   aChaperon, aChaperonRecord, aDelegate, annotated, frozen, inPhase, PROXY_UID, terminating, withFinalizers, withMetadata, withoutOwner, withSpec, type Change,
@@ -64,16 +64,16 @@ describe('a target that leaves it to the source how pods are delegated', () => {
   for (const [sentence, [found, mode]] of Object.entries(cases)) it(sentence, () => assert.equal(foundDelegation(found), mode));
 });
 
-describe('planWithdrawal', () => {
+describe('planChaperonDeletion', () => {
   it('takes a chaperon with all that follows from it', () => {
-    const [command] = planWithdrawal(aChaperonRecord());
+    const [command] = planChaperonDeletion(aChaperonRecord());
     assert.deepEqual(command, { kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-uid' }, propagation: 'Background' });
   });
 
   it('takes a pod within the time that was asked for, or its own', () => {
     const expected = { kind: 'delete', type: PODS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'delegate-uid' }, propagation: 'Background' };
-    assert.deepEqual(planWithdrawal(aDirect()), [expected]);
-    assert.deepEqual(planWithdrawal(aDirect(), 0), [{ ...expected, gracePeriodSeconds: 0 }]);
+    assert.deepEqual(planChaperonDeletion(aDirect()), [expected]);
+    assert.deepEqual(planChaperonDeletion(aDirect(), 0), [{ ...expected, gracePeriodSeconds: 0 }]);
   });
 });
 

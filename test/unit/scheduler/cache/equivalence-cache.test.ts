@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
 import { targetKey } from '../../../../model/naming/target-ref.ts';
-import { DecisionCache } from '../../../../scheduler/cache/equivalence-cache.ts';
+import { EquivalenceCache } from '../../../../scheduler/cache/equivalence-cache.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule } from '../../../../scheduler/snapshot/snapshot.ts';
 import type { Rejection } from '../../../../scheduler/snapshot/rejection.ts';
@@ -32,16 +32,16 @@ function publish(views: TargetViews, name: string, cpus: readonly string[]): voi
   views.publish(identityOf(name).key, { metadata: {}, allocatable: sum, free: sum, nodeGroups: [{ labels: { zone: name }, holes }] });
 }
 
-describe('DecisionCache', () => {
+describe('EquivalenceCache', () => {
   it('gives equal requirements one object', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const shared = cache.share(needs('1', { zone: 'a' }));
     assert.equal(cache.share(needs('1', { zone: 'a' })), shared);
     for (const other of [needs('2', { zone: 'a' }), needs('1', { zone: 'b' }), needs('1')]) assert.notEqual(cache.share(other), shared);
   });
 
   it('does not take pods of another namespace for the same', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 't1', ['8']);
     const requirements = cache.share(needs('1'));
@@ -50,7 +50,7 @@ describe('DecisionCache', () => {
   });
 
   it('tells of a refusal before what the summary says, and after that the target cannot be reached', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 'full', ['0']);
     views.update(identityOf('gone'), { reason: 'Unreachable', message: 'm' });
@@ -59,7 +59,7 @@ describe('DecisionCache', () => {
   });
 
   it('sees what changed when more changes came than are kept', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const views = new TargetViews();
     for (const name of ['a', 'b']) publish(views, name, ['1']);
     const pod = aPod(cache.share(needs('1')));
@@ -70,7 +70,7 @@ describe('DecisionCache', () => {
   });
 
   it('does not change a list of rejections that it gave away', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const views = new TargetViews();
     for (const name of ['a', 'b', 'c']) publish(views, name, name === 'b' ? ['8'] : ['0']);
     const pod = aPod(cache.share(needs('1')));
@@ -83,7 +83,7 @@ describe('DecisionCache', () => {
   });
 
   it('goes on deciding when more classes come than it remembers', () => {
-    const cache = new DecisionCache();
+    const cache = new EquivalenceCache();
     const views = new TargetViews();
     publish(views, 'a', ['8']);
     for (let i = 0; i < 500; i += 1) assert.equal(cache.decide(aPod(needs(`${i + 1}m`)), views.snapshots()).kind, 'chosen');
@@ -103,7 +103,7 @@ describe('laws of remembered decisions', () => {
   it('every decision is the one made anew, whatever happened before, with and without a list of what changed', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 30 }), fc.boolean(), (events, knowsChanges) => {
-        const cache = new DecisionCache();
+        const cache = new EquivalenceCache();
         const views = new TargetViews();
         for (const [uid, event] of events.entries()) {
           if (event.kind === 'publish') publish(views, event.name, event.cpus);

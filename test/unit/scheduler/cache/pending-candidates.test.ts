@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';
 import type { Pod } from '../../../../api/objects/core.ts';
 import type { PodChaperon } from '../../../../api/kinds/pod-chaperon.ts';
-import { inFlight } from '../../../../scheduler/cache/pending-candidates.ts';
+import { pendingCandidates } from '../../../../scheduler/cache/pending-candidates.ts';
 import { aChaperonRecord, aDelegateRecord, inPhase, terminating, withCondition, withMetadata, type Change } from '../../../support/builders.ts';
 
 const summary = { metadata: {}, observed: { podsResourceVersion: '100', time: '2026-01-01T00:01:00.300Z' } } as ClusterSummary;
@@ -19,7 +19,7 @@ interface There {
 function found(there: There): readonly string[] {
   const chaperons = there.chaperon === undefined ? [] : [aChaperonRecord(...there.chaperon)];
   const delegates = there.delegate === undefined ? [] : [aDelegateRecord(...there.delegate)];
-  return inFlight({ chaperons, delegates, summary: 'summary' in there ? there.summary : summary }).map(({ key }) => key);
+  return pendingCandidates({ chaperons, delegates, summary: 'summary' in there ? there.summary : summary }).map(({ key }) => key);
 }
 
 describe('a pod is on its way to a target', () => {

@@ -4,7 +4,7 @@ import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION } from '../../../../api
 import type { ResourceList } from '../../../../api/objects/core.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import type { DecisionToLog } from '../../../../scheduler/explain/decision-log.ts';
-import { ObservedState, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
+import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
 import type { PolicyBook } from '../../../../scheduler/snapshot/placement-rules.ts';
 import { TargetChooser, type ChooserOptions } from '../../../../scheduler/cycle/choose-target.ts';
 import { annotated, aProxyRecord, labelled, named, withRequests, withUid } from '../../../support/builders.ts';
@@ -31,7 +31,7 @@ function aWorld(free: ResourceList) {
     targets: { listen: (listener: { readonly removed: (target: typeof TARGET) => void }) => (removed = listener.removed), all: () => [], get: () => TARGET, byNode: () => TARGET, object: () => undefined },
     inputs: { listen: () => undefined, book },
   };
-  const state = new ObservedState(clusters as unknown as ObservedClusters);
+  const state = new ClusterCache(clusters as unknown as ObservedClusters);
   state.observe((key) => asked.push(key));
   const decisions: DecisionToLog[] = [];
   const options = { sourceId: 'source', proxies: { get }, decisionLog: { write: (decision: DecisionToLog) => decisions.push(decision) } };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
-import { ObservedState, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
+import { ClusterCache, type ObservedClusters } from '../../../../scheduler/cycle/cluster-cache.ts';
 import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
 
 type ProxyListener = (key: string, before: ProxyPod | undefined, after: ProxyPod | undefined) => void;
@@ -16,7 +16,7 @@ function aWorld(target: { readonly workedOnce: boolean; hasSynced: boolean }) {
     targets: { listen: () => undefined, all: () => [cluster], get: () => cluster, byNode: () => cluster, object: () => ({ status: target.workedOnce ? { clusterID: 'uid' } : {} }) },
     inputs: { listen: () => undefined },
   };
-  const state = new ObservedState(clusters as unknown as ObservedClusters);
+  const state = new ClusterCache(clusters as unknown as ObservedClusters);
   state.observe(() => undefined);
   return { state, tell: (proxy: ProxyPod) => tell(proxy.key, undefined, proxy) };
 }
@@ -26,7 +26,7 @@ const madeAt = (ms: number) => aProxyRecord(withUid('u'), withMetadata({ creatio
 const HOUR = 3_600_000;
 
 describe('targets that may hold a candidate and cannot be asked', () => {
-  const cases: Record<string, readonly [world: { workedOnce: boolean; hasSynced: boolean }, pod: { madeAt: number; toldBeforeBegin: boolean; sentThere: boolean }, unheard: boolean]> = {
+  const cases: Record<string, readonly [world: { workedOnce: boolean; hasSynced: boolean }, pod: { madeAt: number; toldBeforeBegin: boolean; sentThere: boolean }, unobserved: boolean]> = {
     'a pod of before, a target that has not been heard': [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: true, sentThere: false }, true],
     'a pod of before by what was listed, though the API server is ahead of our clock': [{ workedOnce: true, hasSynced: false }, { madeAt: HOUR, toldBeforeBegin: true, sentThere: false }, true],
     'a pod of before by its age, though it was told late': [{ workedOnce: true, hasSynced: false }, { madeAt: -HOUR, toldBeforeBegin: false, sentThere: false }, true],
@@ -44,7 +44,7 @@ describe('targets that may hold a candidate and cannot be asked', () => {
       if (!pod.toldBeforeBegin) tell(proxy);
       const memory = state.memoryOf(proxy.uid);
       if (pod.sentThere) memory.targets.add('ClusterTarget/c');
-      assert.deepEqual(state.unheard(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
+      assert.deepEqual(state.unobserved(proxy, memory), isUnheard ? ['ClusterTarget/c'] : []);
     });
   }
 });

@@ -29,7 +29,7 @@ function aCandidate(target: string, { chaperon = [], delegate, ...rest }: Candid
 }
 
 function state(candidates: readonly Candidate[] = [], rest: Partial<PlacementState> = {}): PlacementState {
-  return { proxy: aProxyRecord(), candidates, pendingCreate: false, unheard: [], ...rest };
+  return { proxy: aProxyRecord(), candidates, pendingCreate: false, unobserved: [], ...rest };
 }
 
 /** The step in a few words: its kind, and where. */
@@ -40,66 +40,66 @@ function told(step: PlacementStep): string {
 describe('planPlacement', () => {
   const cases: Record<string, readonly [state: PlacementState, step: string]> = {
     'a new pod looks for a target': [state(), 'choose-target'],
-    'a pod with a gate waits for its gate': [state([], { proxy: aProxyRecord(withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'settled'],
-    'a bound pod is no business of the scheduler': [state([aCandidate('a')], { proxy: aProxyRecord(onNode('admiralty-a')) }), 'settled'],
-    'nor is a bound pod that terminates': [state([aCandidate('a')], { proxy: aProxyRecord(onNode('admiralty-a'), terminating()) }), 'settled'],
+    'a pod with a gate waits for its gate': [state([], { proxy: aProxyRecord(withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'no-change'],
+    'a bound pod is no business of the scheduler': [state([aCandidate('a')], { proxy: aProxyRecord(onNode('admiralty-a')) }), 'no-change'],
+    'nor is a bound pod that terminates': [state([aCandidate('a')], { proxy: aProxyRecord(onNode('admiralty-a'), terminating()) }), 'no-change'],
     'a pod whose create is under way waits': [state([], { pendingCreate: true }), 'wait'],
-    'a pod that may have a candidate in a target not heard yet waits': [state([], { unheard: ['b'] }), 'wait'],
+    'a pod that may have a candidate in a target not heard yet waits': [state([], { unobserved: ['b'] }), 'wait'],
     'a candidate without a word is given time': [state([aCandidate('a')]), 'wait'],
     'a delegate without a word is given time': [state([aCandidate('a', { delegate: [] })]), 'wait'],
     'a delegate that has its node commits the pod': [state([aCandidate('a', { delegate: [scheduled()] })]), 'bind a'],
     'so does a chaperon that says so, where pods are not seen': [state([aCandidate('a', { chaperon: [scheduled()] })]), 'bind a'],
     'a delegate that runs commits the pod': [state([aCandidate('a', { delegate: [inPhase('Running')] })]), 'bind a'],
     'so does one that has ended already': [state([aCandidate('a', { delegate: [inPhase('Succeeded')] })]), 'bind a'],
-    "the delegate's word counts more than the chaperon's": [state([aCandidate('a', { chaperon: [scheduled()], delegate: [unschedulable()] })]), 'withdraw a'],
+    "the delegate's word counts more than the chaperon's": [state([aCandidate('a', { chaperon: [scheduled()], delegate: [unschedulable()] })]), 'delete-candidate a'],
     'a member of a group that is not complete is not bound': [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'incomplete' }), 'wait'],
     'nor where members have gone since': [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'too-few' }), 'wait'],
     'a member of a complete group is': [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'complete' }), 'bind a'],
-    'a group that has failed takes its candidates back, yes or no': [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'failed' }), 'withdraw a'],
-    'also those without a word': [state([aCandidate('a')], { group: 'failed' }), 'withdraw a'],
-    'a no takes the candidate back': [state([aCandidate('a', { delegate: [unschedulable()] })]), 'withdraw a'],
+    'a group that has failed takes its candidates back, yes or no': [state([aCandidate('a', { delegate: [scheduled()] })], { group: 'failed' }), 'delete-candidate a'],
+    'also those without a word': [state([aCandidate('a')], { group: 'failed' }), 'delete-candidate a'],
+    'a no takes the candidate back': [state([aCandidate('a', { delegate: [unschedulable()] })]), 'delete-candidate a'],
     'a no is waited out where the autoscaler may make room': [state([aCandidate('a', { delegate: [unschedulable()] })], { scaleUpUntil: NOW + 1 }), 'wait'],
-    'but not for ever': [state([aCandidate('a', { delegate: [unschedulable()] })], { scaleUpUntil: NOW }), 'withdraw a'],
-    'and not where there is no pod that would wake it': [state([aCandidate('a', { chaperon: [unschedulable()] })], { scaleUpUntil: NOW + 1 }), 'withdraw a'],
-    'no word within the patience takes it back': [state([aCandidate('a', { waitingSince: NOW - PATIENCE_MS })]), 'withdraw a'],
+    'but not for ever': [state([aCandidate('a', { delegate: [unschedulable()] })], { scaleUpUntil: NOW }), 'delete-candidate a'],
+    'and not where there is no pod that would wake it': [state([aCandidate('a', { chaperon: [unschedulable()] })], { scaleUpUntil: NOW + 1 }), 'delete-candidate a'],
+    'no word within the patience takes it back': [state([aCandidate('a', { waitingSince: NOW - PATIENCE_MS })]), 'delete-candidate a'],
     'a gate of the target is given time to open': [state([aCandidate('a', { delegate: [gated] })]), 'wait'],
-    'within the patience': [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })]), 'withdraw a'],
+    'within the patience': [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })]), 'delete-candidate a'],
     'or as long as the autoscaler may make room': [state([aCandidate('a', { delegate: [gated], waitingSince: NOW - PATIENCE_MS })], { scaleUpUntil: NOW + 1 }), 'wait'],
     'a candidate that goes is waited for, yes or no': [state([aCandidate('a', { chaperon: [terminating(), scheduled()] })]), 'wait'],
     'a delegate that outlives its chaperon is waited for': [state([aCandidate('a', { chaperon: 'gone', delegate: [scheduled()] })]), 'wait'],
     'a delegate that goes while its chaperon stays is waited for': [state([aCandidate('a', { delegate: [terminating(), scheduled()] })]), 'wait'],
-    'a candidate whose delegate was taken away is taken back, not bound': [state([aCandidate('a', { chaperon: [missing, scheduled()] })]), 'withdraw a'],
+    'a candidate whose delegate was taken away is taken back, not bound': [state([aCandidate('a', { chaperon: [missing, scheduled()] })]), 'delete-candidate a'],
     'a target that does not answer keeps its candidate, whatever it said': [state([aCandidate('a', { reachable: false, delegate: [scheduled()] })]), 'wait'],
     'and however long it takes': [state([aCandidate('a', { reachable: false, waitingSince: 0 })]), 'wait'],
-    'a candidate whose delete was done is waited for, also when its delegate gets a node before that is seen': [state([aCandidate('a', { withdrawal: 'done', delegate: [scheduled()] })]), 'wait'],
-    'one whose delete may have been done is taken back, and never bound': [state([aCandidate('a', { withdrawal: 'sent', delegate: [inPhase('Running')] })]), 'withdraw a'],
-    'once its target answers': [state([aCandidate('a', { withdrawal: 'sent', reachable: false, delegate: [scheduled()] })]), 'wait'],
-    'a second candidate that is withdrawn does not hold up the bind': [state([aCandidate('a', { withdrawal: 'done', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'bind b'],
-    'a candidate that was given up is taken back, and never bound': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] })]), 'withdraw a'],
+    'a candidate whose delete was done is waited for, also when its delegate gets a node before that is seen': [state([aCandidate('a', { deletion: 'done', delegate: [scheduled()] })]), 'wait'],
+    'one whose delete may have been done is taken back, and never bound': [state([aCandidate('a', { deletion: 'sent', delegate: [inPhase('Running')] })]), 'delete-candidate a'],
+    'once its target answers': [state([aCandidate('a', { deletion: 'sent', reachable: false, delegate: [scheduled()] })]), 'wait'],
+    'a second candidate that is withdrawn does not hold up the bind': [state([aCandidate('a', { deletion: 'done', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'bind b'],
+    'a candidate that was given up is taken back, and never bound': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] })]), 'delete-candidate a'],
     'once its target answers that was lost': [state([aCandidate('a', { isVoid: true, reachable: false, delegate: [scheduled()] })]), 'wait'],
-    'it does not hold up, but goes before, the bind elsewhere': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
+    'it does not hold up, but goes before, the bind elsewhere': [state([aCandidate('a', { isVoid: true, delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'delete-candidate a'],
     'a candidate of which its target might hear too late is not to be stopped, before it is bound': [state([aCandidate('a', { isLate: true, delegate: [scheduled()] })]), 'waive a'],
     'nor one that is slow': [state([aCandidate('a', { isLate: true })]), 'waive a'],
-    'and is asked for again where nobody knows': [state([aCandidate('a', { withdrawal: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
-    'a pod that goes does not ask again for what was done': [state([aCandidate('a', { withdrawal: 'done' })], { proxy: aProxyRecord(terminating()) }), 'wait'],
-    'of two candidates the one with a node stays': [state([aCandidate('a'), aCandidate('b', { delegate: [scheduled()] })]), 'withdraw a'],
-    'of two without a word the first by name stays': [state([aCandidate('b'), aCandidate('a')]), 'withdraw b'],
-    'of two with a node the first by name stays': [state([aCandidate('b', { delegate: [scheduled()] }), aCandidate('a', { delegate: [scheduled()] })]), 'withdraw b'],
+    'and is asked for again where nobody knows': [state([aCandidate('a', { deletion: 'sent', delegate: [scheduled()] }), aCandidate('b', { delegate: [scheduled()] })]), 'delete-candidate a'],
+    'a pod that goes does not ask again for what was done': [state([aCandidate('a', { deletion: 'done' })], { proxy: aProxyRecord(terminating()) }), 'wait'],
+    'of two candidates the one with a node stays': [state([aCandidate('a'), aCandidate('b', { delegate: [scheduled()] })]), 'delete-candidate a'],
+    'of two without a word the first by name stays': [state([aCandidate('b'), aCandidate('a')]), 'delete-candidate b'],
+    'of two with a node the first by name stays': [state([aCandidate('b', { delegate: [scheduled()] }), aCandidate('a', { delegate: [scheduled()] })]), 'delete-candidate b'],
     'a second candidate that goes already does not hold up the bind': [
       state([aCandidate('a', { chaperon: [terminating()] }), aCandidate('b', { delegate: [scheduled()] })]), 'bind b',
     ],
-    'a pod that goes takes its candidate along': [state([aCandidate('a')], { proxy: aProxyRecord(terminating()) }), 'withdraw a'],
-    'even one that has its node': [state([aCandidate('a', { delegate: [scheduled()] })], { proxy: aProxyRecord(terminating()) }), 'withdraw a'],
+    'a pod that goes takes its candidate along': [state([aCandidate('a')], { proxy: aProxyRecord(terminating()) }), 'delete-candidate a'],
+    'even one that has its node': [state([aCandidate('a', { delegate: [scheduled()] })], { proxy: aProxyRecord(terminating()) }), 'delete-candidate a'],
     'a pod that goes waits for a candidate that goes': [state([aCandidate('a', { chaperon: [terminating()] })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'for a delegate without its chaperon': [state([aCandidate('a', { chaperon: 'gone', delegate: [] })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'for a target that does not answer': [state([aCandidate('a', { reachable: false })], { proxy: aProxyRecord(terminating()) }), 'wait'],
     'for a create under way': [state([], { proxy: aProxyRecord(terminating()), pendingCreate: true }), 'wait'],
-    'and for a target not heard yet': [state([], { proxy: aProxyRecord(terminating()), unheard: ['b'] }), 'wait'],
+    'and for a target not heard yet': [state([], { proxy: aProxyRecord(terminating()), unobserved: ['b'] }), 'wait'],
     'a pod of which nothing is left anywhere is let go': [state([], { proxy: aProxyRecord(terminating()) }), 'release'],
-    'once': [state([], { proxy: aProxyRecord(terminating(), withFinalizers('a.io/other')) }), 'settled'],
+    'once': [state([], { proxy: aProxyRecord(terminating(), withFinalizers('a.io/other')) }), 'no-change'],
     'a gated pod that goes is let go': [state([], { proxy: aProxyRecord(terminating(), withSpec({ schedulingGates: [{ name: 'g' }] })) }), 'release'],
     'a pod that ended without a node gets no target': [state([], { proxy: aProxyRecord(inPhase('Failed')) }), 'release'],
-    'and its candidate is taken back': [state([aCandidate('a', { delegate: [scheduled()] })], { proxy: aProxyRecord(inPhase('Failed')) }), 'withdraw a'],
+    'and its candidate is taken back': [state([aCandidate('a', { delegate: [scheduled()] })], { proxy: aProxyRecord(inPhase('Failed')) }), 'delete-candidate a'],
   };
   for (const [sentence, [before, step]] of Object.entries(cases)) {
     it(sentence, () => assert.equal(told(planPlacement(frozen(before), NOW)), step));
@@ -127,7 +127,7 @@ describe('planPlacement', () => {
   it('C2-14: takes back this very chaperon, and its delegate first', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [unschedulable('full')] })]), NOW);
     assert.deepEqual(step, {
-      kind: 'withdraw', target: 'a', uid: 'chaperon-in-a', refusal: { reason: 'Unschedulable', message: 'full' },
+      kind: 'delete-candidate', target: 'a', uid: 'chaperon-in-a', refusal: { reason: 'Unschedulable', message: 'full' },
       plan: [{ kind: 'delete', type: POD_CHAPERONS, at: { namespace: 'team-a', name: 'web-abc' }, preconditions: { uid: 'chaperon-in-a' }, propagation: 'Background' }],
     });
   });
@@ -140,13 +140,13 @@ describe('planPlacement', () => {
   for (const [sentence, [candidate, reason]] of Object.entries(refusals)) {
     it(sentence, () => {
       const step = planPlacement(state([candidate]), NOW);
-      assert.equal(step.kind === 'withdraw' ? step.refusal?.reason : step.kind, reason);
+      assert.equal(step.kind === 'delete-candidate' ? step.refusal?.reason : step.kind, reason);
     });
   }
 
   it('holds nothing against a target whose candidate is one too many', () => {
     const step = planPlacement(state([aCandidate('a', { delegate: [scheduled()] }), aCandidate('b')]), NOW);
-    assert.equal(step.kind === 'withdraw' && step.refusal, undefined);
+    assert.equal(step.kind === 'delete-candidate' && step.refusal, undefined);
   });
 });
 
@@ -165,7 +165,7 @@ const anyState = fc
     changes: fc.subarray<Change<Pod>>([terminating(), inPhase('Failed'), onNode('admiralty-a'), withFinalizers(), withSpec({ schedulingGates: [{ name: 'g' }] })]),
     candidates: fc.uniqueArray(candidate, { selector: ({ target }) => target, maxLength: 3 }),
     pendingCreate: fc.boolean(),
-    unheard: fc.subarray(['d']),
+    unobserved: fc.subarray(['d']),
   })
   .map(({ changes, ...rest }): PlacementState => frozen({ proxy: aProxyRecord(...changes), ...rest }));
 
@@ -193,28 +193,28 @@ describe('laws of placement', () => {
   });
 
   it('chooses a target only when nothing of the pod is anywhere, or may be', () => {
-    law(({ proxy, candidates, pendingCreate, unheard }, step) => {
+    law(({ proxy, candidates, pendingCreate, unobserved }, step) => {
       if (step.kind !== 'choose-target') return;
-      assert.deepEqual([candidates.length, pendingCreate, unheard.length], [0, false, 0]);
+      assert.deepEqual([candidates.length, pendingCreate, unobserved.length], [0, false, 0]);
       assert.ok(!proxy.terminating && !proxy.gated && proxy.phase === 'Pending');
     });
   });
 
   it('lets a pod go only when nothing of it is left anywhere, or may be', () => {
-    law(({ candidates, pendingCreate, unheard }, step) => {
-      if (step.kind === 'release') assert.deepEqual([candidates.length, pendingCreate, unheard.length], [0, false, 0]);
+    law(({ candidates, pendingCreate, unobserved }, step) => {
+      if (step.kind === 'release') assert.deepEqual([candidates.length, pendingCreate, unobserved.length], [0, false, 0]);
     });
   });
 
   it('touches nothing of a bound pod', () => {
     law(({ proxy }, step) => {
-      if (proxy.nodeName !== undefined) assert.equal(step.kind, 'settled');
+      if (proxy.nodeName !== undefined) assert.equal(step.kind, 'no-change');
     });
   });
 
   it('takes back only what exists, does not go already, and is in a target that answers', () => {
     law(({ candidates }, step) => {
-      if (step.kind !== 'withdraw') return;
+      if (step.kind !== 'delete-candidate') return;
       const { reachable, chaperon } = candidates.find(({ target }) => target === step.target)!;
       assert.ok(reachable && chaperon?.terminating === false);
       assert.ok(step.plan.every((command) => command.kind === 'delete' && command.preconditions.uid === chaperon.uid));

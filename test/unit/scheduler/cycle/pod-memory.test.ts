@@ -65,7 +65,7 @@ describe('candidates', () => {
     const memory = new PodMemory('uid');
     memory.targets.add('a');
     memory.firstSeen('a', 10);
-    memory.left('a');
+    memory.candidateGone('a');
     assert.equal(memory.targets.has('a'), false);
     assert.equal(memory.firstSeen('a', 20), 20);
   });
@@ -74,16 +74,16 @@ describe('candidates', () => {
 describe('withdrawals', () => {
   it('are of one chaperon, until it has gone or its delete was not done', () => {
     const memory = new PodMemory('uid');
-    const told = () => [memory.withdrawalOf('a', 'one'), memory.withdrawalOf('a', 'another'), memory.withdrawalOf('b', 'one'), memory.withdrawalOf('a', undefined)];
+    const told = () => [memory.deletionOf('a', 'one'), memory.deletionOf('a', 'another'), memory.deletionOf('b', 'one'), memory.deletionOf('a', undefined)];
     assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
-    memory.withdraw('a', 'one', 'sent');
+    memory.noteDeletion('a', 'one', 'sent');
     assert.deepEqual(told(), ['sent', undefined, undefined, undefined]);
-    memory.withdraw('a', 'one', 'done');
+    memory.noteDeletion('a', 'one', 'done');
     assert.deepEqual(told(), ['done', undefined, undefined, undefined]);
-    memory.left('a');
+    memory.candidateGone('a');
     assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
-    memory.withdraw('a', 'one', 'sent');
-    memory.withdraw('a', 'one', undefined);
+    memory.noteDeletion('a', 'one', 'sent');
+    memory.noteDeletion('a', 'one', undefined);
     assert.deepEqual(told(), [undefined, undefined, undefined, undefined]);
   });
 });

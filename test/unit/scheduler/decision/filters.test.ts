@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseResourceList } from '../../../../model/resources/resources.ts';
-import { concerns, FILTERS, fitsAfterScaleUp, isLocal, prepareFilters } from '../../../../scheduler/decision/filters.ts';
+import { concerns, FILTERS, fitsAfterScaleUp, isPerTarget, prepareFilters } from '../../../../scheduler/decision/filters.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodThatWishes, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, constrained, full, rulesOf, withTraits } from '../../../support/placement.ts';
 import { aTarget, frozen, unavailable, withNodes, withoutSummary, withRef } from '../../../support/builders.ts';
 
 const REFUSAL = { reason: 'Unschedulable', message: 'quota' };
@@ -70,22 +70,22 @@ describe('filters over virtual nodes', () => {
   const preferred = withTraits({ taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] });
   const terms = (key: string, value: string) => ({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: [value] }] }] } } } });
   const cases: Record<string, readonly [pod: PodToSchedule, target: TargetSnapshot, no: RegExp]> = {
-    'a target whose virtual node is not there': [aPodThatWishes(), aPlace('c', {}, withTraits({ node: undefined })), /^VirtualNode: NoVirtualNode: its virtual node admiralty-c does not exist/],
-    'a cordoned virtual node': [aPodThatWishes(), aPlace('c', {}, withTraits({ cordoned: true })), /^VirtualNode: Cordoned: .*"kubectl uncordon admiralty-c"/],
+    'a target whose virtual node is not there': [aPodWithConstraints(), aPlace('c', {}, withTraits({ node: undefined })), /^VirtualNode: NoVirtualNode: its virtual node admiralty-c does not exist/],
+    'a cordoned virtual node': [aPodWithConstraints(), aPlace('c', {}, withTraits({ cordoned: true })), /^VirtualNode: Cordoned: .*"kubectl uncordon admiralty-c"/],
     'a cordon that the pod tolerates': [constrained({ tolerations: [{ key: 'node.kubernetes.io/unschedulable', operator: 'Exists' }] }), aPlace('c', {}, withTraits({ cordoned: true })), /^passes$/],
-    'a taint that the pod does not tolerate': [aPodThatWishes(), aPlace('c', {}, tainted), /^Taints: UntoleratedTaint: .*taint maintenance=soon:NoSchedule; tolerate it/],
+    'a taint that the pod does not tolerate': [aPodWithConstraints(), aPlace('c', {}, tainted), /^Taints: UntoleratedTaint: .*taint maintenance=soon:NoSchedule; tolerate it/],
     'a taint that it tolerates': [constrained({ tolerations: [{ key: 'maintenance', operator: 'Exists' }] }), aPlace('c', {}, tainted), /^passes$/],
-    'a taint that only discourages': [aPodThatWishes(), aPlace('c', {}, preferred), /^passes$/],
+    'a taint that only discourages': [aPodWithConstraints(), aPlace('c', {}, preferred), /^passes$/],
     'a selector for another value': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'us' }), /^NodeAffinity: NodeSelector: the pod selects region=eu and it has region=us/],
     'a selector for a label that it lacks': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c'), /^NodeAffinity: NodeSelector: .*it has no label region/],
     'a selector that holds': [constrained({ nodeSelector: { region: 'eu' } }), aPlace('c', { region: 'eu' }), /^passes$/],
     'a required affinity that does not hold': [constrained(terms('region', 'eu')), aPlace('c', { region: 'us' }), /^NodeAffinity: NodeAffinity: no term/],
     'a required affinity that holds': [constrained(terms('region', 'eu')), aPlace('c', { region: 'eu' }), /^passes$/],
-    'a policy': [aPodThatWishes({ rules: rulesOf({ require: eu }) }), aPlace('c'), /^Policy: PolicyRequires: /],
-    'a policy that it meets': [aPodThatWishes({ rules: rulesOf({ require: eu }) }), aPlace('c', { region: 'eu' }), /^passes$/],
-    'a patch that does not apply': [aPodThatWishes({ unpatchable: new Map([['ClusterTarget/c', 'the patch does not apply']]) }), aPlace('c'), /^Override: OverrideFailed: the patch does not apply$/],
-    'no room for the delegate as a policy changes it': [aPodThatWishes({ overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '64' }).amounts }]]) }), aPlace('c'), /^Room: InsufficientResources: no node has 64 cpu free/],
-    'the policy before everything else': [aPodThatWishes({ rules: rulesOf({ require: eu }) }), aPlace('c', {}, withTraits({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /],
+    'a policy': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c'), /^Policy: PolicyRequires: /],
+    'a policy that it meets': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', { region: 'eu' }), /^passes$/],
+    'a patch that does not apply': [aPodWithConstraints({ unpatchable: new Map([['ClusterTarget/c', 'the patch does not apply']]) }), aPlace('c'), /^Override: OverrideFailed: the patch does not apply$/],
+    'no room for the delegate as a policy changes it': [aPodWithConstraints({ overridden: new Map([['ClusterTarget/c', { requests: parseResourceList({ cpu: '64' }).amounts }]]) }), aPlace('c'), /^Room: InsufficientResources: no node has 64 cpu free/],
+    'the policy before everything else': [aPodWithConstraints({ rules: rulesOf({ require: eu }) }), aPlace('c', {}, withTraits({ cordoned: true }), unavailable('Unreachable', 'm')), /^Policy: /],
   };
   for (const [sentence, [pod, target, no]] of Object.entries(cases)) it(sentence, () => assert.match(firstNo(pod, target), no));
 
@@ -94,7 +94,7 @@ describe('filters over virtual nodes', () => {
 
 describe('headroom that an autoscaler has', () => {
   const grows = (labels = {}) => withTraits({ spec: { headroom: [{ count: 2, allocatable: { cpu: '16', memory: '64Gi' }, labels }] } });
-  const large = aPodThatWishes({}, { cpu: '8' });
+  const large = aPodWithConstraints({}, { cpu: '8' });
 
   it('lets a pod pass that no node takes now', () => {
     const target = aPlace('c', {}, full(), grows());
@@ -102,7 +102,7 @@ describe('headroom that an autoscaler has', () => {
     assert.equal(fitsAfterScaleUp(large, target), true);
   });
   it('does not help a pod that a new node would not take either', () => {
-    assert.match(firstNo(aPodThatWishes({}, { cpu: '32' }), aPlace('c', {}, grows())), /InsufficientResources: no node has 32 cpu free, nor would a node that its autoscaler may add/);
+    assert.match(firstNo(aPodWithConstraints({}, { cpu: '32' }), aPlace('c', {}, grows())), /InsufficientResources: no node has 32 cpu free, nor would a node that its autoscaler may add/);
   });
   it('is of no use when no node may be added', () => {
     assert.equal(fitsAfterScaleUp(large, aPlace('c', {}, withTraits({ spec: { headroom: [{ count: 0, allocatable: { cpu: '16' } }] } }))), false);
@@ -114,17 +114,17 @@ describe('headroom that an autoscaler has', () => {
   });
 });
 
-describe('isLocal', () => {
+describe('isPerTarget', () => {
   const spread = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
   const cases: Record<string, readonly [pod: PodToSchedule, local: boolean]> = {
     'a pod without wishes': [aSmallPod(), true],
     'a pod that selects targets by label': [constrained({ nodeSelector: { a: 'b' } }), true],
-    'a policy that requires labels': [aPodThatWishes({ rules: rulesOf({ require: {} }) }), true],
+    'a policy that requires labels': [aPodWithConstraints({ rules: rulesOf({ require: {} }) }), true],
     'a pod with topology spread': [constrained({ topologySpreadConstraints: [spread] }), false],
     'a pod with affinity to pods': [constrained({ affinity: { podAffinity: {} } }), false],
     'a pod that prefers labels': [constrained({ affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } } }), false],
-    'a policy with tiers': [aPodThatWishes({ rules: rulesOf({ tiers: [{ targets: {} }] }) }), false],
-    'a weight of cost': [aPodThatWishes({ weights: { cost: 1 } }), false],
+    'a policy with tiers': [aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: {} }] }) }), false],
+    'a weight of cost': [aPodWithConstraints({ weights: { cost: 1 } }), false],
   };
-  for (const [sentence, [pod, local]] of Object.entries(cases)) it(`${sentence}: ${local ? 'yes' : 'no'}`, () => assert.equal(isLocal(pod), local));
+  for (const [sentence, [pod, local]] of Object.entries(cases)) it(`${sentence}: ${local ? 'yes' : 'no'}`, () => assert.equal(isPerTarget(pod), local));
 });

@@ -15,7 +15,7 @@ function aWorld(spec: PlacementPolicySpec = {}, change: Partial<PlacementWorld> 
 
 function wishesOf(world: PlacementWorld, proxy = aProxyRecord(labelled({ app: 'web' })), sourcePod = aPod()) {
   const pod = toPodToSchedule({ proxy, sourcePod, chaperon: aChaperon(), now: NOW }, world, [aPlace('a', { region: 'eu' }), aPlace('b')], { refusals: new Map() });
-  return pod.wishes!;
+  return pod.placement!;
 }
 
 describe('toPodToSchedule', () => {

@@ -5,7 +5,7 @@ import { labelsByNode } from '../../../../scheduler/decision/filters.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { podAffinityFilter, podPreference } from '../../../../scheduler/decision/pod-affinity.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodThatWishes, placed } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed } from '../../../support/placement.ts';
 
 // Two zones in one region, one in another.
 const targets = [aPlace('a', { zone: '1', region: 'eu' }), aPlace('b', { zone: '2', region: 'eu' }), aPlace('c', { zone: '3', region: 'us' })];
@@ -18,8 +18,8 @@ function reasons(pod: PodToSchedule, among: readonly TargetSnapshot[] = targets)
   return among.map((target) => check?.(target)?.reason);
 }
 
-const near = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodThatWishes({ placed: pods, constraints: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } } });
-const far = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodThatWishes({ placed: pods, constraints: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } } });
+const near = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodWithConstraints({ placed: pods, constraints: { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } } });
+const far = (term: PodAffinityTerm, ...pods: PodClass[]) => aPodWithConstraints({ placed: pods, constraints: { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } } });
 const FREE = undefined;
 
 describe('required affinity and anti-affinity between pods', () => {
@@ -45,16 +45,16 @@ describe('required affinity and anti-affinity between pods', () => {
     'matchLabelKeys means pods with the same value': [far({ ...web, matchLabelKeys: ['app'] }, placed({ a: 1 }), dbPods({ b: 1 })), ['PodAntiAffinity', FREE, FREE]],
     'mismatchLabelKeys means pods with another': [far({ labelSelector: {}, topologyKey: 'zone', mismatchLabelKeys: ['app'] }, placed({ a: 1 }), dbPods({ b: 1 })), [FREE, 'PodAntiAffinity', FREE]],
     'pods being deleted still count': [far(db, dbPods({ a: 1 }, { terminating: true })), ['PodAntiAffinity', FREE, FREE]],
-    'a pod that is there keeps those away that it does not want': [aPodThatWishes({ placed: [dbPods({ a: 1 }, { antiAffinity: [web] })] }), ['ExistingPodAntiAffinity', FREE, FREE]],
-    'its anti-affinity holds in its whole domain': [aPodThatWishes({ placed: [dbPods({ a: 1 }, { antiAffinity: [{ ...web, topologyKey: 'region' }] })] }), ['ExistingPodAntiAffinity', 'ExistingPodAntiAffinity', FREE]],
-    'and not against others': [aPodThatWishes({ placed: [placed({ a: 1 }, { antiAffinity: [db] })] }), [FREE, FREE, FREE]],
+    'a pod that is there keeps those away that it does not want': [aPodWithConstraints({ placed: [dbPods({ a: 1 }, { antiAffinity: [web] })] }), ['ExistingPodAntiAffinity', FREE, FREE]],
+    'its anti-affinity holds in its whole domain': [aPodWithConstraints({ placed: [dbPods({ a: 1 }, { antiAffinity: [{ ...web, topologyKey: 'region' }] })] }), ['ExistingPodAntiAffinity', 'ExistingPodAntiAffinity', FREE]],
+    'and not against others': [aPodWithConstraints({ placed: [placed({ a: 1 }, { antiAffinity: [db] })] }), [FREE, FREE, FREE]],
   };
   for (const [sentence, [pod, expected]] of Object.entries(cases)) {
     it(sentence, () => assert.deepEqual(reasons(pod), expected));
   }
 
   it('has nothing to say to a pod without such wishes among pods without', () => {
-    assert.equal(podAffinityFilter(aPodThatWishes({ placed: [placed({ a: 1 })] }), labelsByNode(targets)), undefined);
+    assert.equal(podAffinityFilter(aPodWithConstraints({ placed: [placed({ a: 1 })] }), labelsByNode(targets)), undefined);
   });
 
   it('says which pods are meant, where they are, and what to change', () => {
@@ -66,7 +66,7 @@ describe('required affinity and anti-affinity between pods', () => {
 
 describe('podPreference', () => {
   const preferring = (weight: number, term: PodAffinityTerm, kind: 'podAffinity' | 'podAntiAffinity', ...pods: PodClass[]) =>
-    aPodThatWishes({ placed: pods, constraints: { affinity: { [kind]: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight, podAffinityTerm: term }] } } } });
+    aPodWithConstraints({ placed: pods, constraints: { affinity: { [kind]: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight, podAffinityTerm: term }] } } } });
   const sums = (pod: PodToSchedule) => targets.map((target) => podPreference(pod, labelsByNode(targets))?.(target));
 
   it('adds the weight for each pod nearby', () => assert.deepEqual(sums(preferring(10, db, 'podAffinity', dbPods({ a: 2 }))), [20, 0, 0]));

@@ -5,7 +5,7 @@ import type { PolicyReplicas } from '../../../../api/kinds/placement-policy.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import { schedulePod, type SchedulingDecision } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodThatWishes, full, placed, rulesOf } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, placed, rulesOf } from '../../../support/placement.ts';
 
 const select = (site: string) => ({ matchLabels: { site } });
 const here = aPlace('here', { site: 'here' });
@@ -17,7 +17,7 @@ function shares(weights: Readonly<Record<string, number>>, whenUnsatisfiable: Po
 }
 
 function decide(rules: ReturnType<typeof shares>, pods: readonly PodClass[], targets: readonly TargetSnapshot[]): SchedulingDecision {
-  return schedulePod(aPodThatWishes({ rules, placed: pods, controllerUid: 'rs' }, { cpu: '1m' }), targets);
+  return schedulePod(aPodWithConstraints({ rules, placed: pods, controllerUid: 'rs' }, { cpu: '1m' }), targets);
 }
 
 const nameOf = (decision: SchedulingDecision) => (decision.kind === 'chosen' ? decision.target.ref.name : 'none');
@@ -70,7 +70,7 @@ describe('replica shares', () => {
 
   it('of pods that nothing controls count their like', () => {
     const rules = shares({ here: 1, there: 1 });
-    const pod = (pods: readonly PodClass[]) => schedulePod(aPodThatWishes({ rules, placed: pods }), [here, there]);
+    const pod = (pods: readonly PodClass[]) => schedulePod(aPodWithConstraints({ rules, placed: pods }), [here, there]);
     assert.equal(nameOf(pod([placed({ here: 1 })])), 'there');
     assert.equal(nameOf(pod([placed({ here: 1 }, { labels: { app: 'db' } })])), 'here');
   });

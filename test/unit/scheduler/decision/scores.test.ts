@@ -8,7 +8,7 @@ import { SCORE_NAMES } from '../../../../api/kinds/placement-policy.ts';
 import { leastAllocated, prepareScores, priceOf, weightedMean } from '../../../../scheduler/decision/scores.ts';
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
-import { aPlace, aPodThatWishes, placed, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
 import { toTargetCapacity, type TargetCapacity } from '../../../../scheduler/snapshot/target-capacity.ts';
 import { aTarget, frozen, withNodes } from '../../../support/builders.ts';
 
@@ -66,7 +66,7 @@ describe('leastAllocated', () => {
 /** One score of each target, by the order of targets. */
 function scoresOf(name: ScoreName, pod: PodToSchedule, ...targets: readonly TargetSnapshot[]): readonly number[] {
   const only = Object.fromEntries(SCORE_NAMES.map((other) => [other, other === name ? 1 : 0]));
-  const weighing = { ...pod, wishes: { ...pod.wishes!, weights: only as Record<ScoreName, number> } };
+  const weighing = { ...pod, placement: { ...pod.placement!, weights: only as Record<ScoreName, number> } };
   const scores = prepareScores(weighing, targets);
   return targets.map((target) => weightedMean(scores, target));
 }
@@ -81,28 +81,28 @@ describe('scores', () => {
   const priced = (name: string, prices: Record<string, string>) => aPlace(name, {}, withTraits({ spec: { prices } }));
   const distant = (name: string, rttMs: number) => aPlace(name, {}, withTraits({ rttMs }));
   const inZone = (zone: string, region: string) => aPlace(`${zone}${region}`, { 'topology.kubernetes.io/zone': zone, 'topology.kubernetes.io/region': region });
-  const nothing = aPodThatWishes({}, {});
-  const atHome = aPodThatWishes({ location: { region: 'eu', zone: 'eu-1' } });
+  const nothing = aPodWithConstraints({}, {});
+  const atHome = aPodWithConstraints({ location: { region: 'eu', zone: 'eu-1' } });
 
   const cases: Record<string, readonly [scores: readonly number[], expected: readonly number[]]> = {
     'mostAllocated is 1 less leastAllocated': [scoresOf('mostAllocated', nothing, small, empty), [0.8, 0]],
     'balanced likes resources that are used alike': [scoresOf('balanced', nothing, small, empty, skewed), [1, 1, 0.1]],
     'gpuForGpuPods keeps pods without GPU off targets with': [scoresOf('gpuForGpuPods', nothing, gpu, mig, empty), [0, 0, 1]],
-    'and lets pods with GPU go there': [scoresOf('gpuForGpuPods', aPodThatWishes({}, { 'nvidia.com/gpu': '1' }), gpu), [1]],
+    'and lets pods with GPU go there': [scoresOf('gpuForGpuPods', aPodWithConstraints({}, { 'nvidia.com/gpu': '1' }), gpu), [1]],
     'rtt halves at 50 ms, and does not trust what was not measured': [scoresOf('rtt', nothing, distant('a', 0), distant('b', 50), distant('c', 150), empty), [1, 0.5, 0.25, 0]],
-    'cost is the cheapest price over this one, and nothing without a price': [scoresOf('cost', aPodThatWishes({}, { cpu: '2' }), priced('a', { cpu: '0.1' }), priced('b', { cpu: '0.4' }), empty), [1, 0.25, 0]],
-    'what costs nothing is cheapest': [scoresOf('cost', aPodThatWishes({}, { cpu: '2' }), priced('a', { cpu: '0' }), priced('b', { cpu: '1' })), [1, 0]],
-    'memory is priced by GiB': [scoresOf('cost', aPodThatWishes({}, { memory: '4Gi', cpu: '1' }), priced('a', { memory: '1', cpu: '4' }), priced('b', { memory: '2', cpu: '8' })), [1, 0.5]],
+    'cost is the cheapest price over this one, and nothing without a price': [scoresOf('cost', aPodWithConstraints({}, { cpu: '2' }), priced('a', { cpu: '0.1' }), priced('b', { cpu: '0.4' }), empty), [1, 0.25, 0]],
+    'what costs nothing is cheapest': [scoresOf('cost', aPodWithConstraints({}, { cpu: '2' }), priced('a', { cpu: '0' }), priced('b', { cpu: '1' })), [1, 0]],
+    'memory is priced by GiB': [scoresOf('cost', aPodWithConstraints({}, { memory: '4Gi', cpu: '1' }), priced('a', { memory: '1', cpu: '4' }), priced('b', { memory: '2', cpu: '8' })), [1, 0.5]],
     'locality likes the source itself, its zone, its region, in this order': [
       scoresOf('locality', atHome, aPlace('self', {}, withTraits({ spec: { self: true } })), inZone('eu-1', 'eu'), inZone('eu-2', 'eu'), inZone('us-1', 'us')), [1, 0.75, 0.5, 0],
     ],
     'locality knows nothing where the source has not said where it is': [scoresOf('locality', nothing, inZone('eu-1', 'eu')), [0]],
     'spread likes where fewest are': [
-      scoresOf('spread', aPodThatWishes({ placed: [placed({ a: 4, b: 1 })], constraints: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }] } }), aPlace('a'), aPlace('b'), aPlace('c')),
+      scoresOf('spread', aPodWithConstraints({ placed: [placed({ a: 4, b: 1 })], constraints: { topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }] } }), aPlace('a'), aPlace('b'), aPlace('c')),
       [0, 0.75, 1],
     ],
     'preferredAffinity likes where most of the weight holds': [
-      scoresOf('preferredAffinity', aPodThatWishes({ constraints: { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [
+      scoresOf('preferredAffinity', aPodWithConstraints({ constraints: { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [
         { weight: 30, preference: { matchExpressions: [{ key: 'region', operator: 'In', values: ['eu'] }] } },
         { weight: 10, preference: { matchExpressions: [{ key: 'ssd', operator: 'Exists' }] } },
       ] } } } }), aPlace('a', { region: 'eu', ssd: '' }), aPlace('b', { ssd: '' }), aPlace('c'), aPlace('d', { region: 'eu' })),
@@ -128,7 +128,7 @@ describe('laws of all scores', () => {
     ))
   ))));
   const weights = fc.record(Object.fromEntries(SCORE_NAMES.map((name) => [name, fc.nat(3)])));
-  const pod = fc.tuple(fc.nat(4), weights, fc.record({ a: fc.nat(3), b: fc.nat(3) })).map(([cpu, weights, byTarget]) => aPodThatWishes({
+  const pod = fc.tuple(fc.nat(4), weights, fc.record({ a: fc.nat(3), b: fc.nat(3) })).map(([cpu, weights, byTarget]) => aPodWithConstraints({
     weights, placed: [placed(byTarget)], location: { region: 'eu' },
     constraints: {
       topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} }],
@@ -156,13 +156,13 @@ describe('laws of all scores', () => {
   it('a shorter round trip, a lower price and more room never score less', () => {
     fc.assert(fc.property(fc.nat(500), fc.nat(500), fc.nat(16), fc.nat(16), (one, other, freeOne, freeOther) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
-      const [nearer = 0, farther = 0] = scoresOf('rtt', aPodThatWishes(), aPlace('a', {}, withTraits({ rttMs: less })), aPlace('b', {}, withTraits({ rttMs: more })));
+      const [nearer = 0, farther = 0] = scoresOf('rtt', aPodWithConstraints(), aPlace('a', {}, withTraits({ rttMs: less })), aPlace('b', {}, withTraits({ rttMs: more })));
       assert.ok(nearer >= farther);
       const prices = (price: number) => withTraits({ spec: { prices: { cpu: `${price}` } } });
-      const [cheaper = 0, dearer = 0] = scoresOf('cost', aPodThatWishes(), aPlace('a', {}, prices(less)), aPlace('b', {}, prices(more)));
+      const [cheaper = 0, dearer = 0] = scoresOf('cost', aPodWithConstraints(), aPlace('a', {}, prices(less)), aPlace('b', {}, prices(more)));
       assert.ok(cheaper >= dearer);
       const withFree = (cpu: number) => (target: TargetSnapshot) => ({ ...target, capacity: capacityOf({ cpu: '16', memory: '1Gi' }, { cpu: `${cpu}`, memory: '1Gi' }) });
-      const [roomier = 0, tighter = 0] = scoresOf('leastAllocated', aPodThatWishes(), aPlace('a', {}, withFree(Math.max(freeOne, freeOther))), aPlace('b', {}, withFree(Math.min(freeOne, freeOther))));
+      const [roomier = 0, tighter = 0] = scoresOf('leastAllocated', aPodWithConstraints(), aPlace('a', {}, withFree(Math.max(freeOne, freeOther))), aPlace('b', {}, withFree(Math.min(freeOne, freeOther))));
       assert.ok(roomier >= tighter);
     }));
   });
@@ -170,7 +170,7 @@ describe('laws of all scores', () => {
 
 describe('the score leastAllocated', () => {
   const scoreOf = (...rooms: readonly { readonly cpu: string; readonly pods: string }[]) => {
-    const pod = aPodThatWishes();
+    const pod = aPodWithConstraints();
     const [score] = prepareScores(pod, []).filter(({ name }) => name === 'leastAllocated');
     return score?.of(aTarget('a', withNodes(...rooms))) ?? NaN;
   };
@@ -178,7 +178,7 @@ describe('the score leastAllocated', () => {
   const full = { cpu: '0', pods: '110' };
 
   it('counts nodes that can take the pod, up to four', () => {
-    const by = (nodes: number) => scoreOf(...Array.from({ length: nodes }, () => free)) / leastAllocated(aTarget('a', withNodes(...Array.from({ length: nodes }, () => free))).capacity!, aPodThatWishes().requirements.requests);
+    const by = (nodes: number) => scoreOf(...Array.from({ length: nodes }, () => free)) / leastAllocated(aTarget('a', withNodes(...Array.from({ length: nodes }, () => free))).capacity!, aPodWithConstraints().requirements.requests);
     assert.deepEqual([1, 2, 3, 4, 5].map(by), [0.625, 0.75, 0.875, 1, 1]);
   });
 

@@ -4,7 +4,7 @@ import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { tierOf, tierOpenings, untilNextTier } from '../../../../scheduler/decision/tiers.ts';
 import { unavailable } from '../../../support/builders.ts';
-import { aPlace, aPodThatWishes, full, rulesOf } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, rulesOf } from '../../../support/placement.ts';
 
 const select = (tier: string) => ({ matchLabels: { tier } });
 const rules = rulesOf({ tiers: [{ targets: select('own'), waitSeconds: 30 }, { targets: select('near'), waitSeconds: 60 }, { targets: select('cloud') }] });
@@ -15,7 +15,7 @@ const other = aPlace('other');
 const ownFull = aPlace('own', { tier: 'own' }, full());
 
 function choose(waitedSeconds: number, ...targets: TargetSnapshot[]) {
-  return schedulePod(aPodThatWishes({ rules, waitedSeconds }), targets);
+  return schedulePod(aPodWithConstraints({ rules, waitedSeconds }), targets);
 }
 
 describe('tiers', () => {
@@ -37,14 +37,14 @@ describe('tiers', () => {
   }
 
   it('without waitSeconds overflow at once', () => {
-    const decision = schedulePod(aPodThatWishes({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }), [ownFull, cloud]);
+    const decision = schedulePod(aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }), [ownFull, cloud]);
     assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'cloud');
   });
 
   it('win over every score', () => {
     const emptier = aPlace('cloud', { tier: 'cloud' });
     const nearlyFull = aPlace('own', { tier: 'own' });
-    const decision = schedulePod(aPodThatWishes({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }, { cpu: '4' }), [emptier, nearlyFull]);
+    const decision = schedulePod(aPodWithConstraints({ rules: rulesOf({ tiers: [{ targets: select('own') }, { targets: {} }] }) }, { cpu: '4' }), [emptier, nearlyFull]);
     assert.equal(decision.kind === 'chosen' && decision.target.ref.name, 'own');
   });
 
@@ -55,9 +55,9 @@ describe('tiers', () => {
   });
 
   it('have no next turn once all had theirs', () => {
-    assert.equal(untilNextTier(aPodThatWishes({ rules, waitedSeconds: 90 })), undefined);
-    assert.equal(untilNextTier(aPodThatWishes({ rules, waitedSeconds: 31 })), 59);
-    assert.equal(untilNextTier(aPodThatWishes()), undefined);
+    assert.equal(untilNextTier(aPodWithConstraints({ rules, waitedSeconds: 90 })), undefined);
+    assert.equal(untilNextTier(aPodWithConstraints({ rules, waitedSeconds: 31 })), 59);
+    assert.equal(untilNextTier(aPodWithConstraints()), undefined);
   });
 
   it('are numbered from 0, the first that selects counts', () => {

@@ -6,13 +6,13 @@ import type { ClusterConstraints } from '../../../../model/proxy/proxy-pod.ts';
 import type { PodClass } from '../../../../scheduler/snapshot/placed-pods.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { spreadCount, topologySpreadFilter } from '../../../../scheduler/decision/topology-spread.ts';
-import { aPlace, aPodThatWishes, placed, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, placed, withTraits } from '../../../support/placement.ts';
 
 const targets = [aPlace('a', { zone: '1' }), aPlace('b', { zone: '2' }), aPlace('c', { zone: '2' })];
 const byZone: TopologySpreadConstraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } } };
 
 function spreading(constraint: Partial<TopologySpreadConstraint>, pods: readonly PodClass[], rest: ClusterConstraints = {}): PodToSchedule {
-  return aPodThatWishes({ placed: pods, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } });
+  return aPodWithConstraints({ placed: pods, constraints: { ...rest, topologySpreadConstraints: [{ ...byZone, ...constraint }] } });
 }
 
 function reasons(pod: PodToSchedule, among: readonly TargetSnapshot[] = targets): (string | undefined)[] {
@@ -44,7 +44,7 @@ describe('topology spread that must hold', () => {
     'unless taints are to be honoured': [spreading({ nodeTaintsPolicy: 'Honor' }, [placed({ a: 1, b: 1 })]), [FREE, FREE, FREE], tainted],
     'an empty domain is the least': [spreading({}, [placed({ a: 1, b: 1 })]), [FULL, FULL, FREE], three],
     'matchLabelKeys counts one revision': [
-      aPodThatWishes({ labels: { app: 'web', hash: 'new' }, placed: [placed({ a: 3 }, { labels: { app: 'web', hash: 'old' } })], constraints: { topologySpreadConstraints: [{ ...byZone, matchLabelKeys: ['hash'] }] } }),
+      aPodWithConstraints({ labels: { app: 'web', hash: 'new' }, placed: [placed({ a: 3 }, { labels: { app: 'web', hash: 'old' } })], constraints: { topologySpreadConstraints: [{ ...byZone, matchLabelKeys: ['hash'] }] } }),
       [FREE, FREE, FREE],
     ],
     'a constraint that need not hold keeps nobody out': [spreading({ whenUnsatisfiable: 'ScheduleAnyway' }, [placed({ a: 9 })]), [FREE, FREE, FREE]],
@@ -58,9 +58,9 @@ describe('topology spread that must hold', () => {
   });
 
   it('never lets domains differ by more than maxSkew when pods come one by one', () => {
-    fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(fc.nat(2), { maxLength: 15 }), (maxSkew, wishes) => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 3 }), fc.array(fc.nat(2), { maxLength: 15 }), (maxSkew, placement) => {
       const counts: Record<string, number> = {};
-      for (const wish of wishes) {
+      for (const wish of placement) {
         const check = topologySpreadFilter(spreading({ maxSkew }, [placed(counts)]), three);
         const open = three.filter((target) => check?.(target) === undefined);
         assert.ok(open.length > 0);

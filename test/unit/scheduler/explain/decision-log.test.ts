@@ -6,7 +6,7 @@ import { parseRecordText, recordTarget, restoreTarget, toRecordText } from '../.
 import { schedulePod } from '../../../../scheduler/decision/schedule-pod.ts';
 import type { PodToSchedule, TargetSnapshot } from '../../../../scheduler/snapshot/snapshot.ts';
 import { unavailable, withNodes, withoutSummary } from '../../../support/builders.ts';
-import { aPlace, aPodThatWishes, full, placed, rulesOf, withTraits } from '../../../support/placement.ts';
+import { aPlace, aPodWithConstraints, full, placed, rulesOf, withTraits } from '../../../support/placement.ts';
 
 const EU = { matchLabels: { region: 'eu' } };
 
@@ -45,17 +45,17 @@ describe('DecisionLog', () => {
   it('writes a target again only when it has changed', () => {
     const log = new DecisionLog();
     const [a, b] = [aPlace('a'), aPlace('b')];
-    assert.deepEqual(kinds(lines(log, aPodThatWishes(), [a, b])), ['target', 'target', 'decision']);
-    assert.deepEqual(kinds(lines(log, aPodThatWishes(), [a, b])), ['decision']);
-    assert.deepEqual(kinds(lines(log, aPodThatWishes(), [a, aPlace('b', {}, full())])), ['target', 'decision']);
-    assert.deepEqual(kinds(lines(log, aPodThatWishes(), [a])), ['removed', 'decision']);
+    assert.deepEqual(kinds(lines(log, aPodWithConstraints(), [a, b])), ['target', 'target', 'decision']);
+    assert.deepEqual(kinds(lines(log, aPodWithConstraints(), [a, b])), ['decision']);
+    assert.deepEqual(kinds(lines(log, aPodWithConstraints(), [a, aPlace('b', {}, full())])), ['target', 'decision']);
+    assert.deepEqual(kinds(lines(log, aPodWithConstraints(), [a])), ['removed', 'decision']);
   });
 
   it('begins a new file with all targets', () => {
     const log = new DecisionLog();
     const targets = [aPlace('a'), aPlace('b')];
-    lines(log, aPodThatWishes(), targets);
-    assert.deepEqual(kinds(lines(log, aPodThatWishes(), targets, true)), ['target', 'target', 'decision']);
+    lines(log, aPodWithConstraints(), targets);
+    assert.deepEqual(kinds(lines(log, aPodWithConstraints(), targets, true)), ['target', 'target', 'decision']);
   });
 });
 
@@ -63,7 +63,7 @@ describe('replay', () => {
   it('comes to the same decisions, whatever they were made on', () => {
     const spec = fc.constantFrom({}, { require: EU }, { tiers: [{ targets: EU, waitSeconds: 5 }, { targets: {} }] }, { replicas: { shares: [{ targets: EU, weight: 1 }, { targets: {}, weight: 2 }] } });
     const pod = fc.tuple(fc.nat(6), spec, fc.record({ a: fc.nat(3), b: fc.nat(3) })).map(([cpu, policy, byTarget]) => ({
-      ...aPodThatWishes({ rules: rulesOf(policy), placed: [placed(byTarget)], waitedSeconds: cpu, weights: { cost: 1 } }, { cpu: `${cpu}` }),
+      ...aPodWithConstraints({ rules: rulesOf(policy), placed: [placed(byTarget)], waitedSeconds: cpu, weights: { cost: 1 } }, { cpu: `${cpu}` }),
       refusals: new Map(cpu === 3 ? [['ClusterTarget/a', { reason: 'Unschedulable', message: 'm' }]] : []),
     }));
     const target = (name: string) => fc.tuple(fc.nat(8), fc.constantFrom('eu', 'us'), fc.nat(3)).map(([cpu, region, price]) => (
@@ -78,14 +78,14 @@ describe('replay', () => {
   });
 
   it('shows a decision that would come out otherwise', () => {
-    const [target = '', decision = ''] = lines(new DecisionLog(), aPodThatWishes(), [aPlace('a')]);
+    const [target = '', decision = ''] = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
     const other = decision.replace('"chosen":"ClusterTarget/a"', '"chosen":"ClusterTarget/b"');
     const { differences } = replay([target, other]);
     assert.deepEqual(differences.map(({ name, before, now }) => [name, before.chosen, now.chosen]), [['team-a/web', 'ClusterTarget/b', 'ClusterTarget/a']]);
   });
 
   it('names lines that it cannot read, and goes on', () => {
-    const texts = lines(new DecisionLog(), aPodThatWishes(), [aPlace('a')]);
+    const texts = lines(new DecisionLog(), aPodWithConstraints(), [aPlace('a')]);
     assert.deepEqual(replay(['{"kind":', ...texts, '{}', '', 'null']), { decisions: 1, differences: [], unreadable: [1, 4, 6] });
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { findCondition } from '../../../../model/objects/conditions.ts';
 import type { ProxyPod } from '../../../../model/proxy/proxy-pod.ts';
 import { LostTargets } from '../../../../scheduler/failback/lost-targets.ts';
-import { NO_DELAY, planOverdue, REPLACE_AFTER_MS, WORD_AFTER_MS, type Delay } from '../../../../scheduler/queue/overdue-pod.ts';
+import { NO_DELAY, planOverdue, REPLACE_AFTER_MS, REASON_AFTER_MS, type Delay } from '../../../../scheduler/queue/overdue-pod.ts';
 import { aProxyRecord, withMetadata, withUid } from '../../../support/builders.ts';
 
 const NOW = '2026-01-01T00:00:00Z';
@@ -13,7 +13,7 @@ const replica = aProxyRecord(withUid('u'), owned('ReplicaSet'));
 const lost = (lostForMs: number): Delay => ({ target: 'ClusterTarget/c', lostForMs, isCommitted: true });
 
 function wordOf(proxy: ProxyPod, delay: Delay): readonly [reason: string | undefined, message: string | undefined] {
-  const step = planOverdue(proxy, WORD_AFTER_MS, delay, NOW);
+  const step = planOverdue(proxy, REASON_AFTER_MS, delay, NOW);
   const [command] = step.kind === 'write' ? step.plan : [];
   assert.ok(command?.kind === 'patch' && command.at.subresource === 'status');
   const { status } = command.patch as { readonly status: { readonly conditions: Parameters<typeof findCondition>[0] } };
@@ -23,7 +23,7 @@ function wordOf(proxy: ProxyPod, delay: Delay): readonly [reason: string | undef
 
 describe('planOverdue', () => {
   it('leaves a young pod alone until its time has come', () => {
-    assert.deepEqual(planOverdue(plain, 5_000, NO_DELAY, NOW), { kind: 'later', ms: WORD_AFTER_MS - 5_000 });
+    assert.deepEqual(planOverdue(plain, 5_000, NO_DELAY, NOW), { kind: 'later', ms: REASON_AFTER_MS - 5_000 });
   });
 
   const words: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
@@ -42,7 +42,7 @@ describe('planOverdue', () => {
 
   it('says nothing over what the pod says already', () => {
     const told = { ...plain, podScheduled: { type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable' } };
-    assert.equal(planOverdue(told, WORD_AFTER_MS, NO_DELAY, NOW).kind, 'later');
+    assert.equal(planOverdue(told, REASON_AFTER_MS, NO_DELAY, NOW).kind, 'later');
   });
 
   it('deletes this version of a pod that is replaced, once its target has been lost for long', () => {
@@ -52,7 +52,7 @@ describe('planOverdue', () => {
   });
 
   it('comes back in time for that', () => {
-    const step = planOverdue(replica, WORD_AFTER_MS, lost(25_000), NOW);
+    const step = planOverdue(replica, REASON_AFTER_MS, lost(25_000), NOW);
     assert.equal(step.kind === 'write' && step.thenMs, REPLACE_AFTER_MS - 25_000);
   });
 
@@ -71,7 +71,7 @@ describe('planOverdue', () => {
 
   it('has nothing to do with pods that are bound, going, gated or at their end', () => {
     const changes: Partial<ProxyPod>[] = [{ nodeName: 'n' }, { terminating: true }, { gated: true }, { phase: 'Failed' }];
-    for (const change of changes) assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'settled' });
+    for (const change of changes) assert.deepEqual(planOverdue({ ...replica, ...change }, 900_000, lost(900_000), NOW), { kind: 'no-change' });
   });
 
   it('takes pods of ReplicaSets and Jobs for replaceable', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { PodGroups, type GroupMember, type GroupStanding, type MemberState } from '../../../../scheduler/queue/pod-groups.ts';
+import { PodGroups, type GroupMember, type GroupState, type MemberState } from '../../../../scheduler/queue/pod-groups.ts';
 
 function member(name: string, minCount = 3, rest: Partial<GroupMember> = {}): GroupMember {
   return { uid: `uid-${name}`, key: `team/${name}`, namespace: 'team', priority: 0, createdAt: 0, group: { name: 'train', minCount }, ...rest };
@@ -14,13 +14,13 @@ function groupsOf(states: Readonly<Record<string, MemberState>>, minCount = 3): 
   return groups;
 }
 
-function told(standing: GroupStanding | undefined): string {
-  if (standing?.kind !== 'incomplete') return standing?.kind ?? 'none';
-  return `needs ${standing.needed} of ${standing.unplaced.map(({ key }) => key.slice(5)).join(' ') || 'nobody'}`;
+function told(groupState: GroupState | undefined): string {
+  if (groupState?.kind !== 'incomplete') return groupState?.kind ?? 'none';
+  return `needs ${groupState.needed} of ${groupState.unplaced.map(({ key }) => key.slice(5)).join(' ') || 'nobody'}`;
 }
 
-describe('the standing of a group', () => {
-  const cases: Record<string, readonly [states: Readonly<Record<string, MemberState>>, standing: string]> = {
+describe('the state of a group', () => {
+  const cases: Record<string, readonly [states: Readonly<Record<string, MemberState>>, groupState: string]> = {
     'waits while members are missing': [{ a: 'unplaced', b: 'unplaced' }, 'too-few'],
     'needs a place for all that are there': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced' }, 'needs 3 of a b c'],
     'needs no more than its least number': [{ a: 'unplaced', b: 'unplaced', c: 'unplaced', d: 'unplaced' }, 'needs 3 of a b c d'],
@@ -30,36 +30,36 @@ describe('the standing of a group', () => {
     'is complete when the least number has its nodes': [{ a: 'placed', b: 'placed', c: 'placed', d: 'unplaced' }, 'complete'],
     'stays complete when one is bound, whatever became of the others': [{ a: 'bound', b: 'unplaced', c: 'unplaced' }, 'complete'],
   };
-  for (const [name, [states, standing]] of Object.entries(cases)) {
-    it(name, () => assert.equal(told(groupsOf(states).standing('uid-a')), standing));
+  for (const [name, [states, groupState]] of Object.entries(cases)) {
+    it(name, () => assert.equal(told(groupsOf(states).stateOf('uid-a')), groupState));
   }
 
-  it('is none for a pod of no group', () => assert.equal(new PodGroups().standing('uid-a'), undefined));
+  it('is none for a pod of no group', () => assert.equal(new PodGroups().stateOf('uid-a'), undefined));
 
   it('of one namespace says nothing of a group of the same name in another', () => {
     const groups = groupsOf({ a: 'unplaced', b: 'unplaced' }, 2);
     groups.put(member('c', 2, { namespace: 'other', key: 'other/c' }), 'unplaced');
-    assert.equal(told(groups.standing('uid-c')), 'too-few');
+    assert.equal(told(groups.stateOf('uid-c')), 'too-few');
   });
 
   it('takes members by their turns', () => {
     const groups = groupsOf({ a: 'unplaced', b: 'unplaced' });
     groups.put(member('urgent', 3, { priority: 7 }), 'unplaced');
-    assert.equal(told(groups.standing('uid-a')), 'needs 3 of urgent a b');
+    assert.equal(told(groups.stateOf('uid-a')), 'needs 3 of urgent a b');
   });
 
   it('stays complete after the bound one has gone: whoever replaces it is placed by itself', () => {
     const groups = groupsOf({ a: 'bound', b: 'bound', c: 'bound' });
     groups.remove('uid-a');
     groups.put(member('a2'), 'unplaced');
-    assert.equal(told(groups.standing('uid-a2')), 'complete');
+    assert.equal(told(groups.stateOf('uid-a2')), 'complete');
   });
 
   it('begins anew once all members have gone', () => {
     const groups = groupsOf({ a: 'bound' }, 1);
     groups.remove('uid-a');
     groups.put(member('b', 2), 'unplaced');
-    assert.equal(told(groups.standing('uid-b')), 'too-few');
+    assert.equal(told(groups.stateOf('uid-b')), 'too-few');
   });
 });
 
@@ -67,23 +67,23 @@ describe('a member that finds no place', () => {
   it('has the candidates of the others taken back, and the group begins anew when they are gone', () => {
     const groups = groupsOf({ a: 'placed', b: 'asked', c: 'unplaced' });
     assert.deepEqual(groups.fail('uid-c'), ['team/a', 'team/b']);
-    assert.equal(told(groups.standing('uid-a')), 'failed');
+    assert.equal(told(groups.stateOf('uid-a')), 'failed');
     assert.deepEqual(groups.displace('uid-a'), ['team/b', 'team/c']);
-    assert.equal(told(groups.standing('uid-c')), 'failed');
+    assert.equal(told(groups.stateOf('uid-c')), 'failed');
     groups.displace('uid-b');
-    assert.equal(told(groups.standing('uid-c')), 'needs 3 of a b c');
+    assert.equal(told(groups.stateOf('uid-c')), 'needs 3 of a b c');
   });
 
   it('concerns nobody while nobody has a candidate', () => {
     const groups = groupsOf({ a: 'unplaced', b: 'unplaced', c: 'unplaced' });
     assert.deepEqual(groups.fail('uid-c'), []);
-    assert.equal(told(groups.standing('uid-a')), 'needs 3 of a b c');
+    assert.equal(told(groups.stateOf('uid-a')), 'needs 3 of a b c');
   });
 
   it('concerns nobody once the group is committed', () => {
     const groups = groupsOf({ a: 'bound', b: 'placed', c: 'unplaced' });
     assert.deepEqual(groups.fail('uid-c'), []);
-    assert.equal(told(groups.standing('uid-b')), 'complete');
+    assert.equal(told(groups.stateOf('uid-b')), 'complete');
   });
 });
 
@@ -109,18 +109,18 @@ describe('laws', () => {
   it('a group is complete just when its least number has a node', () => {
     fc.assert(fc.property(states, fc.integer({ min: 1, max: 6 }), (given, minCount) => {
       const placed = Object.values(given).filter((state) => state === 'placed').length;
-      const standing = groupsOf(given, minCount).standing(`uid-${Object.keys(given)[0]}`);
-      assert.equal(standing?.kind === 'complete', placed >= minCount);
+      const groupState = groupsOf(given, minCount).stateOf(`uid-${Object.keys(given)[0]}`);
+      assert.equal(groupState?.kind === 'complete', placed >= minCount);
     }));
   });
 
   it('what is needed, asked and placed is never less than the least number', () => {
     fc.assert(fc.property(states, fc.integer({ min: 1, max: 5 }), (given, minCount) => {
-      const standing = groupsOf(given, minCount).standing(`uid-${Object.keys(given)[0]}`);
-      if (standing?.kind !== 'incomplete') return;
+      const groupState = groupsOf(given, minCount).stateOf(`uid-${Object.keys(given)[0]}`);
+      if (groupState?.kind !== 'incomplete') return;
       const under = Object.values(given).filter((state) => state !== 'unplaced').length;
-      assert.ok(standing.needed + under >= minCount);
-      assert.ok(standing.needed <= standing.unplaced.length);
+      assert.ok(groupState.needed + under >= minCount);
+      assert.ok(groupState.needed <= groupState.unplaced.length);
     }));
   });
 });

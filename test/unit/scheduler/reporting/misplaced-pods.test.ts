@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Pod } from '../../../../api/objects/core.ts';
-import { planStranded } from '../../../../scheduler/reporting/misplaced-pods.ts';
+import { planMisplacedPodRemoval } from '../../../../scheduler/reporting/misplaced-pods.ts';
 import { aPod, aProxy, frozen, onNode, withMetadata } from '../../../support/builders.ts';
 
 const deleted = (seconds: number) => withMetadata({ deletionTimestamp: '2026-01-01T00:00:30Z', deletionGracePeriodSeconds: seconds });
@@ -16,7 +16,7 @@ describe('a pod on a virtual node', () => {
   for (const [sentence, [pod, isEnded]] of Object.entries(rows)) {
     it(sentence, () => {
       const expected = { kind: 'delete', type: { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true }, at: { namespace: 'team-a', name: 'web' }, preconditions: { uid: 'pod-uid' }, propagation: 'Background', gracePeriodSeconds: 0 };
-      assert.deepEqual(planStranded([frozen(pod)]), isEnded ? [expected] : []);
+      assert.deepEqual(planMisplacedPodRemoval([frozen(pod)]), isEnded ? [expected] : []);
     });
   }
 });

@@ -20,7 +20,7 @@ function where(term: object): Omit<NodeRequirements, 'requests'> {
 const byHostname = (operator: string, ...values: string[]) => where({ matchExpressions: [{ key: HOSTNAME, operator, values }] });
 const byField = (operator: string, ...values: string[]) => where({ matchFields: [{ key: 'metadata.name', operator, values }] });
 
-function openHoles(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
+function openShapes(pod: Omit<NodeRequirements, 'requests'>, group: NodeGroup = GROUP): boolean[] {
   const { groups, rows } = readGroups(frozen([group]), { os: 'linux' });
   const open = openRows({ requests: new Map(), ...pod }, groups, rows);
   return rows.map((row, index) => open.groups[row.group] === 1 || (open.groups[row.group] === 2 && open.rows[index] === 1));
@@ -50,22 +50,22 @@ describe('openRows', () => {
     'a label that all nodes have is not missing on any': [where({ matchExpressions: [{ key: 'instance-id', operator: 'DoesNotExist' }] }), [false, false]],
   };
   for (const [sentence, [pod, open]] of Object.entries(cases)) {
-    it(sentence, () => assert.deepEqual(openHoles(frozen(pod)), open));
+    it(sentence, () => assert.deepEqual(openShapes(frozen(pod)), open));
   }
 
   it('answers a name with maybe where names were left out of the summary', () => {
     const holes = [{ count: 3, free: {} }];
-    assert.deepEqual(openHoles({ nodeSelector: { [HOSTNAME]: 'n9' } }, { ...GROUP, holes }), [true]);
+    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n9' } }, { ...GROUP, holes }), [true]);
   });
 
   it('keeps a pod off a taint, whatever name it asks for', () => {
-    assert.deepEqual(openHoles({ nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] }), [false, false]);
+    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, { ...GROUP, taints: [{ key: 'k', effect: 'NoSchedule' }] }), [false, false]);
   });
 
   it('does not take a label of its own for the name', () => {
     const { perNodeLabels: _none, ...group } = GROUP;
     const named: NodeGroup = { ...group, labels: { [HOSTNAME]: 'other' } };
-    assert.deepEqual(openHoles({ nodeSelector: { [HOSTNAME]: 'other' } }, named), [true, true]);
-    assert.deepEqual(openHoles({ nodeSelector: { [HOSTNAME]: 'n3' } }, named), [false, false]);
+    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'other' } }, named), [true, true]);
+    assert.deepEqual(openShapes({ nodeSelector: { [HOSTNAME]: 'n3' } }, named), [false, false]);
   });
 });

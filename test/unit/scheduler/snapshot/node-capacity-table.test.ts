@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HoleTable, NO_ROW, type OpenRows, type TableRow } from '../../../../scheduler/snapshot/node-capacity-table.ts';
+import { NodeCapacityTable, NO_ROW, type OpenRows, type TableRow } from '../../../../scheduler/snapshot/node-capacity-table.ts';
 
 const ALL = openGroups(1, 1);
 const ROWS: readonly TableRow[] = [
@@ -12,15 +12,15 @@ function openGroups(...groups: number[]): OpenRows {
   return { groups: Uint8Array.from(groups), rows: new Uint8Array() };
 }
 
-function ask(table: HoleTable, requests: Readonly<Record<string, number>>) {
+function ask(table: NodeCapacityTable, requests: Readonly<Record<string, number>>) {
   return table.toRowRequest(new Map(Object.entries(requests)));
 }
 
-describe('HoleTable', () => {
-  it('has a column for every resource of any row', () => assert.deepEqual(new HoleTable(ROWS).resources, ['cpu', 'pods', 'gpu']));
+describe('NodeCapacityTable', () => {
+  it('has a column for every resource of any row', () => assert.deepEqual(new NodeCapacityTable(ROWS).resources, ['cpu', 'pods', 'gpu']));
 
   it('gives back the rows it was made of', () => {
-    const rows = [...new HoleTable(ROWS).rows()];
+    const rows = [...new NodeCapacityTable(ROWS).rows()];
     assert.deepEqual(rows.map(({ group, count, free }) => [group, count, free.get('cpu')]), [[0, 2, 4], [1, 1, 8]]);
   });
 
@@ -34,14 +34,14 @@ describe('HoleTable', () => {
   };
   for (const [sentence, [requests, open, row]] of Object.entries(fits)) {
     it(sentence, () => {
-      const table = new HoleTable(ROWS);
+      const table = new NodeCapacityTable(ROWS);
       assert.equal(table.firstFit(ask(table, requests), open), row);
       assert.equal(table.roomiest(ask(table, requests), open, []) === NO_ROW, row === NO_ROW);
     });
   }
 
   it('opens single rows of a group, and what was taken from them', () => {
-    const table = new HoleTable([...ROWS, { group: 0, count: 1, free: new Map([['cpu', 4], ['pods', 9]]) }]);
+    const table = new NodeCapacityTable([...ROWS, { group: 0, count: 1, free: new Map([['cpu', 4], ['pods', 9]]) }]);
     const third: OpenRows = { groups: Uint8Array.of(2, 0), rows: Uint8Array.of(0, 0, 1) };
     const request = ask(table, { cpu: 1 });
     assert.equal(table.firstFit(request, third), 2);
@@ -50,14 +50,14 @@ describe('HoleTable', () => {
   });
 
   it('names what is missing where fewest is', () => {
-    const table = new HoleTable(ROWS);
+    const table = new NodeCapacityTable(ROWS);
     assert.deepEqual(table.fewestMissing(ask(table, { cpu: 5, gpu: 1, fpga: 1 }), ALL), ['fpga']);
     assert.deepEqual(table.fewestMissing(ask(table, { cpu: 5, gpu: 1 }), openGroups(1, 0)), ['cpu', 'gpu']);
     assert.equal(table.fewestMissing(ask(table, { cpu: 5 }), openGroups(0, 0)), undefined);
   });
 
   it('takes one node of several, and the same node again', () => {
-    const table = new HoleTable(ROWS);
+    const table = new NodeCapacityTable(ROWS);
     const request = ask(table, { cpu: 1 });
     const taken = table.take(0, request);
     assert.equal(table.take(taken, request), taken);
@@ -65,7 +65,7 @@ describe('HoleTable', () => {
   });
 
   it('uses the rows of nodes that were given back', () => {
-    const table = new HoleTable(ROWS);
+    const table = new NodeCapacityTable(ROWS);
     const request = ask(table, { cpu: 1 });
     for (let round = 0; round < 1_000; round += 1) {
       const both = [table.take(0, request), table.take(0, request)];
@@ -75,7 +75,7 @@ describe('HoleTable', () => {
   });
 
   it('grows as many nodes are taken', () => {
-    const table = new HoleTable([{ group: 0, count: 1_000, free: new Map([['cpu', 4]]) }]);
+    const table = new NodeCapacityTable([{ group: 0, count: 1_000, free: new Map([['cpu', 4]]) }]);
     const request = ask(table, { cpu: 3 });
     const taken: number[] = [];
     for (let row = table.firstFit(request, ALL); row !== NO_ROW; row = table.firstFit(request, ALL)) taken.push(table.take(row, request));

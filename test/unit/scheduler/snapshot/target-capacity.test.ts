@@ -20,7 +20,7 @@ function capacityOf(...nodeGroups: NodeGroup[]): TargetCapacity {
   return toTargetCapacity({ metadata: {}, allocatable: sum, free: sum, nodeGroups });
 }
 
-function holesOf(...free: ResourceList[]): NodeGroup {
+function shapesOf(...free: ResourceList[]): NodeGroup {
   return { holes: free.map((room) => ({ count: 1, free: room })) };
 }
 
@@ -83,20 +83,20 @@ describe('fitsOnNode', () => {
   const dedicated = { taints: [{ key: 'team', value: 'b', effect: 'NoSchedule' }], holes: [{ count: 1, free: roomy }] };
   const preferred = { taints: [{ key: 'team', value: 'b', effect: 'PreferNoSchedule' }], holes: [{ count: 1, free: roomy }] };
   const cases: Record<string, readonly [capacity: TargetCapacity, pod: NodeRequirements, answer: string]> = {
-    'a pod that one node can take fits': [capacityOf(holesOf(roomy)), needs({ cpu: '4', memory: '8Gi' }), 'fits'],
-    'two halves of room are not one whole': [capacityOf(holesOf({ ...roomy, cpu: '2' }, { ...roomy, cpu: '2' })), needs({ cpu: '3' }), 'InsufficientResources: no node has 3 cpu free'],
+    'a pod that one node can take fits': [capacityOf(shapesOf(roomy)), needs({ cpu: '4', memory: '8Gi' }), 'fits'],
+    'two halves of room are not one whole': [capacityOf(shapesOf({ ...roomy, cpu: '2' }, { ...roomy, cpu: '2' })), needs({ cpu: '3' }), 'InsufficientResources: no node has 3 cpu free'],
     'CPU on one node and memory on another do not add up': [
-      capacityOf(holesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2 cpu free',
+      capacityOf(shapesOf({ ...roomy, memory: '1Gi' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '2Gi' }), 'InsufficientResources: no node has 2 cpu free',
     ],
-    'a node that is out of pods takes none': [capacityOf(holesOf({ ...roomy, pods: '0' })), needs({}), 'InsufficientResources: no node has 1 pods free'],
-    'a resource that no node has is named': [capacityOf(holesOf(roomy)), needs({ [GPU]: '1' }), `InsufficientResources: no node has 1 ${GPU} free`],
-    'a resource of which nothing is asked need not exist': [capacityOf(holesOf(roomy)), needs({ [GPU]: '0' }), 'fits'],
+    'a node that is out of pods takes none': [capacityOf(shapesOf({ ...roomy, pods: '0' })), needs({}), 'InsufficientResources: no node has 1 pods free'],
+    'a resource that no node has is named': [capacityOf(shapesOf(roomy)), needs({ [GPU]: '1' }), `InsufficientResources: no node has 1 ${GPU} free`],
+    'a resource of which nothing is asked need not exist': [capacityOf(shapesOf(roomy)), needs({ [GPU]: '0' }), 'fits'],
     'the node with the least missing is told of': [
-      capacityOf(holesOf({ pods: '1' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '1Gi' }), 'InsufficientResources: no node has 2 cpu free',
+      capacityOf(shapesOf({ pods: '1' }, { ...roomy, cpu: '1' })), needs({ cpu: '2', memory: '1Gi' }), 'InsufficientResources: no node has 2 cpu free',
     ],
-    'a selector finds its node among others': [capacityOf(holesOf(roomy), gpu), needs({ [GPU]: '1' }, { nodeSelector: { [GPU]: 'a100' } }), 'fits'],
+    'a selector finds its node among others': [capacityOf(shapesOf(roomy), gpu), needs({ [GPU]: '1' }, { nodeSelector: { [GPU]: 'a100' } }), 'fits'],
     'a selector that no node matches is told of': [
-      capacityOf(holesOf(roomy)), needs({}, { nodeSelector: { disk: 'ssd' } }), 'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
+      capacityOf(shapesOf(roomy)), needs({}, { nodeSelector: { disk: 'ssd' } }), 'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
     ],
     'a taint keeps a pod away': [
       capacityOf(dedicated), needs({}), 'NodeSelectorOrTaints: no node matches nodeSelector and affinity without a taint that the pod does not tolerate',
@@ -229,7 +229,7 @@ describe('laws of capacity', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 5 }), (slots) => {
         const pod = needs({ cpu: '1' });
-        const capacity = capacityOf(holesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
+        const capacity = capacityOf(shapesOf(...slots.map((count) => ({ cpu: `${count}`, pods: '110' }))));
         let taken = 0;
         for (; fitsOnNode(capacity, pod).kind === 'fits'; taken += 1) capacity.take(pod);
         assert.equal(taken, slots.reduce((sum, count) => sum + count, 0));
@@ -238,7 +238,7 @@ describe('laws of capacity', () => {
   });
 
   it('a pod goes to the fitting node with the most of itself free', () => {
-    const capacity = capacityOf(holesOf({ cpu: '2', pods: '9' }, { cpu: '8', pods: '0' }, { cpu: '4', pods: '9' }));
+    const capacity = capacityOf(shapesOf({ cpu: '2', pods: '9' }, { cpu: '8', pods: '0' }, { cpu: '4', pods: '9' }));
     capacity.take(needs({ cpu: '1' }));
     assert.deepEqual(groupsOf(capacity)[0]?.holes.map(({ free }) => free['cpu']), ['2', '3', '8']);
   });

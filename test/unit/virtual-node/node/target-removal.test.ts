@@ -27,8 +27,8 @@ function finalizersWritten(result: ReturnType<typeof planRemoval>): unknown {
 describe('planRemoval', () => {
   it('holds a target that drains, and no other one', () => {
     assert.deepEqual(finalizersWritten(step({ finalizers: ['other'] })), { metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other', DRAIN_FINALIZER] } });
-    assert.deepEqual(step(HELD), { kind: 'settled' });
-    assert.deepEqual(step({ removalPolicy: 'Orphan' }), { kind: 'settled' });
+    assert.deepEqual(step(HELD), { kind: 'no-change' });
+    assert.deepEqual(step({ removalPolicy: 'Orphan' }), { kind: 'no-change' });
   });
 
   it('lets go of one that does not drain any more, whatever runs there, also while it is being removed', () => {
@@ -50,7 +50,7 @@ describe('planRemoval', () => {
 
   it('lets it go when all have gone; pods that have ended do not count', () => {
     assert.deepEqual(finalizersWritten(step(REMOVED, [{ key: 'a/done', phase: 'Succeeded', terminating: false }])), { metadata: { uid: 'uid', resourceVersion: '7', finalizers: ['other'] } });
-    assert.deepEqual(step({ terminating: true }, [running('a/b')]), { kind: 'settled' });
+    assert.deepEqual(step({ terminating: true }, [running('a/b')]), { kind: 'no-change' });
   });
 
   it('writes to a Target in its namespace', () => {
