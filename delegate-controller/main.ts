@@ -1,5 +1,5 @@
-// The delegate controller as one part of a process, in its two roles. In a cluster without targets the source's role has nothing to do,
-// in one without chaperons the target's has not.
+// The delegate controller component of a process, in both roles. Without targets the source role is idle; without
+// chaperons the target role is.
 import type { Logger } from 'pino';
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
@@ -26,7 +26,7 @@ import { StreamGrants } from './streams/stream-grants-controller.ts';
 import { startSummary } from './capacity/summary-controller.ts';
 import { TARGET_POD_FIELDS, toTargetPodRecord, type TargetPod } from './target-cache/target-pod.ts';
 
-/** What the delegate controller needs. */
+/** Options of the delegate controller. */
 export interface DelegateControllerOptions {
   readonly client: ClusterClient;
   /** UID of the cluster's kube-system Namespace. */
@@ -35,22 +35,22 @@ export interface DelegateControllerOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly ownRanges: OwnRanges;
-  /** What placement policies say of objects that go to all targets. */
+  /** What placement policies say about objects that are copied to all targets. */
   readonly rules: FollowRules;
-  /** Where users read what became of their pods. */
+  /** Sink of Events about pods. */
   readonly events: EventSink;
-  /** Whether this cluster runs pods of others; if not, its own pods and nodes need not be followed. */
+  /** Whether this cluster is a target; if not, its own pods and nodes are not watched. */
   readonly takesPods: boolean;
-  /** Whether pods of this cluster may run elsewhere; if not, nothing of a source is done here. */
+  /** Whether this cluster is a source; if not, the source role is not started. */
   readonly sendsPods: boolean;
-  /** How long a lease of this source in a target holds, in seconds. */
+  /** Duration of this source's leases in targets, in seconds. */
   readonly leaseSeconds?: number | undefined;
   readonly logger: Logger;
 }
 
 /**
- * Starts the source's role, and the target's where it is wanted. Proxies and targets are run by the caller, who may share them.
- * Gives which of its own caches are complete.
+ * Starts the source role, and the target role if wanted. The caller runs proxies and targets and may share them.
+ * Returns checks whether its own caches are synced.
  */
 export function startDelegateController(options: DelegateControllerOptions, signal: AbortSignal): ReadyChecks {
   const own = { ...options, logger: options.logger.child({ component: 'delegate-controller' }) };

@@ -1,4 +1,4 @@
-// The scheduler as one part of a process: the scheduling loop, and the controllers that look after it.
+// The scheduler component of a process: the scheduling loop and the controllers beside it.
 import { CONFIG_MAPS } from '../api/resource-types.ts';
 import { messageOf } from '../process/errors.ts';
 import { startFailback } from './failback/failback-controller.ts';
@@ -8,15 +8,18 @@ import { toSettingsConfigMap } from './decision/scheduler-settings.ts';
 import { followMisplacedPods } from './reporting/misplaced-pods-controller.ts';
 import { startScheduling, type SchedulingOptions } from './cycle/scheduling-controller.ts';
 
-/** What the scheduler is started with. */
+/** Options of the scheduler. */
 export interface SchedulerOptions extends Omit<SchedulingOptions, 'ready'> {
-  /** Namespace that Isthmus is installed in. */
+  /** Namespace of the Isthmus installation. */
   readonly installNamespace: string;
 }
 
 const FIELD_MANAGER = 'isthmus-scheduler';
 
-/** Starts the component; proxies, targets and inputs are run by the caller, who may share them: inputs once this has started. */
+/**
+ * Starts the component. The caller runs proxies, targets and inputs and may share them; inputs must run after this has
+ * started.
+ */
 export function startScheduler(given: SchedulerOptions, signal: AbortSignal): void {
   const { proxies, targets, inputs } = given;
   const ready = Promise.all([proxies.synced, targets.untilSynced(), inputs.untilHeard()]);
@@ -29,7 +32,7 @@ export function startScheduler(given: SchedulerOptions, signal: AbortSignal): vo
   void publishSettings(options, signal);
 }
 
-/** For `isthmus explain` and `isthmus plan`; placement does not wait for it, and works without. */
+/** For `isthmus explain` and `isthmus plan`. Placement does not wait for it and works without it. */
 async function publishSettings({ source, placement = {}, installNamespace, logger }: SchedulerOptions, signal: AbortSignal): Promise<void> {
   try {
     await source.apply(CONFIG_MAPS, toSettingsConfigMap(placement, installNamespace), FIELD_MANAGER, signal);

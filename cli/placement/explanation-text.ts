@@ -1,12 +1,11 @@
 // An explanation as people read it: the outcome, then each target with what speaks for or against it.
 import type { Explanation, ExplainedTarget } from '../../scheduler/explain/explain.ts';
 
-const BY: Readonly<Record<NonNullable<Explanation['margin']>['by'], string>> = {
-  'tier': 'its tier goes first',
-  'room-now': 'it has room now, the other only after scale-up',
-  'share': 'its share of the replicas is further behind',
-  'score': 'its score is higher',
-  'name': 'the two are equal; its name sorts first',
+const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'score'>, string>> = {
+  'tier': 'its tier comes first',
+  'room-now': 'it has free capacity now, the other only after a scale-up',
+  'share': 'its replica share is further behind',
+  'name': 'both are equal, and its name sorts first',
 };
 
 /** Lines for people. `wide` shows every check and score. */
@@ -20,8 +19,8 @@ function outcome({ chosen, targets, margin, smallestChange }: Explanation): stri
     return smallestChange === undefined ? [first] : [first, `Smallest change: let it into ${smallestChange.target}:`, ...smallestChange.changes.map((change) => `  - ${change}`)];
   }
   if (margin === undefined) return [`${chosen} is the only target that can take the pod.`];
-  const by = margin.by === 'score' ? `${BY.score} by ${round(margin.score)}` : BY[margin.by];
-  return [`${chosen} comes first. ${margin.over} is next: ${by}.`];
+  const by = margin.by === 'score' ? ` by ${round(margin.score)}` : `: ${BY[margin.by]}`;
+  return [`${chosen} leads ${margin.over}${by}.`];
 }
 
 function targetLines({ target, checks, scores, score, tier = 0, afterScaleUp = false }: ExplainedTarget, chosen: string | undefined, wide: boolean): string[] {

@@ -1,5 +1,5 @@
-// What a target publishes: totals, free sums, and the holes on its nodes, in at most 100 kB.
-// Cordoned, NotReady and virtual nodes do not count, nor do pods that have ended. The order of events leaves no trace.
+// The ClusterSummary that a target publishes: totals, free sums and free node shapes, in at most 100 kB. Cordoned,
+// NotReady and virtual nodes do not count, nor do terminated pods. The result does not depend on the order of events.
 import type { ClusterSummary, GpuTotal, NodeGroup, ReducedDetail } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
@@ -9,19 +9,19 @@ import { freeOn, GroupFreeShapes } from './free-node-shapes.ts';
 import type { Grouping, NodeGrouper } from './node-groups.ts';
 import type { NodeLedger, NodeState } from './node-ledger.ts';
 
-/** What the figures hold for. */
+/** The state that the figures describe. */
 export interface Observation {
-  /** Up to which resourceVersion of pods the ledger is complete. */
+  /** resourceVersion of pods up to which the ledger is complete. */
   readonly podsResourceVersion: string;
   /** RFC 3339. */
   readonly time?: string;
 }
 
-/** Bytes of JSON that the node groups may take; with sums and labels a summary stays below 100 kB. */
+/** Maximum JSON size of the node groups in bytes; with sums and labels a summary stays below 100 kB. */
 const GROUP_BYTES = 90_000;
-/** Exact amounts first, then ever coarser ones. */
+/** Rounding steps, from exact amounts to ever coarser ones. */
 const STEPS = [Infinity, 128, 64, 32, 16, 8, 4, 2, 1];
-/** More digests of node names than this would leave too little for holes. */
+/** Above this number of digests of node names there would be too little space for free node shapes. */
 const MOST_NODE_NAMES = 10_000;
 
 /** The summary of the nodes and pods in the ledger. */
@@ -53,7 +53,7 @@ function freeAmounts(state: NodeState): ResourceAmounts {
   return new Map([...state.node.allocatable.keys()].map((resource) => [resource, freeOn(state, resource)]));
 }
 
-/** Sums in order of resource names; they saturate as single amounts do. */
+/** Sums sorted by resource name; they saturate as single amounts do. */
 function total(states: readonly NodeState[], amountsOf: (state: NodeState) => ResourceAmounts): ResourceAmounts {
   const sums = new Map<string, number>();
   for (const state of states) {
@@ -76,7 +76,7 @@ function inOrder(amounts: ReadonlyMap<string, number>): ResourceAmounts {
 
 // --- labels
 
-/** Keys whose value is the same on all nodes that carry them (contract §3, "Aggregated labels"). */
+/** Keys whose value is equal on all nodes that have them (aggregated labels). */
 function agreedLabels({ labels }: NodeLedger): StringMap {
   return singleValues([...labels]);
 }
@@ -150,7 +150,7 @@ function finest(render: (steps: number) => NodeGroup[]): { readonly steps: numbe
   return best ?? { steps: 1, nodeGroups: render(1) };
 }
 
-/** As many groups as are small enough together; those with most nodes first. */
+/** As many groups as fit the size limit; those with most nodes first. */
 function withinBytes(groups: readonly NodeGroup[]): { readonly kept: readonly NodeGroup[]; readonly left: number } {
   const sizes = groups.map((group) => ({ group, bytes: JSON.stringify(group).length + 1, nodes: group.holes.reduce((sum, { count }) => sum + count, 0) }));
   let bytes = 0;

@@ -1,7 +1,8 @@
-// The holes of one group of nodes: what is free on each, equal nodes counted together. Where a summary would be too large, free
-// amounts are rounded down, so that more nodes are equal: by a share of themselves, so that small holes stay holes. A source may then
-// take a node for fuller than it is, never for emptier. Nodes that no other node surpasses in every resource are not rounded: whatever
-// fits on some node fits on one of them, so that rounding changes how many pods fit, not whether one does.
+// Free node shapes of one group: the free amounts of each node, equal nodes merged. When a summary would be too large,
+// free amounts are rounded down relative to their size, so that more nodes become equal and small amounts do not
+// vanish. A source may then see a node as fuller than it is, never as emptier. Nodes that no other node dominates in
+// every resource stay exact: whatever fits on some node fits on one of them, so rounding changes how many pods fit, not
+// whether one does.
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { ResourceList } from '../../api/objects/core.ts';
 import { nodeDigest } from '../../model/resources/node-digest.ts';
@@ -9,27 +10,27 @@ import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
 import type { GroupHead } from './node-groups.ts';
 import type { NodeState } from './node-ledger.ts';
 
-/** How much coarser the number of pods is rounded: it is rarely what a node runs out of first. */
+/** How much coarser the number of pods is rounded: a node rarely runs out of it first. */
 const PODS_COARSER = 4;
 
-/** So many unsurpassed nodes of a group are kept exact at most, those with most of the shape free first. */
+/** Maximum number of non-dominated nodes of a group that stay exact; those with the largest free share of the shape. */
 const MOST_EXACT = 48;
 
 interface Member {
   /** Free amounts by column. */
   readonly free: readonly number[];
-  /** Text of `free`. */
+  /** Text form of `free`. */
   readonly key: string;
   readonly digest: string;
 }
 
-/** A group's free vectors; columns are the resources in order of name. */
+/** The free vectors of a group; columns are the resources sorted by name. */
 export class GroupFreeShapes {
   readonly #head: GroupHead;
   readonly #resources: readonly string[];
   readonly #shape: readonly number[];
   readonly #members: readonly Member[];
-  /** Keys of unsurpassed members. */
+  /** Keys of members that no other member dominates. */
   readonly #exact: ReadonlySet<string>;
 
   constructor(head: GroupHead, nodes: readonly NodeState[]) {
@@ -45,12 +46,12 @@ export class GroupFreeShapes {
     return { free, key: free.join(' '), digest: nodeDigest(state.node.name) };
   }
 
-  /** Nodes of the group. */
+  /** Number of nodes in the group. */
   get size(): number {
     return this.#members.length;
   }
 
-  /** As it is published; `steps` is Infinity for exact amounts. */
+  /** The published form; `steps` is Infinity for exact amounts. */
   toNodeGroup({ steps, nodeNames }: { readonly steps: number; readonly nodeNames: boolean }, commonLabels: ReadonlySet<string>): NodeGroup {
     const { labels, perNodeLabels, taints } = this.#head;
     return {
@@ -79,7 +80,7 @@ export class GroupFreeShapes {
     return holes;
   }
 
-  /** Amounts that are those of `but` are left out. */
+  /** Omits amounts equal to those of `but`. */
   #toList(amounts: readonly number[], but?: readonly number[]): ResourceList {
     const list: Record<string, string> = {};
     for (const [column, resource] of this.#resources.entries()) {
@@ -90,12 +91,12 @@ export class GroupFreeShapes {
   }
 }
 
-/** What is free of a resource on a node; never below zero, as on a node that promises more than it has. */
+/** Free amount of a resource on a node; never negative, also on an overcommitted node. */
 export function freeOn({ node, used }: NodeState, resource: string): number {
   return Math.max(0, (node.allocatable.get(resource) ?? 0) - (used.get(resource) ?? 0));
 }
 
-/** Keys of the members that no other member reaches in every resource. */
+/** Keys of the members that no other member equals or exceeds in every resource. */
 function unsurpassed(members: readonly Member[], shape: readonly number[]): ReadonlySet<string> {
   const distinct = new Map(members.map((member) => [member.key, member]));
   const shareOf = ({ free }: Member) => free.reduce((sum, amount, column) => sum + amount / Math.max(1, shape[column] ?? 1), 0);
@@ -108,7 +109,7 @@ function unsurpassed(members: readonly Member[], shape: readonly number[]): Read
   return new Set(front.map(({ key }) => key));
 }
 
-/** Down to one of so many steps between a power of two and the next. */
+/** Rounds down to one of `steps` steps between a power of two and the next. */
 function roundDown(amount: number, steps: number): number {
   if (amount <= steps) return amount;
   const step = Math.max(1, 2 ** Math.floor(Math.log2(amount)) / steps);

@@ -1,32 +1,33 @@
-// Which nodes are alike. A label that names single nodes would make each a group of its own, so it is left out of the comparison and
-// only its presence is told; where groups would still be too many, so are the labels with the most values.
+// Groups equal nodes. A label that identifies single nodes would give each node its own group, so it is left out of the
+// comparison and only its presence is published. While there are too many groups, the labels with the most values are
+// left out too.
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import { HOSTNAME_LABEL } from '../../model/pod/node-selector.ts';
 import type { NodeLedger, NodeState } from './node-ledger.ts';
 import type { TargetNode } from '../target-cache/target-node.ts';
 
-/** In clusters of no more nodes all other labels are compared: so few groups need no saving. */
+/** In clusters of at most this many nodes, all other labels are compared. */
 const FEW_NODES = 8;
-/** Bytes that labels and taints of all groups may take together, of the 100 kB of a summary. */
+/** Maximum size of the labels and taints of all groups, in bytes, of the 100 kB of a summary. */
 const LABEL_BYTES = 40_000;
 
-/** Labels and taints that some nodes share. */
+/** Labels and taints common to some nodes. */
 export interface GroupHead {
   readonly labels: StringMap;
   readonly perNodeLabels: readonly string[];
   readonly taints: readonly Taint[];
-  /** Equal for equal heads, and their order. */
+  /** Equal for equal heads; also their sort key. */
   readonly key: string;
 }
 
-/** Nodes by group, and the labels that were left out to have fewer groups. */
+/** Nodes by group, and the labels left out to reduce the number of groups. */
 export interface Grouping {
-  /** In the order of keys. */
+  /** Sorted by key. */
   readonly groups: readonly { readonly head: GroupHead; readonly nodes: readonly NodeState[] }[];
   readonly reducedLabels: readonly string[];
 }
 
-/** Groups nodes; what was found for a node is remembered as long as its record and the labels left out are the same. */
+/** Groups nodes. The result for a node is cached while its record and the labels left out are unchanged. */
 export class NodeGrouper {
   #heads = new WeakMap<TargetNode, GroupHead>();
   #byKey = new Map<string, GroupHead>();
@@ -34,7 +35,7 @@ export class NodeGrouper {
   #reducedLabels: readonly string[] = [];
   #labelsVersion = -1;
 
-  /** Groups all nodes of the ledger. The answer depends on its present nodes alone. */
+  /** Groups all nodes of the ledger. The result depends only on its current nodes. */
   group(ledger: NodeLedger): Grouping {
     if (ledger.labelsVersion !== this.#labelsVersion) {
       this.#labelsVersion = ledger.labelsVersion;
@@ -95,13 +96,13 @@ function toHead({ name, labels, taints }: TargetNode, omitted: ReadonlySet<strin
   return { labels: Object.fromEntries(shared), perNodeLabels, taints, key: JSON.stringify([shared, perNodeLabels, taints]) };
 }
 
-/** Keys of labels that tell nodes apart, those with most values first. */
+/** Keys of labels that split nodes into groups, those with most values first. */
 function keysByValues({ labels }: NodeLedger): string[] {
   const valuesOf = (key: string) => labels.get(key)?.size ?? 0;
   return [...labels.keys()].filter((key) => valuesOf(key) > 1 && key !== HOSTNAME_LABEL).toSorted((a, b) => valuesOf(b) - valuesOf(a) || (a < b ? -1 : 1));
 }
 
-/** Whether a value of this label stands for fewer than two nodes on average. */
+/** Whether a value of this label is on fewer than two nodes on average. */
 function namesSingleNodes({ labels, size }: NodeLedger, key: string): boolean {
   const values = labels.get(key);
   if (values === undefined || size <= FEW_NODES || values.size <= FEW_NODES) return false;

@@ -1,14 +1,14 @@
-// The nodes of a target with what their pods ask of them, kept up by single events: an event of a pod costs a few additions.
-// Pods may be heard of before their node and outlive it; what they hold is remembered by the node's name.
+// The nodes of a target with the requests of their pods, updated per event: a pod event costs a few additions. A pod
+// may arrive before its node and outlive it; its requests are stored by the node's name.
 import type { StringMap } from '../../api/objects/core.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
 import type { TargetNode } from '../target-cache/target-node.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
-/** A node that may take pods, and what is free on it. */
+/** A schedulable node and its usage. */
 export interface NodeState {
   readonly node: TargetNode;
-  /** Sums of requests of the pods on it. */
+  /** Sums of the requests of its pods. */
   readonly used: ReadonlyMap<string, number>;
 }
 
@@ -21,12 +21,12 @@ interface Entry {
 /** Nodes and usage. */
 export class NodeLedger {
   readonly #entries = new Map<string, Entry>();
-  /** In how many nodes each label key has each value. */
+  /** Number of nodes by label key and value. */
   readonly #labels = new Map<string, Map<string, number>>();
   #nodes = 0;
   #labelsVersion = 0;
 
-  /** Takes over a node; undefined when it may take no pods, or is gone. */
+  /** Sets a node; undefined when it is not schedulable or is gone. */
   setNode(name: string, node: TargetNode | undefined): void {
     const entry = this.#entry(name);
     const before = entry.node;
@@ -38,7 +38,10 @@ export class NodeLedger {
     this.#forgetIfEmpty(name, entry);
   }
 
-  /** Takes over a change of a pod; undefined when it was not, or is no more. Gives whether that changes what is free. */
+  /**
+   * Applies a change of a pod; undefined when it did not exist, or no longer exists. Returns whether free capacity
+   * changes.
+   */
   changePod(before: TargetPod | undefined, after: TargetPod | undefined): boolean {
     const [from, to] = [before?.occupies, after?.occupies];
     if (from === to || (from?.nodeName === to?.nodeName && equal(from?.requests, to?.requests))) return false;
@@ -78,27 +81,27 @@ export class NodeLedger {
     }
   }
 
-  /** Every node that may take pods. */
+  /** Every schedulable node. */
   *states(): Generator<NodeState> {
     for (const { node, used } of this.#entries.values()) if (node !== undefined) yield { node, used };
   }
 
-  /** Nodes that may take pods. */
+  /** Number of schedulable nodes. */
   get size(): number {
     return this.#nodes;
   }
 
-  /** By label key: how many nodes have each value. */
+  /** By label key: the number of nodes with each value. */
   get labels(): ReadonlyMap<string, ReadonlyMap<string, number>> {
     return this.#labels;
   }
 
-  /** Another number whenever {@link labels} has changed. */
+  /** A number that changes with {@link labels}. */
   get labelsVersion(): number {
     return this.#labelsVersion;
   }
 
-  /** Names remembered; 0 once there are neither nodes nor pods. */
+  /** Number of stored node names; 0 without nodes and pods. */
   get remembered(): number {
     return this.#entries.size;
   }

@@ -1,5 +1,6 @@
-// Shell that reckons, in the source, what a target has free that has nothing of ours in it: the target's nodes and pods are followed, and the
-// ClusterSummary is kept in the source under the name of the target's virtual node, where all components of the source read it.
+// Controller in the source that computes the free capacity of Pod-mode targets, which run none of our components. It
+// watches the target's nodes and pods and stores the ClusterSummary in the source under the name of the target's
+// virtual node, where all components of the source read it.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -32,7 +33,7 @@ export function startPodModeSummaries({ source, sourceId, targets, logger }: Pod
     changed: ({ session, nodeName, key }) => {
       if (session === undefined || begun.has(session) || !session.publishesNoSummary) return;
       begun.add(session);
-      logger.info({ target: key }, 'what the target has free is reckoned here');
+      logger.info({ target: key }, 'the source computes the free capacity of this target');
       const pods = podsOf(session, sourceId, logger);
       startSummary({ client: session.client, pods, kept: { source, name: nodeName }, logger }, session.signal);
       void pods.run(session.signal);
@@ -58,7 +59,10 @@ function podsOf({ client }: TargetSession, sourceId: string, logger: Logger): In
   return new Informer({ client, logger, type: PODS, selection: {}, fields: FIELDS, project: (pod) => toDirectTargetPod(pod, sourceId) });
 }
 
-/** A delegate that the source made itself has no chaperon: it stands for its own, so that the figures are told again once they count it. */
+/**
+ * A Pod-mode delegate has no chaperon. It stands for its own, so that the summary is published again when it counts the
+ * delegate.
+ */
 function toDirectTargetPod(pod: Pod, sourceId: string): TargetPod {
   const record = toTargetPodRecord(pod);
   return pod.metadata.labels?.[PARENT_CLUSTER_LABEL] === sourceId ? { ...record, chaperonUid: record.uid } : record;

@@ -1,5 +1,5 @@
-// Shell that publishes a target's ClusterSummary: a second after a change, and every minute when nothing changed. A target does so itself;
-// for one that has nothing of ours in it (Pod mode) the source does, and keeps it in its own cluster.
+// Controller that publishes a target's ClusterSummary: about a second after a change, and every minute without one. A
+// target does this itself; for a Pod-mode target the source computes it and stores it in its own cluster.
 import type { Logger } from 'pino';
 import { CLUSTER_SUMMARY_NAME, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
@@ -21,23 +21,27 @@ export interface SummaryOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
-  /** What sources may use of this cluster; missing where the target does not say. */
+  /** Shares that are published to sources; missing where the target reports none. */
   readonly shares?: Shares;
-  /** Where the summary goes; the target's own when missing. */
+  /** Where the summary is stored in the source; in the target when missing. */
   readonly kept?: { readonly source: ClusterClient; readonly name: string };
   readonly logger: Logger;
 }
 
 const FIELD_MANAGER = 'isthmus-summary';
 /**
- * How long changes are gathered before they are published, in ms. It also lets a source hear of a delegate's node before the figures
- * count it: the other way round, it would count the delegate twice for a moment. At 1,300 a burst over ten targets costs 0.36 writes a pod (P2), at 1,000 0.47.
+ * How long changes are collected before they are published, in ms. It also lets a source observe a delegate's node
+ * before the figures count it: in the other order it would count the delegate twice for a moment. At 1,300 a burst over
+ * ten targets costs 0.36 writes a pod (P2), at 1,000 0.47.
  */
 const GATHER_MS = 1_300;
-/** How often the summary is published at least, in ms: its time tells that the delegate controller lives. */
+/** Minimum publishing interval, in ms: the time in the summary is the delegate controller's heartbeat. */
 const HEARTBEAT_MS = 60_000;
 
-/** Starts the reporter. The first summary is published as soon as nodes and pods are known. Gives whether the nodes are. */
+/**
+ * Starts the controller. The first summary is published when nodes and pods are synced. Returns a check whether the
+ * nodes are.
+ */
 export function startSummary(options: SummaryOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, kept, logger } = options;
   const nodes = new Informer<Node, TargetNode>({ client, logger, type: NODES, selection: {}, project: toTargetNodeRecord });
@@ -53,7 +57,7 @@ export function startSummary(options: SummaryOptions, signal: AbortSignal): () =
     if (reporter.observe(before, after)) changed();
   });
   shares?.onChange(changed);
-  changed(); // a cluster without nodes and pods says so, too
+  changed(); // publish also for a cluster without nodes and pods
   void nodes.run(signal);
   return () => nodes.hasSynced;
 }
@@ -62,7 +66,7 @@ interface Publication {
   readonly client: ClusterClient;
   readonly name: string;
   readonly shares: Shares | undefined;
-  /** Whether it is the word of the cluster's own delegate controller. */
+  /** Whether the cluster's own delegate controller publishes it. */
   readonly stopsUnconfirmed: boolean;
   readonly podsResourceVersion: () => string;
 }
@@ -73,16 +77,16 @@ class SummaryReporter {
   readonly #publication: Publication;
   #published: string | undefined;
   #publishedAt = 0;
-  /** Since when changes are gathered, in ms of a monotonic clock. */
+  /** Start of the current collection, in ms of a monotonic clock. */
   #gatheringSince: number | undefined;
-  /** A source waits to hear that the figures count a delegate that has its node now, even when they come out the same. */
+  /** A source waits until the figures count a delegate that has its node now; publish even if they are unchanged. */
   #delegateGotNode = false;
 
   constructor(publication: Publication) {
     this.#publication = publication;
   }
 
-  /** Takes over a change of a pod. Gives whether it changes what is free. */
+  /** Applies a change of a pod. Returns whether it changes free capacity. */
   observe(before: TargetPod | undefined, after: TargetPod | undefined): boolean {
     if (!this.ledger.changePod(before, after)) return false;
     if (after?.chaperonUid !== undefined && after.occupies !== undefined) this.#delegateGotNode = true;
@@ -99,7 +103,7 @@ class SummaryReporter {
     const text = JSON.stringify(figures);
     const restMs = this.#publishedAt + HEARTBEAT_MS - now;
     if (text === this.#published && !this.#delegateGotNode && restMs > 0) return { kind: 'requeue-after', ms: restMs };
-    this.#delegateGotNode = false; // another one may get its node while this is written
+    this.#delegateGotNode = false; // another one may get its node during this write
     try {
       await this.#publication.client.apply(CLUSTER_SUMMARIES, summary, FIELD_MANAGER, signal);
     } catch (error) {

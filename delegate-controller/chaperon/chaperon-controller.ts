@@ -1,4 +1,4 @@
-// Shell of the target's side: chaperons and pods are watched, the plan says what to write.
+// Controller of PodChaperons in the target: watches chaperons and pods, and writes what the plan says.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -30,29 +30,32 @@ export interface ChaperonOptions {
   readonly client: ClusterClient;
   /** All pods of the target. */
   readonly pods: Informer<Pod, TargetPod>;
-  /** What sources may use of this cluster. */
+  /** Limits of sources in this cluster. */
   readonly shares: Shares;
-  /** What sources may run here. */
+  /** Pod security and account rules of sources. */
   readonly sources: SourceRules;
-  /** Who may open streams of delegates. */
+  /** Rights to streams of delegates. */
   readonly streams: StreamGrants;
-  /** Where the source reads what is refused here: it shows warnings about delegates on their proxies. */
+  /** Sink of rejections: the source shows warnings about delegates on their proxies. */
   readonly events: EventSink;
-  /** Which sources have lost their lease here. */
+  /** Sources whose lease here has expired. */
   readonly leases: SourceLeases;
   readonly logger: Logger;
 }
 
 const CONCURRENCY = 64;
-/** A delegate that was rejected is tried again this often, in ms, until its source takes the chaperon back. */
+/** Retry interval of a rejected delegate, in ms, until its source deletes the chaperon. */
 const REJECTION_RETRY_MS = 30_000;
-/** How soon it is looked again whether the shares and sources of this cluster are known, in ms. */
+/** Requeue delay while the shares and sources of this cluster are not synced, in ms. */
 const SHARES_RETRY_MS = 200;
 
-/** How soon it is looked again whether rights to a pod that is about to be deleted are withdrawn, in ms. */
+/** Requeue delay while rights to a pod are being revoked before its delete, in ms. */
 const WITHDRAWAL_LOOK_MS = 200;
 
-/** Starts the controller. It writes nothing before all chaperons and pods are known. Gives whether the chaperons are. */
+/**
+ * Starts the controller. It writes nothing before all chaperons and pods are synced. Returns a check whether the
+ * chaperons are.
+ */
 export function startChaperons(options: ChaperonOptions, signal: AbortSignal): () => boolean {
   const { client, pods, shares, streams, leases, logger } = options;
   const chaperons = new Informer<PodChaperon, PodChaperon>({ client, logger, type: POD_CHAPERONS, selection: {}, project: withoutManagedFields });
@@ -91,9 +94,12 @@ class ChaperonControl {
   readonly #leases: SourceLeases;
   readonly #logger: Logger;
   readonly #chaperons: Informer<PodChaperon, PodChaperon>;
-  /** When the status of a delegate last changed, in ms since the epoch, by the UID of its chaperon; one that is here had its delegate. */
+  /**
+   * Last change of a delegate's status, in ms since the epoch, by the UID of its chaperon; an entry means that the
+   * delegate existed.
+   */
   readonly #changedAt = new Map<string, number>();
-  /** Delegates of chaperons that go. */
+  /** Delegates of terminating chaperons. */
   readonly #absences = new ObservedDeletions<'delegate'>();
   readonly #unheard = new CreateExpectations();
 
@@ -116,7 +122,7 @@ class ChaperonControl {
     if (chaperonUid !== undefined && before?.statusDigest !== after?.statusDigest) this.#changedAt.set(chaperonUid, Date.now());
   }
 
-  /** Of a delegate whose chaperon goes, unless there may be a later one. */
+  /** For a delegate whose chaperon terminates, unless a later delegate may exist. */
   #noteEnd(delegate: TargetPod): void {
     const { chaperonUid } = delegate;
     if (chaperonUid !== undefined && this.#isGoing(delegate) && !this.#unheard.has(chaperonUid)) this.#absences.note(chaperonUid, 'delegate');
@@ -128,7 +134,7 @@ class ChaperonControl {
     this.#unheard.forget(metadata.uid ?? '');
   }
 
-  /** Whether the chaperon of a delegate is being deleted: no other one is made. */
+  /** Whether a delegate's chaperon terminates: no other delegate is created. */
   #isGoing({ key, chaperonUid }: TargetPod): boolean {
     const metadata = this.#chaperons.get(key)?.metadata;
     return metadata?.uid === chaperonUid && metadata?.deletionTimestamp !== undefined;
@@ -144,7 +150,7 @@ class ChaperonControl {
     return atLatest(overdueInMs, await this.#act(chaperon, planChaperon(state, Date.now()), signal));
   }
 
-  /** How long until the source must have confirmed it, by the clock of the API server; infinite where it need not, or has. */
+  /** Time left to confirm it, by the API server's clock; Infinity when it needs no confirmation or is confirmed. */
   #overdueInMs({ metadata }: PodChaperon): number {
     const before = this.#leases.isUnconfirmed(metadata) ? confirmBefore(metadata) : undefined;
     return before === undefined ? Infinity : before - (this.#client.transport.clock.latest(performance.now()) ?? Date.now());
@@ -161,7 +167,7 @@ class ChaperonControl {
       case 'expire':
         return this.#expire(chaperon, step.plan, signal);
       case 'confirm-gone':
-        if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the cache will hear of it
+        if (!this.#absences.has(chaperon.metadata.uid ?? '', ['delegate']) && (await this.#podExists(chaperon, signal))) return DONE; // the watch will deliver it
         await executePlan(this.#client, step.plan, signal).catch(ignoreStale);
         return step.thenWait === undefined ? DONE : { kind: 'requeue-after', ms: step.thenWait };
       case 'create':
@@ -181,16 +187,16 @@ class ChaperonControl {
     if (!(await this.#leases.isUnconfirmedNow(chaperon.metadata, signal)) || this.#overdueInMs(chaperon) > 0) return DONE;
     if (this.#mustBeReleased(chaperon, plan)) return { kind: 'requeue-after', ms: WITHDRAWAL_LOOK_MS };
     await executePlan(this.#client, plan, signal).catch(ignoreStale);
-    this.#logger.info({ chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is stopped');
+    this.#logger.info({ chaperon: objectKey(chaperon.metadata) }, 'a candidate was not confirmed in time and is deleted');
     return DONE;
   }
 
-  /** Whether a pod is about to be deleted that somebody has a right to by its name. */
+  /** Whether the plan deletes a pod to which somebody has a right by its name. */
   #mustBeReleased({ metadata }: PodChaperon, plan: Plan): boolean {
     return plan.some((command) => command.kind === 'delete' && command.type === PODS) && !this.#streams.release(objectKey(metadata));
   }
 
-  /** A change that this cluster refuses is not tried again: the delegate is marked as if it had it. */
+  /** A change that this cluster rejects is not retried: the delegate is annotated as if it had it. */
   async #applyChanges({ metadata }: PodChaperon, text: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = { namespace: metadata.namespace, name: metadata.name ?? '' };
     let pod: Pod | undefined;
@@ -202,7 +208,7 @@ class ChaperonControl {
         ignoreStale(error);
         return DONE;
       }
-      this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'a change of the running pod is refused here');
+      this.#logger.warn({ chaperon: objectKey(metadata), error: messageOf(error) }, 'this cluster rejects a change of the running pod');
       if (pod !== undefined) this.#events.record(changeRefused(pod, messageOf(error)));
       await this.#client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: { [CARRIED_CHANGES_ANNOTATION]: text } } } }, signal).catch(ignoreStale);
     }
@@ -221,15 +227,15 @@ class ChaperonControl {
       return DONE;
     } catch (error) {
       if (isAlreadyExists(error) || isRejection(error)) making.refused();
-      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // one that was made all the same is counted when it is seen
-      // Ours or not: the watch brings it, and the plan tells them apart.
+      if (this.#pods.get(key) === undefined) this.#shares.ledger.release(key); // if it exists after all, it is counted when it is observed
+      // Ours or not: the watch delivers it, and the plan decides.
       if (isAlreadyExists(error)) return { kind: 'requeue-after', ms: 1_000 };
       if (!isRejection(error)) throw error;
       return this.#refuse(chaperon, messageOf(error), signal);
     }
   }
 
-  /** First what its source may run here, then how much. */
+  /** Checks the source's rules, then its shares. */
   #admit(key: string, chaperon: PodChaperon): ReturnType<Shares['admit']> {
     const verdict = this.#sources.judge(chaperon);
     if (verdict.kind === 'refused') return verdict;
@@ -271,13 +277,13 @@ class ChaperonControl {
   }
 }
 
-/** A candidate that was stopped was bound after all: its source wants it made anew. */
+/** A candidate that was stopped had been bound: its source wants it recreated. */
 function isRevived(before: PodChaperon, after: PodChaperon | undefined): boolean {
   const isExpired = ({ metadata }: PodChaperon) => metadata.annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
   return after !== undefined && isExpired(before) && !isExpired(after);
 }
 
-/** A candidate is looked at when its time has come, too. */
+/** Reconciles a candidate at its deadline at the latest. */
 function atLatest(ms: number, result: ReconcileResult): ReconcileResult {
   if (ms === Infinity || ms <= 0 || (result.kind === 'requeue-after' && result.ms <= ms)) return result;
   return { kind: 'requeue-after', ms };

@@ -1,4 +1,5 @@
-// Step 4 of a pod's way, in the target: what a PodChaperon needs now. The delegate is made once, and not again after it has ended.
+// Decides in the target what a PodChaperon needs now. The delegate is created once, and not again after it has
+// terminated.
 import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, EXPIRED_AT_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER, SOURCE_WATCHES_PODS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Condition, Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -13,15 +14,15 @@ import { candidateStep } from './candidate-protocol.ts';
 import { toDelegatePod } from './make-delegate-pod.ts';
 import type { TargetPod } from '../target-cache/target-pod.ts';
 
-/** What is known when a chaperon is looked at. Times are in ms. */
+/** Inputs of the decision. Times are in ms. */
 export interface ChaperonState {
   readonly chaperon: PodChaperon;
   readonly pod: TargetPod | undefined;
-  /** The delegate was there once. */
+  /** The delegate existed once. */
   readonly podSeen: boolean;
-  /** When the delegate's status last changed, on the clock of `now`. */
+  /** Last change of the delegate's status, on the clock of `now`. */
   readonly statusChangedAt: number;
-  /** The source's lease has ended (ADR 0020). */
+  /** The source's lease has expired (ADR 0020). */
   readonly sourceLost?: boolean;
   /** The source has not confirmed it in time (ADR 0048). */
   readonly isOverdue?: boolean;
@@ -32,19 +33,19 @@ export type ChaperonStep =
   | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'create'; readonly pod: Pod }
-  /** Write, once a live read has confirmed that the delegate is gone. */
+  /** Write after an uncached read has confirmed that the delegate is gone. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan; readonly thenWait?: number }
   | { readonly kind: 'write'; readonly plan: Plan }
-  /** Write, once a live read has confirmed that nobody has confirmed the candidate. */
+  /** Write after an uncached read has confirmed that the candidate is unconfirmed. */
   | { readonly kind: 'expire'; readonly plan: Plan }
-  /** Bring changes of the running pod, as the annotation says them, into the delegate as it is now. */
+  /** Apply changes of the running pod, as in the annotation, to the current delegate. */
   | { readonly kind: 'apply-changes'; readonly text: string };
 
-/** The chaperon's status is for people while the source watches pods itself: it may lag this long, in ms. */
+/** The chaperon's status is informational while the source watches pods itself: it may lag this long, in ms. */
 export const LAZY_STATUS_MS = 30_000;
-/** How long the source has to give up a chaperon whose delegate vanished, before the delegate is made again, in ms (contract §2.5). */
+/** How long the source has to delete a chaperon whose delegate vanished before the delegate is recreated, in ms. */
 export const MISSING_PATIENCE_MS = 60_000;
-/** Kubernetes' own finalizer of foreground deletion (`meta/v1` FinalizerDeleteDependents). */
+/** Kubernetes' finalizer of foreground deletion (`meta/v1` FinalizerDeleteDependents). */
 const FOREGROUND_FINALIZER = 'foregroundDeletion';
 
 /** Decides the next step for a chaperon. `now` is in ms since the epoch. */
@@ -55,7 +56,7 @@ export function planChaperon(state: ChaperonState, now: number): ChaperonStep {
   if (mustExpire(state, delegate)) return { kind: 'expire', plan: planExpiry(chaperon, delegate, now) };
   if (mustBeFenced(state, delegate)) return { kind: 'write', plan: planFencing(chaperon, delegate, now) };
   if (delegate !== undefined) return planLiving(state, delegate, now);
-  if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // ended is final
+  if (isTerminal(chaperon.status?.phase)) return { kind: 'no-change' }; // a terminal phase is final
   if (pod === undefined || (wasThere(state) && missingSince(chaperon) === undefined)) return planMissingPod(state, now);
   return reportRejection(chaperon, `a pod ${pod.key} that was not made from this PodChaperon exists already; delete or rename it`, now);
 }
@@ -69,19 +70,24 @@ function mustExpire({ chaperon, isOverdue = false }: ChaperonState, delegate: Ta
   return isOverdue && !isFenced(chaperon) && !isTerminal(delegate?.phase) && !isTerminal(chaperon.status?.phase);
 }
 
-/** There is to be no delegate again: the source may have the pod run elsewhere. */
+/** No delegate may be created any more: the source may run the pod elsewhere. */
 function isFenced({ metadata: { annotations } }: PodChaperon): boolean {
   return annotations?.[FENCED_AT_ANNOTATION] !== undefined || annotations?.[EXPIRED_AT_ANNOTATION] !== undefined;
 }
 
-/** As fencing, in the very version that was looked at, and with little time for the containers: their user has never heard of them. */
+/**
+ * Like fencing, with a precondition on the observed version, and with a short grace period: the pod was never bound.
+ */
 function planExpiry(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
   const mark = patchMetadata(chaperon, { annotations: { [EXPIRED_AT_ANNOTATION]: new Date(now).toISOString() }, ...versionOf(chaperon) });
   if (delegate === undefined || delegate.terminating) return [mark];
   return [mark, { ...deletionOf(delegate), gracePeriodSeconds: Math.min(chaperon.spec.terminationGracePeriodSeconds ?? STOP_SECONDS, STOP_SECONDS) }];
 }
 
-/** The mark goes first: whoever dies between the two writes leaves a delegate that is deleted, and none that is made anew. */
+/**
+ * The annotation is written first: a crash between the two writes leaves a delegate that will be deleted, and none that
+ * is recreated.
+ */
 function planFencing(chaperon: PodChaperon, delegate: TargetPod | undefined, now: number): Plan {
   const mark = patchMetadata(chaperon, { uid: chaperon.metadata.uid, annotations: { [FENCED_AT_ANNOTATION]: new Date(now).toISOString() } });
   return delegate === undefined || delegate.terminating ? [mark] : [mark, deletionOf(delegate)];
@@ -99,7 +105,7 @@ function planLiving(state: ChaperonState, delegate: TargetPod, now: number): Cha
   const { chaperon } = state;
   if (delegate.held !== undefined && hasStopped(delegate)) return { kind: 'write', plan: planEnd(chaperon, delegate, now) };
   if (isFenced(chaperon) && isLiving(delegate)) return { kind: 'write', plan: [deletionOf(delegate)] };
-  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' }; // ended is final
+  if (isTerminal(chaperon.status?.phase) && !isTerminal(delegate.phase)) return { kind: 'no-change' }; // a terminal phase is final
   if (wasMadeAgain(chaperon, delegate)) return { kind: 'write', plan: [markFound(chaperon)] };
   return planPodChanges(chaperon, delegate) ?? planStatus(state, delegate, now);
 }
@@ -110,8 +116,8 @@ function planPodChanges({ metadata }: PodChaperon, delegate: TargetPod): Chapero
 }
 
 /**
- * A chaperon that is going takes its delegate along. Garbage collection would do all of this, at its own pace of a few objects
- * per second; doing it here frees the target's capacity, and the source's pod, at once.
+ * A terminating chaperon deletes its delegate. Garbage collection would do the same at a few objects per second; doing
+ * it here frees the target's capacity, and the source's pod, at once.
  */
 function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): ChaperonStep {
   const { metadata } = chaperon;
@@ -122,7 +128,7 @@ function planDeletion(chaperon: PodChaperon, pod: TargetPod | undefined): Chaper
   return { kind: 'confirm-gone', plan: [patchMetadata(chaperon, { finalizers: rest, ...versionOf(chaperon) })] };
 }
 
-/** Asks for less time than before is another delete, as `kubectl delete --force` on a pod that is going already. */
+/** A shorter grace period needs another delete, as `kubectl delete --force` on a terminating pod. */
 function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonStep {
   if (pod.held !== undefined && hasStopped(pod)) return { kind: 'write', plan: planLettingGo(pod) };
   const seconds = graceOf(chaperon);
@@ -131,18 +137,18 @@ function planDelegateDeletion(chaperon: PodChaperon, pod: TargetPod): ChaperonSt
   return { kind: 'write', plan: [{ kind: 'delete', type: PODS, at: at(chaperon), preconditions: { uid: pod.uid }, propagation: 'Background', ...grace }] };
 }
 
-/** What whoever deleted the proxy pod asked for; anything but a whole number of seconds asks for nothing. */
+/** The grace period requested for the proxy pod; undefined unless it is a whole number of seconds. */
 function graceOf({ metadata }: PodChaperon): number | undefined {
   const text = metadata.annotations?.[GRACE_PERIOD_ANNOTATION] ?? '';
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A kubelet deletes a pod with a grace period of 0 when its containers have stopped; finalizers keep the object. */
+/** A kubelet deletes a pod with grace period 0 after its containers have stopped; finalizers keep the object. */
 function hasStopped({ terminating, graceSeconds }: TargetPod): boolean {
   return terminating && graceSeconds === 0;
 }
 
-/** Writes down how a delegate ended that must not run again, and only then lets it vanish. */
+/** Stores the terminal status of a delegate that must not run again, then removes its finalizer. */
 function planEnd(chaperon: PodChaperon, pod: TargetPod, now: number): Plan {
   const isKnown = isTerminal(chaperon.status?.phase) || missingSince(chaperon) !== undefined;
   if (isKnown) return planLettingGo(pod);
@@ -176,7 +182,7 @@ function planMissingPod(state: ChaperonState, now: number): ChaperonStep {
   return { kind: 'create', pod: toDelegatePod(chaperon) };
 }
 
-/** A chaperon of an Admiralty's waits for its source's choice. */
+/** A chaperon of an Admiralty source waits for the source's choice. */
 function planFirst(chaperon: PodChaperon): ChaperonStep {
   const step = candidateStep(chaperon);
   if (step.kind === 'await-choice') return { kind: 'no-change' };
@@ -187,7 +193,10 @@ function runsOnce({ spec }: PodChaperon): boolean {
   return (spec.restartPolicy ?? 'Always') !== 'Always';
 }
 
-/** One that must not run again is held, so that its end is seen even by a controller that was away when it ended. */
+/**
+ * A delegate that must not run again gets a finalizer, so that a restarted controller still observes its terminal
+ * status.
+ */
 function toHeldDelegate(chaperon: PodChaperon): Pod {
   const pod = toDelegatePod(chaperon);
   return runsOnce(chaperon) ? { ...pod, metadata: { ...pod.metadata, finalizers: [RUN_ONCE_FINALIZER] } } : pod;
@@ -209,7 +218,7 @@ function missingSince({ metadata }: PodChaperon): string | undefined {
   return metadata.annotations?.[POD_MISSING_SINCE_ANNOTATION];
 }
 
-/** Whether there was a delegate: it was seen, or left a status behind other than our own report of a rejection. */
+/** Whether a delegate existed: it was observed, or left a status other than our own report of a rejection. */
 function wasThere({ chaperon: { status }, podSeen }: ChaperonState): boolean {
   if (podSeen || status?.phase === undefined) return podSeen;
   return !(status.conditions ?? []).some((condition) => condition.reason === DELEGATE_REJECTED);
@@ -223,7 +232,9 @@ function planStatus({ chaperon, statusChangedAt }: ChaperonState, pod: TargetPod
   return { kind: 'write', plan: [patchStatus(chaperon, toStatusPatch(pod.status))] };
 }
 
-/** Tells the source why the target's API server does not take the delegate; nothing when the chaperon says so already. */
+/**
+ * Reports to the source why the target's API server rejects the delegate; no change when the chaperon says so already.
+ */
 export function reportRejection(chaperon: PodChaperon, message: string, now: number): ChaperonStep {
   if (chaperon.status?.conditions?.some((condition) => condition.reason === DELEGATE_REJECTED && condition.message === message)) return { kind: 'no-change' };
   const lastTransitionTime = new Date(now).toISOString();
@@ -242,7 +253,7 @@ function patchMetadata(chaperon: PodChaperon, metadata: object): Plan[number] {
   return { kind: 'patch', type: POD_CHAPERONS, at: at(chaperon), patchType: 'merge', patch: { metadata } };
 }
 
-/** The write happens only to this very version: one that comes late must not take back an end, or what was said since. */
+/** Precondition on this version: a late write must not revert a terminal status or later information. */
 function versionOf({ metadata: { resourceVersion } }: PodChaperon): { readonly resourceVersion: string | undefined } {
   return { resourceVersion };
 }
@@ -252,8 +263,9 @@ function at({ metadata: { namespace, name = '' } }: PodChaperon): { readonly nam
 }
 
 /**
- * Deletes a delegate whose chaperon is gone, once a live read has confirmed that. Garbage collection does so as well, but it looks for new
- * kinds only every 30 s and works at a few objects per second, while the source waits to let its pod go.
+ * Deletes a delegate whose chaperon is gone, after an uncached read has confirmed that. Garbage collection does so too,
+ * but it discovers new kinds only every 30 s and works at a few objects per second, while the source waits to release
+ * its pod.
  */
 export function planOrphanedDelegate(pod: TargetPod): Plan {
   if (pod.chaperonUid === undefined) return [];

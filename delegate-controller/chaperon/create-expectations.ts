@@ -1,12 +1,16 @@
-// Delegates that this process has made, or may have made, and that its watch has not shown yet. While there is one, an end that the watch shows
-// may be that of an earlier delegate of the same chaperon: it says nothing about the last one.
+// Delegates that this process created, or may have created when a request timed out, and that its watch has not
+// delivered yet. While one is outstanding, a terminated pod in the watch may be an earlier delegate of the same
+// chaperon: conclude nothing from it.
 
 /** By the UID of the chaperon. */
 export class CreateExpectations {
-  /** UID of the delegate; undefined while the answer is out, and for good when it was lost. */
+  /** UID of the delegate; undefined while the response is pending, and for good when it was lost. */
   readonly #made = new Map<string, string | undefined>();
 
-  /** A create is about to be sent. What is given back is told its answer: the delegate's UID, or that nothing was made. It is not called when the answer is lost. */
+  /**
+   * Call before a create is sent. The result takes the response: the delegate's UID, or that nothing was created. It is
+   * not called when the response is lost.
+   */
   begin(chaperonUid: string): { made(podUid: string, isHeard: boolean): void; refused(): void } {
     const before = this.#made.has(chaperonUid) ? { podUid: this.#made.get(chaperonUid) } : undefined;
     this.#made.set(chaperonUid, undefined);
@@ -16,17 +20,17 @@ export class CreateExpectations {
     };
   }
 
-  /** The watch shows this delegate of a chaperon. */
+  /** The watch delivered this delegate of a chaperon. */
   hear(chaperonUid: string, podUid: string): void {
     if (this.#made.get(chaperonUid) === podUid) this.#made.delete(chaperonUid);
   }
 
-  /** Whether there may be a delegate of the chaperon that was not shown yet. */
+  /** Whether a delegate of the chaperon may exist that the watch has not delivered. */
   has(chaperonUid: string): boolean {
     return this.#made.has(chaperonUid);
   }
 
-  /** The chaperon has gone. */
+  /** The chaperon is gone. */
   forget(chaperonUid: string): void {
     this.#made.delete(chaperonUid);
   }

@@ -1,11 +1,11 @@
-// Step 5 of a pod's way: the delegate pod, from the chaperon alone, so that the target can make it while the source is away.
+// Builds the delegate pod from the chaperon alone, so that the target can create it while the source is away.
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import { toDelegateMeta } from '../../model/delegate/delegate-manifest.ts';
 import { withOwnScheduler } from './candidate-protocol.ts';
 
-/** The delegate pod. It has its chaperon's name: the API server's uniqueness is the lock. */
+/** The delegate pod. It has its chaperon's name, so that the API server's uniqueness prevents a second one. */
 export function toDelegatePod(chaperon: PodChaperon): Pod {
   const { name = '', uid = '' } = chaperon.metadata;
   const owner = { apiVersion: ADMIRALTY_API_VERSION, kind: 'PodChaperon', name, uid, controller: true, blockOwnerDeletion: true };

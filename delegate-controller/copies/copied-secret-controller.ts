@@ -1,4 +1,5 @@
-// Shell in a target: keeps a SecretCopy beside each Secret that a source has made, so that the source need not read Secrets here (ADR 0024).
+// Controller in a target that maintains a SecretCopy for each Secret that a source created, so that the source needs no
+// right to read Secrets here (ADR 0024).
 import type { Logger } from 'pino';
 import type { Secret } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -18,10 +19,10 @@ export interface CopiedSecretOptions {
 }
 
 const CONCURRENCY = 4;
-/** A report of that name is there and the watch has yet to bring it: look again after this long, in ms. */
+/** Requeue delay when the report exists but the watch has not delivered it, in ms. */
 const CACHE_LAG_MS = 1_000;
 
-/** Starts the controller; it works until `signal` is aborted. Where the kind is not served, or Secrets may not be listed, nothing is reported. */
+/** Runs until `signal` is aborted. Where the kind is not served, or Secrets may not be listed, nothing is reported. */
 export function startCopiedSecrets({ client, logger }: CopiedSecretOptions, signal: AbortSignal): void {
   const secrets = new Informer<Secret, CopiedSecret>({ client, logger, type: SECRETS, selection: { labelSelector: PARENT_CLUSTER_LABEL }, project: toCopiedSecret });
   const reports = new Informer<SecretCopy, SecretReport>({ client, logger, type: SECRET_COPIES, selection: {}, project: toSecretReport });

@@ -1,4 +1,4 @@
-// What a target tells of Secrets that sources keep in it, decided from slim records: a SecretCopy for each, never what is in it (ADR 0024).
+// Decides what a target reports about the Secrets of sources: a SecretCopy for each, without its contents (ADR 0024).
 import type { Secret } from '../../api/objects/core.ts';
 import { COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { apiVersionOf, SECRET_COPIES, SECRETS } from '../../api/resource-types.ts';
@@ -7,7 +7,7 @@ import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 import { copyDigest, isCopyOf } from './followed-copy.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from './followed-kinds.ts';
 
-/** A Secret of a source as it is remembered. */
+/** The cached fields of a source's Secret. */
 export interface CopiedSecret {
   readonly namespace: string;
   readonly name: string;
@@ -16,13 +16,13 @@ export interface CopiedSecret {
   readonly spec: SecretCopySpec;
 }
 
-/** A report as it is remembered. */
+/** The cached fields of a report. */
 export interface SecretReport {
   readonly uid: string;
   readonly spec: SecretCopySpec;
 }
 
-/** The record of a Secret; undefined for one that no source has made. */
+/** The record of a Secret; undefined when no source created it. */
 export function toCopiedSecret(secret: Secret): CopiedSecret | undefined {
   const { namespace = '', name = '', uid = '', resourceVersion = '', labels = {}, annotations = {} } = secret.metadata;
   const sourceId = labels[PARENT_CLUSTER_LABEL] ?? '';
@@ -37,7 +37,7 @@ export function toCopiedSecret(secret: Secret): CopiedSecret | undefined {
   return { namespace, name, sourceId, spec };
 }
 
-/** The write after which the report says what is so. A report goes with its Secret, by garbage collection where we do not run. */
+/** The write that brings the report up to date. A report is garbage-collected with its Secret. */
 export function planReport(key: string, secret: CopiedSecret | undefined, report: SecretReport | undefined): Plan {
   const [namespace = '', name = ''] = key.split('/');
   if (secret === undefined || (report !== undefined && report.spec.secretUID !== secret.spec.secretUID)) {
@@ -63,7 +63,7 @@ function isSame(left: SecretCopySpec, right: SecretCopySpec): boolean {
   return (Object.keys(right) as (keyof SecretCopySpec)[]).every((field) => left[field] === right[field]);
 }
 
-/** How Secrets follow. Throws when they do not: a fault in this program. */
+/** The followed kind of Secrets. Throws when it is missing, which is a bug. */
 export function secretKind(): FollowedKind {
   const kind = FOLLOWED_KINDS.find(({ type }) => type.plural === SECRETS.plural);
   if (kind === undefined) throw new Error('Secrets follow');

@@ -1,4 +1,4 @@
-// The copies of one kind in one target, as following sees them: which there are, and how one is written.
+// Reads and writes the copies of one kind in one target.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -16,17 +16,17 @@ export interface CopiesPlace {
   readonly logger: Logger;
 }
 
-/** What became of a write. */
+/** Outcome of a write. */
 export type Written =
-  /** `digest` is that of what the target made of it. */
+  /** `digest` is that of the object as the target stored it. */
   | { readonly kind: 'stored'; readonly digest: string }
   | { readonly kind: 'equal' }
-  /** The target has an object of that name which is not ours. */
+  /** The target has an object of that name that is not our copy. */
   | { readonly kind: 'foreign' }
-  /** What is known is behind. */
+  /** The cache was stale. */
   | { readonly kind: 'stale' };
 
-/** What is to be written: the object of the source as read live, and what is known of its copy. */
+/** A copy to write: the source's object from an uncached read, and the cached copy. */
 export interface CopyWrite {
   readonly object: KubernetesObject;
   readonly copy: CopyObject | undefined;
@@ -37,12 +37,12 @@ export interface Copies {
   readonly hasSynced: boolean;
   readonly connection: ConnectionState;
   keys(): Iterable<string>;
-  /** The copy of an object, compared with what the source has now. */
+  /** The copy of an object, compared with the source's current one. */
   get(key: string, source: SourceObject | undefined | 'unknown'): CopyObject | undefined;
   onChange(listener: (key: string) => void): void;
   run(signal: AbortSignal): void;
-  /** Called when a copy was deleted: what was last written there counts no more. */
+  /** The copy was deleted: the last write no longer counts. */
   forget(key: string): void;
-  /** Makes or changes a copy. Throws what the API server answers, but for an object that is there already. */
+  /** Creates or updates a copy. Throws errors of the API server except AlreadyExists. */
   write(write: CopyWrite, signal: AbortSignal): Promise<Written>;
 }

@@ -1,5 +1,5 @@
-// Whether an object of the source must be, or stay, in a target, decided from slim records; and how it is marked in the source meanwhile.
-// Nothing is removed before it was unneeded for a while, and nothing because a cache is not complete.
+// Decides from cached records whether a target needs a copy of an object of the source, and how the object in the
+// source is annotated. Nothing is deleted until it was unneeded for a while, nor because a cache is incomplete.
 import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
 import { FOLLOW_MARKS_ANNOTATION, ORIGINAL_SELECTOR_ANNOTATION } from '../../api/objects/keys.ts';
 import { valuesAt } from '../../model/objects/field-path.ts';
@@ -9,32 +9,32 @@ import { copyDigest, toCopy } from './followed-copy.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 import { formatSelector, isSame, originalSelector, rewrittenSelector } from './followed-service.ts';
 
-/** An object of the source as it is remembered: what it says is not kept. */
+/** The cached fields of an object of the source, without its contents. */
 export interface SourceObject {
   readonly key: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Digest of the copy that targets are to have. */
+  /** Digest of the copy that targets should have. */
   readonly digest: string;
-  /** Which pods it selects, as its user means it. */
+  /** The pods that it selects, by the user's original selector. */
   readonly selector: StringMap;
-  /** Names of the objects that it leads to. */
+  /** Names of the objects that it refers to. */
   readonly leadsTo: readonly string[];
   /** Why it must stay in its cluster. */
   readonly refusal: string | undefined;
-  /** Which annotationModes it has already. */
+  /** The annotation modes that it already satisfies. */
   readonly annotationModes: readonly AnnotationMode[];
 }
 
 /**
- * How an object of the source is marked (contract §4): not at all; as one that is followed, by a selector of delegates; or as one that is followed
- * where the pod plane reaches delegates, by the selector that its user wrote (ADR 0033).
+ * How a followed object of the source is annotated: not at all; with a selector of delegates; or, where the pod plane
+ * reaches delegates, with the user's own selector (ADR 0033).
  */
 export type AnnotationMode = 'unmarked' | 'rewritten' | 'kept';
 
 const MARKINGS: readonly AnnotationMode[] = ['unmarked', 'rewritten', 'kept'];
 
-/** A copy in a target as it is remembered. */
+/** The cached fields of a copy in a target. */
 export interface CopyObject {
   readonly key: string;
   readonly uid: string;
@@ -43,17 +43,20 @@ export interface CopyObject {
   readonly parentUid: string;
 }
 
-/** What is known of an object and its copy. Times are in ms. */
+/** State of an object and its copy. Times are in ms. */
 export interface FollowState {
   readonly kind: FollowedKind;
-  /** Some elected pod needs it in this target; `unknown` while nobody can say what policies make of it: nothing is copied then, and nothing removed. */
+  /**
+   * Whether some elected pod needs it in this target; `unknown` while policies cannot be evaluated: then nothing is
+   * copied or removed.
+   */
   readonly needed: boolean | 'unknown';
   /** `unknown` while the source's objects are not listed. */
   readonly source: SourceObject | undefined | 'unknown';
   readonly copy: CopyObject | undefined;
   /** Since when it is no longer needed. */
   readonly unneededSince: number;
-  /** What the target made of our last write, where its admission has its own mind. */
+  /** What the target stored for our last write, when its admission changes objects. */
   readonly accepted: { readonly desired: string; readonly stored: string } | undefined;
 }
 
@@ -63,15 +66,16 @@ export type FollowStep =
   | { readonly kind: 'wait'; readonly ms: number }
   /** Read both objects and write the copy. */
   | { readonly kind: 'copy' }
-  /** Tell the pods why it does not follow. */
+  /** Report to the pods why the object is not copied. */
   | { readonly kind: 'refuse'; readonly message: string }
-  /** Delete the copy, once a live read has confirmed the cause. */
+  /** Delete the copy after an uncached read has confirmed the cause. */
   | { readonly kind: 'remove'; readonly cause: 'source-gone' | 'unneeded'; readonly plan: Plan };
 
 /** Decides the next step. `now` is in ms. */
 export function planFollow(state: FollowState, now: number): FollowStep {
   const { kind, needed, source, copy } = state;
-  // What is found by what it says is not known to be unneeded before it was read; what pods name is needed by their word alone.
+  // An object found by its contents may be needed until it was read; one that pods refer to by name is needed by that
+  // alone.
   if (source === 'unknown' && (needed !== false || kind.need.kind !== 'named')) return { kind: 'no-change' };
   if (needed === true && typeof source === 'object') return planPresence(state, source);
   if (needed === 'unknown' && source !== undefined) return { kind: 'no-change' };
@@ -86,7 +90,7 @@ function planPresence(state: FollowState, source: SourceObject): FollowStep {
   return copy.digest === source.digest || isAccepted(state, copy, source) ? { kind: 'no-change' } : { kind: 'copy' };
 }
 
-/** The target's webhooks changed what we wrote: writing it again would go on for ever. */
+/** The target's webhooks changed what we wrote: writing again would never end. */
 function isAccepted({ accepted }: FollowState, copy: CopyObject, source: SourceObject): boolean {
   return accepted?.desired === source.digest && accepted.stored === copy.digest;
 }
@@ -116,7 +120,7 @@ export function toSourceObject(kind: FollowedKind, object: KubernetesObject, clu
   };
 }
 
-/** The writes after which an object of the source is marked so. */
+/** The writes that give an object of the source this annotation mode. */
 export function planFollowAnnotations(kind: FollowedKind, object: KubernetesObject, annotationMode: AnnotationMode): Plan {
   if (Object.keys(kind.sourceAnnotations).length === 0) return NOTHING;
   const annotations = annotationMode === 'unmarked' ? ownAnnotations(object) : missingAnnotations(kind, object);
@@ -131,7 +135,7 @@ export function planFollowAnnotations(kind: FollowedKind, object: KubernetesObje
 
 type Changes = Readonly<Record<string, string | null>>;
 
-/** Marks to add. Those that the user gave before are not ours, and are not taken away later. */
+/** Annotations to add. Those that the user set before are not ours and are not removed later. */
 function missingAnnotations({ sourceAnnotations }: FollowedKind, { metadata: { annotations = {} } }: KubernetesObject): Changes {
   const missing = Object.entries(sourceAnnotations).filter(([key, value]) => annotations[key] !== value);
   const ours = new Set([...(annotations[FOLLOW_MARKS_ANNOTATION]?.split(',') ?? []), ...missing.map(([key]) => key)].filter((key) => key !== ''));

@@ -1,5 +1,5 @@
-// The copy of a followed object in a target: what it says, how it is told from other objects, and the writes that make it say so.
-// A copy is ours when its parent is in our cluster and has its name. Nothing else is ever written to or deleted.
+// The copy of a followed object in a target: its contents, how it is recognized, and the writes that update it. A copy
+// is ours when its parent is in our cluster and has its name. Nothing else is ever changed or deleted.
 import type { KubernetesObject, ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import {
   COPY_DIGEST_ANNOTATION, COPY_VERSION_ANNOTATION, FOLLOWED_KEYS_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL, PARENT_NAME_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_UID_LABEL,
@@ -10,16 +10,16 @@ import { isRecord, valuesAt, withoutField } from '../../model/objects/field-path
 import type { Command } from '../../model/objects/plan.ts';
 import type { FollowedKind } from './followed-kinds.ts';
 
-/** kubectl's note of what was applied in the source; of a Secret it would be the contents once more. */
+/** kubectl's record of what was applied in the source; for a Secret it would repeat the contents. */
 const LAST_APPLIED_ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
-/** Annotations of an object that its copies do not get: the last two are a copy's own. */
+/** Annotations that copies do not get; the last two are a copy's own. */
 const NEVER_CARRIED: readonly string[] = [
   LAST_APPLIED_ANNOTATION, COPY_VERSION_ANNOTATION, COPY_DIGEST_ANNOTATION,
-  // By these Argo CD knows what it has made: it would take the copy for its own where an application of the same name is in the target, and prune it.
+  // Argo CD's tracking: it would adopt the copy where the target has an application of the same name, and prune it.
   'argocd.argoproj.io/tracking-id', 'argocd.argoproj.io/installation-id',
 ];
 
-/** The copy that a target is to have of an object of the cluster `clusterId`. */
+/** The copy that a target should have of an object of the cluster `clusterId`. */
 export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
   const { namespace, name = '', uid = '', labels = {}, annotations = {} } = object.metadata;
   const carried = { labels: foreignEntries(labels), annotations: carriedAnnotations(kind, annotations) };
@@ -40,8 +40,8 @@ export function toCopy(kind: FollowedKind, object: KubernetesObject, clusterId: 
 }
 
 /**
- * The copy of an object that is not read in targets: it says which version of the object it was made of, and by a digest what it said when it was
- * written. Who can read the digest can read the contents.
+ * The copy of an object that is not read in targets. It names the version of the source object, and has a digest of the
+ * contents at the time of the write. Whoever can read the digest can read the contents.
  */
 export function toReportedCopy(kind: FollowedKind, object: KubernetesObject, clusterId: string): KubernetesObject {
   const copy = toCopy(kind, object, clusterId);
@@ -57,7 +57,7 @@ function foreignEntries(entries: StringMap): StringMap {
   return Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(OWN_PREFIX)));
 }
 
-/** The fields of an object that are carried, without what each cluster gives itself. */
+/** The fields that are copied, without those that each cluster allocates itself. */
 function carriedFields(kind: FollowedKind, object: KubernetesObject): Readonly<Record<string, unknown>> {
   const all: Readonly<Record<string, unknown>> = { ...object };
   let fields: Record<string, unknown> = {};
@@ -68,7 +68,7 @@ function carriedFields(kind: FollowedKind, object: KubernetesObject): Readonly<R
   return fields;
 }
 
-/** A digest of what a copy says; labels and annotations that others gave it do not count. */
+/** A digest of a copy's contents, without labels and annotations that others set. */
 export function copyDigest(kind: FollowedKind, copy: KubernetesObject): string {
   const { labels = {}, annotations = {} } = copy.metadata;
   const keys = followedKeys(annotations);
@@ -88,7 +88,7 @@ interface FollowedKeys {
   readonly annotations: readonly string[];
 }
 
-/** What a copy says of itself; it may have been written by anybody. */
+/** What a copy says about itself; anybody may have written it. */
 function followedKeys(annotations: StringMap): FollowedKeys {
   const none: FollowedKeys = { labels: [], annotations: [] };
   const text = annotations[FOLLOWED_KEYS_ANNOTATION];
@@ -105,16 +105,18 @@ function texts(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** Whether an object of a target was made by the source `clusterId` for its own object of that name. */
+/** Whether the source `clusterId` made this object of a target for its own object of that name. */
 export function isCopyOf(copy: KubernetesObject, clusterId: string): boolean {
   const { namespace = '', name, labels = {}, annotations = {} } = copy.metadata;
   return labels[PARENT_CLUSTER_LABEL] === clusterId && annotations[PARENT_NAME_ANNOTATION] === name && annotations[PARENT_NAMESPACE_ANNOTATION] === namespace;
 }
 
-/** How a target comes to have a copy: by this write, not at all, or only once an object of the same name is gone. */
+/** How a copy gets to a target: by this write, not at all, or after an object of the same name is gone. */
 export type CopyStep = { readonly kind: 'write'; readonly command: Command } | { readonly kind: 'equal' } | { readonly kind: 'foreign' };
 
-/** Decides the write. `source` and `existing` are as read live; `existing` is what the target has by that name. */
+/**
+ * Decides the write. `source` and `existing` are from uncached reads; `existing` is the target's object of that name.
+ */
 export function planCopy(kind: FollowedKind, source: KubernetesObject, existing: KubernetesObject | undefined, clusterId: string): CopyStep {
   const desired = toCopy(kind, source, clusterId);
   if (existing === undefined) return { kind: 'write', command: { kind: 'create', type: kind.type, object: desired } };
@@ -145,7 +147,9 @@ function fieldsPatch(kind: FollowedKind, existing: KubernetesObject, desired: Ku
   return isRecord(patch) ? patch : {};
 }
 
-/** The merge patch (RFC 7386) that makes `after` of `before`; lists are replaced as a whole. Undefined when both are equal. */
+/**
+ * The merge patch (RFC 7386) from `before` to `after`; lists are replaced as a whole. Undefined when both are equal.
+ */
 export function mergePatchBetween(before: unknown, after: unknown): unknown {
   if (!isRecord(before) || !isRecord(after)) return contentDigest(before) === contentDigest(after) ? undefined : after;
   const patch: Record<string, unknown> = {};

@@ -1,5 +1,6 @@
-// The kinds that follow elected pods into targets, as data: how pods come to need an object, what of it is carried, and what marks it.
-// All code of following is written for any kind; a further kind is a further row here, and its rights in manifests/objects/rbac.ts.
+// The kinds that follow elected pods into targets, as data: which objects pods need, what is copied, and which
+// annotations are set. The code is generic: another kind is another row here, and its rights in
+// manifests/objects/rbac.ts.
 import type { KubernetesObject, Service, StringMap } from '../../api/objects/core.ts';
 import { CILIUM_FORMER_GLOBAL_ANNOTATION, GLOBAL_ANNOTATION, IS_DELEGATE_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -9,30 +10,32 @@ import { originalSelector, rewrittenSelector } from './followed-service.ts';
 
 /** Why an object is needed in a target. */
 export type Need =
-  /** Pods name it: it goes where they run. */
+  /** Pods refer to it by name: it is copied to where they run. */
   | { readonly kind: 'named' }
-  /** It selects pods: it goes to all targets where they run or may run, so that all those clusters can reach them. */
+  /**
+   * It selects pods: it is copied to all targets where they run or may run, so that all those clusters can reach them.
+   */
   | { readonly kind: 'selects'; readonly selectorOf: (object: KubernetesObject) => StringMap }
-  /** It leads to objects of a kind that is needed itself: it goes where they go. `paths` lead to their names. */
+  /** It refers to objects of a kind that is copied: it goes where they go. `paths` lead to their names. */
   | { readonly kind: 'leads-to'; readonly plural: string; readonly paths: readonly FieldPath[] };
 
 /** One kind. */
 export interface FollowedKind {
   readonly type: ResourceType;
   readonly need: Need;
-  /** Top-level fields that are carried, beside labels and annotations. */
+  /** Top-level fields that are copied, beside labels and annotations. */
   readonly carried: readonly string[];
-  /** Parts of them that each cluster gives itself; `unless` is a value that is the user's. */
+  /** Fields that each cluster allocates itself; `unless` is a value that the user set. */
   readonly allocated: readonly { readonly path: FieldPath; readonly unless?: string }[];
-  /** What must read differently in a target. */
+  /** Rewrites what must differ in a target. */
   readonly rewrite?: (object: KubernetesObject) => KubernetesObject;
   /** Why an object of this kind must not leave its cluster; undefined when it may. */
   readonly refuse?: (object: KubernetesObject) => string | undefined;
-  /** Annotations that the object in the source gets while it is followed, and its copies get too. */
+  /** Annotations that the source's object gets while it is followed; its copies get them too. */
   readonly sourceAnnotations: StringMap;
-  /** Annotations of copies alone. */
+  /** Annotations of copies only. */
   readonly copyAnnotations: StringMap;
-  /** How long an object that is no longer needed stays, in ms: pods are replaced all the time. */
+  /** How long an object that is no longer needed stays, in ms: pods are replaced frequently. */
   readonly lingerMs: number;
 }
 
@@ -43,24 +46,24 @@ export interface FollowedName {
   readonly name: string;
 }
 
-/** The key of an object in queues: `namespace/name/plural`; `key` is `namespace/name`. */
+/** The work queue key of an object: `namespace/name/plural`; `key` is `namespace/name`. */
 export function followKey({ type }: FollowedKind, key: string): string {
   return `${key}/${type.plural}`;
 }
 
-/** Reads what {@link followKey} wrote; undefined for any other text. */
+/** Parses a {@link followKey}; undefined for any other text. */
 export function parseFollowKey(text: string): FollowedName | undefined {
   const [namespace = '', name = '', plural = ''] = text.split('/');
   const kind = FOLLOWED_KINDS.find(({ type }) => type.plural === plural);
   return kind === undefined ? undefined : { kind, namespace, name };
 }
 
-/** A pod is replaced by the next one within a second or two, old and new being bound one after the other. */
+/** A pod is replaced within a second or two, old and new being bound one after the other. */
 const LINGER_MS = 5_000;
 const NAMED = { need: { kind: 'named' }, allocated: [], sourceAnnotations: {}, copyAnnotations: {}, lingerMs: LINGER_MS } as const;
 const SERVED = { copyAnnotations: { [IS_DELEGATE_ANNOTATION]: '' }, lingerMs: LINGER_MS } as const;
 
-/** All kinds that follow. A kind comes after those that it leads to. */
+/** All followed kinds. A kind comes after those that it refers to. */
 export const FOLLOWED_KINDS: readonly FollowedKind[] = [
   { ...NAMED, type: CONFIG_MAPS, carried: ['data', 'binaryData', 'immutable'] },
   { ...NAMED, type: SECRETS, carried: ['data', 'type', 'immutable'], refuse: refuseToken },
@@ -90,7 +93,7 @@ export const FOLLOWED_KINDS: readonly FollowedKind[] = [
   },
 ];
 
-/** Tokens are worth something in their own cluster only, and the target's controllers would replace or delete a copy. */
+/** A token is only valid in its own cluster, and the target's controllers would replace or delete a copy. */
 function refuseToken(secret: KubernetesObject): string | undefined {
   const [type] = valuesAt(secret, fieldPath('type'));
   return type === 'kubernetes.io/service-account-token'

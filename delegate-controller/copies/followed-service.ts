@@ -1,27 +1,31 @@
-// The selector of a Service that follows elected pods (contract §4): in every cluster it selects the delegates, whose labels have our
-// prefix, and no proxies. What the user wrote is kept in an annotation, and is found again when the user writes it anew.
+// The selector of a followed Service: in every cluster it selects the delegates, whose labels have our prefix, and no
+// proxies. The user's selector is stored in an annotation and is restored from there, also after the user applies it
+// again.
 import type { Service, StringMap } from '../../api/objects/core.ts';
 import { ORIGINAL_SELECTOR_ANNOTATION } from '../../api/objects/keys.ts';
 import { prefixLabels, toDelegateLabels } from '../../model/delegate/pod-chaperon.ts';
 
-/** The selector as its user means it. */
+/** The user's selector. */
 export function originalSelector({ metadata, spec }: Service): StringMap {
   const current = spec?.selector ?? {};
   const saved = parseSelector(metadata.annotations?.[ORIGINAL_SELECTOR_ANNOTATION]);
   if (saved === undefined) return current;
   const rewritten = toDelegateLabels(saved, metadata.annotations ?? {});
-  const moved = prefixLabels(saved); // as it was rewritten before some keys were to be kept
+  const moved = prefixLabels(saved); // as rewritten by versions that prefixed every key
   if (isSame(current, rewritten) || isSame(current, moved)) return saved;
-  // Applied once more: `kubectl apply` adds the user's terms and leaves ours, so ours are taken away again.
+  // After another `kubectl apply` both the user's terms and ours are set; remove ours.
   return Object.fromEntries(Object.entries(current).filter(([key]) => Object.hasOwn(saved, key) || !(Object.hasOwn(rewritten, key) || Object.hasOwn(moved, key))));
 }
 
-/** The selector by which the Service finds delegates. */
+/** The selector that finds delegates. */
 export function rewrittenSelector(service: Service): StringMap {
   return toDelegateLabels(originalSelector(service), service.metadata.annotations ?? {});
 }
 
-/** The text of a selector for {@link ORIGINAL_SELECTOR_ANNOTATION}: `key=value,...` by key, as Admiralty writes it. */
+/**
+ * Text form of a selector for {@link ORIGINAL_SELECTOR_ANNOTATION}: `key=value,...` sorted by key, as Admiralty writes
+ * it.
+ */
 export function formatSelector(selector: StringMap): string {
   const terms = Object.entries(selector).map(([key, value]) => `${key}=${value}`);
   return terms.toSorted().join(',');

@@ -1,4 +1,4 @@
-// Copies that are listed and read in their target: those of all kinds but Secrets, and of Secrets in targets that report nothing of them.
+// Copies that are listed and read in their target: all kinds but Secrets, and Secrets in targets without SecretCopies.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
 import { isAlreadyExists, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -50,7 +50,7 @@ export class ReadCopies implements Copies {
   }
 
   forget(): void {
-    // the watch brings it
+    // the watch delivers it
   }
 
   async write({ object, copy }: CopyWrite, signal: AbortSignal): Promise<Written> {
@@ -78,7 +78,7 @@ function toCopyObject(kind: FollowedKind, object: KubernetesObject): CopyObject 
   return { key: objectKey(object.metadata), uid, digest: copyDigest(kind, object), parentUid: labels[PARENT_UID_LABEL] ?? '' };
 }
 
-/** Executes a command whose answer matters. */
+/** Executes a command and returns the response. */
 function execute(client: ClusterClient, command: Command, signal: AbortSignal): Promise<KubernetesObject> {
   if (command.kind === 'create') return client.create(command.type, command.object, signal);
   if (command.kind === 'patch') return client.patch(command.type, command.at, command, signal);

@@ -1,5 +1,5 @@
-// Copies that are written and never read: a source may write its own Secrets in a target and read none (ADR 0024). What is there it knows from the
-// target's reports, and until those come from what it was answered when it wrote.
+// Copies that are written but never read: a source may write its own Secrets in a target and read none (ADR 0024). It
+// knows what exists from the target's SecretCopies, and until those arrive from the responses to its writes.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { SECRET_COPIES } from '../../api/resource-types.ts';
@@ -12,12 +12,12 @@ import type { CopyObject, SourceObject } from './follow-plan.ts';
 import { toReportedCopy } from './followed-copy.ts';
 import { reportedCopy, versionDigest, writtenCopy, type LastWrite } from './reported-copy.ts';
 
-/** Copies of Secrets in a target that reports on them. */
+/** Copies of Secrets in a target that reports SecretCopies. */
 export class ReportedCopies implements Copies {
   readonly #place: CopiesPlace;
   readonly #reports: Informer<SecretCopy, SecretCopySpec>;
   readonly #written = new Map<string, LastWrite>();
-  /** Keys where a create has met an object that no report was on. */
+  /** Keys where a create conflicted with an object that has no report. */
   readonly #clashes = new Set<string>();
 
   constructor(place: CopiesPlace) {
@@ -91,7 +91,7 @@ export class ReportedCopies implements Copies {
     }
   }
 
-  /** It may be ours, and the report on its way. Nothing is written to what no report is on. */
+  /** It may be ours with its report delayed. An object without a report is never changed. */
   #clash(key: string): Written {
     const isKnown = this.#clashes.has(key);
     this.#clashes.add(key);

@@ -1,4 +1,5 @@
-// Copies of Secrets in whatever target: as reported, where the target reports or will do so after its next update; read, where it does not.
+// Copies of Secrets in any target: reported where the target supports SecretCopies, now or after its next update;
+// otherwise listed and read.
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
 import { ApiError } from '../../kubernetes/flow/api-error.ts';
 import type { ConnectionState } from '../../kubernetes/watch/informer.ts';
@@ -7,7 +8,7 @@ import type { CopyObject, SourceObject } from './follow-plan.ts';
 import { ReadCopies } from './listed-copies.ts';
 import { ReportedCopies } from './reported-copies.ts';
 
-/** Copies of Secrets in a target of any version, also one with nothing of ours in it. */
+/** Copies of Secrets in a target of any version, including a Pod-mode target. */
 export class SecretCopies implements Copies {
   readonly #place: CopiesPlace;
   readonly #reported: ReportedCopies;
@@ -73,7 +74,7 @@ export class SecretCopies implements Copies {
   }
 }
 
-/** The kind is not served there, or no rights to it were given. */
+/** The kind is not served there, or its rights were not granted. */
 function isDenied(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 403 || error.status === 404);
 }

@@ -1,5 +1,6 @@
-// Shell of failover in the source: renews its lease in each target's namespaces that hold pods which may leave, and has them leave once a
-// target is lost and must have stopped them (ADR 0020). Where no pod may leave there is no lease, and nothing is asked.
+// Controller of failover in the source (ADR 0020): renews a SourceLease in each target's namespaces that have pods
+// which may move, and deletes those pods when the target is lost and must have stopped them. Without such pods there
+// are no leases and no requests.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -30,13 +31,16 @@ export interface FailoverOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly events: EventSink;
-  /** How long a renewal holds, in seconds; {@link LEASE_SECONDS} when missing. */
+  /** Duration of a lease, in seconds; {@link LEASE_SECONDS} when missing. */
   readonly leaseSeconds?: number | undefined;
   readonly logger: Logger;
 }
 
 const FIELD_MANAGER = 'isthmus-failover';
-/** Leases looked after at once. A target that does not answer holds one for the time of a call, and nobody else's. */
+/**
+ * Concurrent reconciles of leases. A target that does not answer occupies one for the time of a call, and blocks no
+ * other.
+ */
 const CONCURRENCY = 256;
 
 /** Starts the controller. */
@@ -48,7 +52,7 @@ export function startFailover(options: FailoverOptions, signal: AbortSignal): vo
   failover.observe(startController({ name: 'failover', reconcile, concurrency: CONCURRENCY, logger, ready }, signal));
 }
 
-/** A lease that is held, and the session that it was begun in: another one may lead to another cluster. */
+/** A held lease with the session that it was created in: another session may lead to another cluster. */
 interface Held {
   readonly holder: SourceLeaseRenewal;
   readonly server: string;
@@ -101,7 +105,7 @@ class Failover {
     return this.#depart(target, leaving, held.holder, signal);
   }
 
-  /** Proxies of the namespace that are bound to the target and may leave it. */
+  /** Proxies of the namespace that are bound to the target and may move. */
   #leaving({ nodeName }: TargetCluster, namespace: string): (ProxyPod & { readonly fenceSeconds: number })[] {
     return boundTo(this.#options.proxies, nodeName).filter((proxy) => proxy.namespace === namespace).filter(mayLeave);
   }
@@ -118,7 +122,7 @@ class Failover {
     return { kind: 'requeue-after', ms: renewalMs(this.#lease.durationSeconds) };
   }
 
-  /** Nothing is left that needs it. */
+  /** No pod needs the lease any more. */
   async #giveBack(key: string, namespace: string, client: ClusterClient, signal: AbortSignal): Promise<ReconcileResult> {
     this.#held.delete(key);
     await client.delete(SOURCE_LEASES, { namespace, name: leaseName(this.#options.sourceId) }, {}, signal).catch((error: unknown) => {
@@ -153,14 +157,16 @@ class Failover {
     return client.get(SOURCE_LEASES, at, signal).catch(unless(isNotFound));
   }
 
-  /** Those whose time has come leave; not before it is known that the target is lost, or they would be sent there once more. */
+  /**
+   * Deletes pods whose time has come, but not before the target is known to be lost, or they would be sent there again.
+   */
   async #depart(target: TargetCluster, leaving: readonly (ProxyPod & { readonly fenceSeconds: number })[], holder: SourceLeaseRenewal, signal: AbortSignal): Promise<ReconcileResult> {
     const { source, events, logger } = this.#options;
     const now = performance.now();
     for (const proxy of target.availability.kind === 'ready' ? [] : leaving) {
       const stoppedAt = holder.stoppedAt(proxy.fenceSeconds);
       if (stoppedAt === undefined || stoppedAt > now) continue;
-      logger.info({ target: target.key, pod: proxy.key }, 'a pod leaves a target that is lost');
+      logger.info({ target: target.key, pod: proxy.key }, 'a pod moves away from a lost target');
       if (!proxy.terminating) events.record(departed(proxy, target.key));
       await executePlan(source, planDeparture(proxy), signal).catch(ignoreStale);
     }

@@ -1,5 +1,6 @@
-// Shell of fencing in a target: follows the leases of sources, says in their status what it has seen, and tells when one has ended.
-// The mark `Expired` is written in the version that was seen, so a renewal that our watch has not brought yet stands against it.
+// Controller of fencing in a target: watches the leases of sources, reports in their status which renewals it observed,
+// and notifies when one has expired. The `Expired` status is written with a precondition on the observed version, so
+// that a renewal which the watch has not delivered makes the write fail.
 import type { Logger } from 'pino';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
@@ -20,7 +21,7 @@ export interface FenceOptions {
   readonly logger: Logger;
 }
 
-/** The time of day may be set while a timer runs, and timers end early: the clock is looked at again after at most so long, in ms. */
+/** Longest timer, in ms: the time of day may be set meanwhile, and timers fire early. */
 const LOOK_MS = 30_000;
 
 /** The leases that sources hold in this cluster. */
@@ -36,7 +37,10 @@ export class SourceLeases {
     this.#leases = new Informer({ client, logger, type: SOURCE_LEASES, selection: {}, project: (lease) => lease });
   }
 
-  /** Starts to follow leases. A cluster that does not serve the kind yet has none, and fences nothing. `changed` hears of namespaces where one has ended. */
+  /**
+   * Starts the watch. A cluster that does not serve the kind has no leases and fences nothing. `changed` is called for
+   * namespaces where a lease has expired.
+   */
   run(changed: (namespace: string) => void, signal: AbortSignal): void {
     this.#changed = changed;
     const reconcile = (key: string) => this.#reconcile(key, signal);
@@ -50,19 +54,19 @@ export class SourceLeases {
     void this.#leases.run(signal);
   }
 
-  /** Whether the source of a chaperon, or of a delegate, has lost its lease where that is. */
+  /** Whether the source of a chaperon or delegate has lost its lease in that namespace. */
   isLost({ namespace = '', labels }: ObjectMeta): boolean {
     const lease = this.#leases.get(`${namespace}/${leaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`);
     return lease !== undefined && hasExpired(lease);
   }
 
-  /** Whether nobody has confirmed a candidate that must be, as far as is known. */
+  /** Whether a candidate still needs its confirmation, as far as the cache shows. */
   isUnconfirmed(metadata: ObjectMeta): boolean {
     const { namespace = '', labels } = metadata;
     return isUnconfirmed(metadata, this.#leases.get(`${namespace}/${candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '')}`));
   }
 
-  /** The same, read now. Throws what the read threw. */
+  /** The same by an uncached read. Throws what the read threw. */
   async isUnconfirmedNow(metadata: ObjectMeta, signal: AbortSignal): Promise<boolean> {
     const { namespace = '', labels } = metadata;
     const name = candidateLeaseName(labels?.[PARENT_CLUSTER_LABEL] ?? '');

@@ -1,34 +1,38 @@
-// When the lease of a source ends, as its target reckons it (ADR 0020), and what the lease's status is to say. Clocks of two clusters are never
-// compared: for each holder the least difference between seeing a renewal and its own time counts, so a late one is worth no more than a prompt one.
+// When a source's lease expires by its target's clock (ADR 0020), and the lease's status. Clocks of two clusters are
+// never compared directly: for each holder the smallest difference between observing a renewal and its own timestamp
+// counts, so a delayed renewal extends the lease no further than a prompt one.
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 import { SOURCE_LEASES } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { returnMs } from '../../model/pod/fencing.ts';
 
-/** Two readings of the target's time, in ms: of a clock that only goes forward, and of the time of day, which outlives a restart. */
+/** Two readings of the target's time, in ms: a monotonic clock, and the time of day, which survives a restart. */
 export interface TargetTime {
   readonly monotonic: number;
   readonly wall: number;
 }
 
-/** Follows one lease. Times are in ms of the monotonic clock. */
+/** Tracks one lease. Times are in ms of the monotonic clock. */
 export class LeaseClock {
   #holder: string | undefined;
   #renewed = Number.NaN;
-  /** The least that a renewal of the holder was seen after it was made, its clock against ours. */
+  /** Smallest delay between a renewal of the holder and its observation, its clock against ours. */
   #offset = Infinity;
-  /** The same as the last run of this controller has noted it: only as good as the time of day, so it never ends a lease at once. */
+  /**
+   * The same as stored by the previous run of this controller. It depends on the time of day, so it never expires a
+   * lease at once.
+   */
   #notedOffset = Infinity;
   #endsAt = Infinity;
 
-  /** Takes over the lease as it is now. A version that was heard already changes nothing. */
+  /** Observes the current lease. A version that was observed already changes nothing. */
   hear(lease: SourceLease, now: TargetTime): void {
     const holder = `${lease.metadata.uid ?? ''} ${lease.spec.holder}`;
     const renewed = Date.parse(lease.spec.renewTime);
     if (holder === this.#holder && renewed === this.#renewed) return;
     if (this.#holder === undefined) this.#notedOffset = notedOffset(lease, now);
     else if (holder !== this.#holder) [this.#offset, this.#notedOffset] = [Infinity, Infinity];
-    // The first is of unknown age: it may have been here long before us.
+    // The age of the first one is unknown: it may have existed long before this process.
     if (this.#holder !== undefined) this.#offset = Math.min(this.#offset, now.monotonic - renewed);
     this.#holder = holder;
     this.#renewed = renewed;
@@ -41,19 +45,22 @@ export class LeaseClock {
     return Math.min(byOurs, Math.max(end(this.#notedOffset), now + returnMs(durationSeconds)));
   }
 
-  /** When the lease ends. */
+  /** When the lease expires. */
   get endsAt(): number {
     return this.#endsAt;
   }
 }
 
-/** How long after it was made a renewal of this holder was seen by the last run of this controller, on our clock; infinite when it has noted none. */
+/**
+ * Delay with which the previous run of this controller observed a renewal of this holder, on our clock; Infinity when
+ * none is stored.
+ */
 function notedOffset({ spec, status = {} }: SourceLease, { monotonic, wall }: TargetTime): number {
   const { seenHolder, seenRenewTime = '', seenAt = '' } = status;
   return seenHolder === spec.holder ? Date.parse(seenAt) - wall + monotonic - Date.parse(seenRenewTime) : Infinity;
 }
 
-/** Whether the target has said of this very renewal that it has ended. */
+/** Whether the status says that this very renewal has expired. */
 export function hasExpired({ spec, status }: SourceLease): boolean {
   return status?.state === 'Expired' && isSeen({ spec, status });
 }
@@ -63,8 +70,8 @@ function isSeen({ spec, status }: Pick<SourceLease, 'spec' | 'status'>): boolean
 }
 
 /**
- * What the status is to say now: that the renewal was seen, or, of this very version, that it has ended. A renewal that is not seen yet stands
- * against that. `isOver` says that its time has come.
+ * The status to write: that the renewal was observed or, with a precondition on this version, that it has expired. A
+ * renewal that was not observed yet makes that write fail. `isOver` says that the lease's time is over.
  */
 export function planLeaseStatus(lease: SourceLease, isOver: boolean, wall: number): Plan {
   const { metadata: { namespace, name = '', uid, resourceVersion }, spec } = lease;

@@ -1,12 +1,13 @@
-// How a source keeps its lease in a target, and from when on it may take for granted that the target has stopped its pods (ADR 0020).
-// After a renewal without an answer there is no other before the lease was read: so there is a last one that may have been done.
+// How a source renews its lease in a target, and from when on it may assume that the target has stopped its pods (ADR
+// 0020). After a renewal without a response the lease is read before the next renewal: so the last renewal that may
+// have succeeded is known.
 import type { SourceLease, SourceLeaseSpec } from '../../api/kinds/source-lease.ts';
 import { marginMs, renewalMs } from '../../model/pod/fencing.ts';
 
-/** What is to be done now. `ms` is how long until there is something to do. */
+/** The next step. `ms` is how long until there is something to do. */
 export type RenewalStep = { readonly kind: 'renew' } | { readonly kind: 'read' } | { readonly kind: 'wait'; readonly ms: number };
 
-/** Who holds the lease, and for how long at a time. */
+/** The holder and the duration of a lease. */
 export type HeldLease = Pick<SourceLeaseSpec, 'holder' | 'durationSeconds'>;
 
 interface Renewal {
@@ -14,17 +15,17 @@ interface Renewal {
   readonly sentAt: number;
 }
 
-/** So many renewals may go by without the target's word before it is thought to fence nothing. */
+/** After this many renewals without a status from the target it is assumed not to fence. */
 const WITHOUT_WORD = 3;
 
-/** One lease, as one run of the source's process holds it. Times are in ms of a clock that only goes forward. */
+/** One lease, as one run of the source's process holds it. Times are in ms of a monotonic clock. */
 export class SourceLeaseRenewal {
   readonly #lease: HeldLease;
-  /** The last ones, oldest first. */
+  /** The last renewals, oldest first. */
   #renewals: readonly Renewal[] = [];
   #triedAt = -Infinity;
   #isSilent = false;
-  /** How long after it was sent a renewal was known to have been seen; undefined while the target does not see them. */
+  /** How long after it was sent the target reported a renewal; undefined while it reports none. */
   #lagMs: number | undefined;
   #acknowledged: string | undefined;
 
@@ -39,24 +40,24 @@ export class SourceLeaseRenewal {
     return { kind: this.#isSilent ? 'read' : 'renew' };
   }
 
-  /** The first ones follow one another faster: pods may leave only after the target's word on one of them has come. */
+  /** The first renewals follow faster: pods may move only after the target has reported one. */
   #everyMs(): number {
     const isNew = this.#lagMs === undefined && this.#renewals.length <= WITHOUT_WORD && !this.#isSilent;
     return renewalMs(this.#lease.durationSeconds) / (isNew ? 4 : 1);
   }
 
-  /** A renewal is about to be sent. */
+  /** Call before a renewal is sent. */
   sending(renewTime: string, now: number): void {
     this.#triedAt = now;
     this.#renewals = [...this.#renewals, { renewTime, sentAt: now }].slice(-1 - WITHOUT_WORD);
   }
 
-  /** A read is about to be sent. */
+  /** Call before a read is sent. */
   reading(now: number): void {
     this.#triedAt = now;
   }
 
-  /** The target has answered with the lease as it is, or that there is none. */
+  /** The target responded with the current lease, or that there is none. */
   answered(lease: SourceLease | undefined, now: number): void {
     if (this.#isSilent) this.#triedAt = -Infinity; // it is back: renew at once
     this.#isSilent = false;
@@ -67,18 +68,21 @@ export class SourceLeaseRenewal {
     this.#acknowledged = seen?.renewTime;
   }
 
-  /** The target has answered with no: it serves no leases, or keeps them from us, so it fences nothing that we could count on. */
+  /** The target refused: it serves no leases, or denies us access, so it cannot be relied on to fence. */
   refused(): void {
     this.#isSilent = false;
     this.#lagMs = undefined;
   }
 
-  /** No answer came. */
+  /** No response came. */
   unanswered(): void {
     this.#isSilent = true;
   }
 
-  /** From when on the target has stopped pods whose containers get so many seconds; undefined while it answers, or was not known to fence. */
+  /**
+   * Time after which the target has stopped pods with this grace period; undefined while it responds, or when it was
+   * not known to fence.
+   */
   stoppedAt(graceSeconds: number): number | undefined {
     const last = this.#renewals.at(-1);
     if (!this.#isSilent || this.#lagMs === undefined || last === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Shell that follows the Warning events of delegates in all targets and shows them on proxy pods. What was there before a session began is
-// old, and not shown again. Where the source may not read events, nothing else suffers.
+// Controller that watches Warning events of delegates in all targets and repeats them on proxy pods. Events from before
+// a session started are not repeated. A source without the right to read events loses only this.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { EVENTS } from '../../api/resource-types.ts';
@@ -40,7 +40,7 @@ function followEvents({ proxies, events, logger }: DelegateEventsOptions, shown:
       const proxy = informer.hasSynced ? proxyOf(event) : undefined;
       const record = proxy && shown.toProxyEvent(event, proxy, key);
       if (record !== undefined) events.record(record);
-      return undefined; // nothing of it is kept: an event that is told again is told again here
+      return undefined; // nothing is stored: a repeated event is repeated here
     },
   });
   const proxyOf = ({ regarding = {} }: TargetEvent): ProxyPod | undefined => {

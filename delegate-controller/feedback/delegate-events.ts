@@ -1,10 +1,10 @@
-// What a target's Events say of delegates, as the source shows it on proxies: warnings only (what goes well is in the status, and costs no
-// write), each reason once in a series, and a bounded number of reasons. What a target sends is data (design §8).
+// Converts Events about delegates in a target to Events about proxies: warnings only (success is in the status, and
+// costs no write), one per reason, and a limited number of reasons. A target's texts are untrusted data.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { regardingPod, type EventRecord } from '../../model/proxy/event-record.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
-/** The fields of an Event (`events.k8s.io/v1`) that are looked at. */
+/** The fields of an Event (`events.k8s.io/v1`) that are read. */
 export interface TargetEvent extends KubernetesObject {
   readonly type?: string;
   readonly reason?: string;
@@ -12,18 +12,18 @@ export interface TargetEvent extends KubernetesObject {
   readonly regarding?: { readonly kind?: string; readonly namespace?: string; readonly name?: string; readonly uid?: string };
 }
 
-/** Which events of a target are followed. */
+/** Field selector of the watched events. */
 export const WARNINGS_OF_PODS = 'type=Warning,regarding.kind=Pod';
 
-/** Different reasons that are shown of one proxy. */
+/** Maximum number of reasons per proxy. */
 const MAX_REASONS = 10;
 const CAMEL_CASE = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
-/** Turns events into those of proxies. Remembers what it has shown of each. */
+/** Converts events. Stores which reasons it has repeated for each proxy. */
 export class DelegateEvents {
   readonly #shown = new Map<string, Set<string>>();
 
-  /** The event of the proxy; undefined when enough is shown of it already. */
+  /** The event about the proxy; undefined when its reason was repeated already or the limit is reached. */
   toProxyEvent(event: TargetEvent, proxy: ProxyPod, target: string): EventRecord | undefined {
     const { reason: said = '', note = '' } = event;
     const reason = CAMEL_CASE.test(said) ? said : 'DelegateWarning';
@@ -33,7 +33,7 @@ export class DelegateEvents {
     return { regarding: regardingPod(proxy), type: 'Warning', reason, action: 'ShowDelegateEvent', note: `${target}: ${printable(note)}` };
   }
 
-  /** Forgets a proxy that has gone. */
+  /** Removes a proxy. */
   forget(uid: string): void {
     this.#shown.delete(uid);
   }

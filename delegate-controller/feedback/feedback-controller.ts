@@ -1,4 +1,5 @@
-// Shell of the source's side: what happens to chaperons and delegates is shown on, and done to, the proxy pods.
+// Controller in the source that mirrors the state of chaperons and delegates to bound proxy pods, and propagates
+// deletes.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { CARRIED_CHANGES_ANNOTATION } from '../../api/objects/keys.ts';
@@ -42,24 +43,24 @@ export interface FeedbackOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly podPlane: SourcePodPlane;
-  /** Ranges of the source, in which no pod of a target is. */
+  /** The source's own ranges; no pod address of a target lies in them. */
   readonly ownRanges: OwnRanges;
-  /** Where users read what became of their changes. */
+  /** Sink of Events about users' changes. */
   readonly events: EventSink;
   readonly logger: Logger;
 }
 
 const CONCURRENCY = 256;
-/** When the cache and the live read disagree, the cache is behind: look again after this long, in ms. */
+/** Requeue delay when an uncached read contradicts the cache, in ms: the cache is behind. */
 const CACHE_LAG_MS = 1_000;
 
-/** What the pods of a target that was removed are told. */
+/** Condition on pods of a target that was removed. */
 const REMOVED = {
   reason: 'TargetRemoved',
-  message: 'its target was removed from this cluster: what runs there runs on and is not heard of any more; add the target again, or delete the pod',
+  message: 'its target was removed from this cluster: the delegate keeps running there and its status is no longer updated; add the target again, or delete the pod',
 };
 
-/** Starts the controller. It concludes nothing before all proxies and targets are known. */
+/** Starts the controller. It decides nothing before all proxies and targets are synced. */
 export function startFeedback(options: FeedbackOptions, signal: AbortSignal): void {
   const { proxies, targets, podPlane, logger } = options;
   const sweep = new Sweep(options);
@@ -68,7 +69,8 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
   const ready = Promise.all([proxies.synced, targets.untilSynced(), podPlane.known, options.ownRanges.known]);
   const controllers = [
     startController({ name: 'feedback', reconcile: (key) => feedback.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
-    // Apart: what is left of a pod in a target that does not answer must not hold up its successor of the same name elsewhere.
+    // A separate queue: a target that does not answer must not delay the successor of a pod elsewhere that has its
+    // name.
     startController({ name: 'sweep', reconcile: (key) => sweep.reconcile(key, signal), concurrency: CONCURRENCY, logger, ready }, signal),
   ];
   feedback.observe((key) => {
@@ -79,14 +81,16 @@ export function startFeedback(options: FeedbackOptions, signal: AbortSignal): vo
 class Feedback {
   readonly #options: FeedbackOptions;
   readonly #sweep: Sweep;
-  /** By UID of the proxy: its last status, until the cache has it; longer when the API server did not keep it as it was sent. */
+  /**
+   * Last written status by UID of the proxy, until the cache has it; longer when the API server stored it differently.
+   */
   readonly #mirrored = new Map<string, Mirrored>();
   readonly #recent = new RecentPlans();
-  /** By session: what was seen to go there of proxies that go. */
+  /** Deletions observed in a session, of objects of terminating proxies. */
   readonly #absences = new WeakMap<TargetSession, ObservedDeletions<'chaperon' | 'delegate'>>();
-  /** Targets that have not been heard for a while. */
+  /** Targets that have been unreachable for a while. */
   readonly lost = new LostTargets();
-  /** A target that is lost has many pods. */
+  /** A lost target has many pods, so their Events are throttled. */
   readonly #losses: EventSink;
 
   constructor(options: FeedbackOptions, sweep: Sweep, losses: EventSink) {
@@ -95,7 +99,7 @@ class Feedback {
     this.#sweep = sweep;
   }
 
-  /** Starts to listen; `enqueue` asks for a pod to be looked at. */
+  /** Registers the watch handlers; `enqueue` requests a reconcile of a pod. */
   observe(enqueue: (key: string) => void): void {
     const { proxies, targets, podPlane, ownRanges } = this.#options;
     const enqueueBound = (target: Pick<TargetCluster, 'nodeName'>) => {
@@ -150,7 +154,7 @@ class Feedback {
     return session && this.#absences.get(session);
   }
 
-  /** Whether the proxy of something is being deleted: nothing is made for it any more. */
+  /** Whether the proxy of an object is terminating: nothing is created for it any more. */
   #isGoing({ parentKey, parentUid }: Pick<Chaperon, 'parentKey' | 'parentUid'>): boolean {
     const proxy = this.#options.proxies.get(parentKey);
     return proxy?.uid === parentUid && proxy.terminating;
@@ -158,7 +162,7 @@ class Feedback {
 
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const proxy = this.#options.proxies.get(key);
-    if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler's
+    if (proxy?.nodeName === undefined) return DONE; // not bound yet: the scheduler owns it
     const target = this.#options.targets.byNode(proxy.nodeName);
     const step = planFeedback(proxy, this.#gather(proxy, target), this.#mirrored.get(proxy.uid));
     return this.#act(proxy, step, target?.session, signal);
@@ -187,13 +191,13 @@ class Feedback {
     }
   }
 
-  /** Without a client the target is not connected now; its return brings the pod back here. */
+  /** Without a client the target is not connected; its return enqueues the pod again. */
   async #write(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     if (client !== undefined) await executePlan(client, plan, signal).catch(ignoreStale);
     return DONE;
   }
 
-  /** A write of a moment ago that the cache has not brought yet is not repeated. */
+  /** Does not repeat a recent write that the cache has not delivered yet. */
   async #writeOnce(client: ClusterClient | undefined, plan: Plan, signal: AbortSignal): Promise<ReconcileResult> {
     const ms = this.#recent.msToRest(plan);
     if (client === undefined || ms > 0) return client === undefined ? DONE : { kind: 'requeue-after', ms };
@@ -230,7 +234,10 @@ class Feedback {
     return DONE;
   }
 
-  /** Changes of a running pod are rare, so what they are made of is read anew. One that the target refuses is told, and not tried again. */
+  /**
+   * Changes of a running pod are rare, so they are computed from uncached reads. A change that the target rejects is
+   * reported and not retried.
+   */
   async #applyChanges(proxy: ProxyPod, { chaperon, wanted }: Extract<FeedbackStep, { kind: 'apply-changes' }>, client: ClusterClient | undefined, signal: AbortSignal): Promise<ReconcileResult> {
     if (client === undefined) return DONE;
     const { namespace, name, uid } = chaperon;
@@ -258,7 +265,7 @@ class Feedback {
   }
 }
 
-/** What was found, with the addresses that can be those of a target's pods. */
+/** The observed objects, without addresses that cannot be those of a target's pods. */
 function believedOf({ chaperon, delegate }: ReturnType<TargetSession['find']>, ownRanges: OwnRanges): ReturnType<TargetSession['find']> {
   return {
     chaperon: chaperon?.ended === undefined ? chaperon : { ...chaperon, ended: withBelievedAddresses(chaperon.ended, ownRanges) },
@@ -266,7 +273,9 @@ function believedOf({ chaperon, delegate }: ReturnType<TargetSession['find']>, o
   };
 }
 
-/** Whether nobody makes a delegate again: what it is made from goes, or has gone; or the source made it itself. */
+/**
+ * Whether no delegate is created again: its chaperon is terminating or gone, or the source created the delegate itself.
+ */
 function isMadeNoMore(session: TargetSession, { parentKey, parentUid, direct }: DelegatePod): boolean {
   const chaperon = session.chaperons.indexed(parentKey).find((one) => one.parentUid === parentUid);
   return direct !== undefined || chaperon?.terminating === true;

@@ -1,5 +1,5 @@
-// Step 6 of a pod's way, in the source: what a bound proxy pod needs now. From the bind on, its finalizer is ours.
-// A proxy is deleted, or let go, only after a live read has confirmed what the cache says.
+// Decides in the source what a bound proxy pod needs now. From the bind on, the feedback controller owns its finalizer.
+// A proxy is deleted or released only after an uncached read has confirmed what the cache says.
 import type { Condition, PodPhase, PodStatus, StringMap } from '../../api/objects/core.ts';
 import { CONFIRM_BEFORE_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, TARGET_UNREACHABLE_CONDITION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
@@ -15,15 +15,15 @@ import { digestOf, mirroredStatus, statusOfContainers, toStatusPatch, withSource
 import { isLater } from '../../model/objects/resource-version.ts';
 import { holdsFinalizer, planFinalizerRemoval, planReleaseAtOnce, type ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
-/** What the cache of the target that the proxy is bound to holds. */
+/** What the cache of the proxy's target contains. */
 export type BoundTarget =
-  /** The (Cluster)Target was removed from the source; `lost` says so once all targets are known. */
+  /** The (Cluster)Target was removed from the source; `lost` is set once all targets are synced. */
   | { readonly kind: 'removed'; readonly lost?: LostTarget | undefined }
-  /** It cannot be reached, or has not been listed yet: nothing may be concluded. `lost` is told once that has lasted. */
+  /** It is unreachable or not listed yet: nothing may be concluded. `lost` is set once that has lasted. */
   | { readonly kind: 'unknown'; readonly lost?: LostTarget | undefined }
   | { readonly kind: 'known'; readonly chaperon: Chaperon | undefined; readonly delegate: DelegatePod | undefined };
 
-/** A target that has not been heard for a while: why, and since when (RFC 3339). */
+/** Why a target is lost, and since when (RFC 3339). */
 export interface LostTarget {
   readonly reason: string;
   readonly message: string;
@@ -35,39 +35,42 @@ export type FeedbackStep =
   | { readonly kind: 'no-change' }
   /** Write in the source. */
   | { readonly kind: 'write'; readonly plan: Plan }
-  /** Write this status in the source, and remember what its API server makes of it. */
+  /** Write this status in the source, and store what its API server made of it. */
   | { readonly kind: 'mirror'; readonly plan: Plan; readonly digest: string }
-  /** Write in the source that nothing more is heard of the pod, and tell its user. */
+  /** Report in the source that the pod's status is no longer updated. */
   | { readonly kind: 'tell-lost'; readonly plan: Plan; readonly lost: LostTarget }
-  /** Bring changes of the running pod into the target. */
+  /** Send changes of the running pod to the target. */
   | { readonly kind: 'apply-changes'; readonly chaperon: Chaperon; readonly wanted: CarriedChanges }
   /** Write in the target. */
   | { readonly kind: 'delete-chaperon'; readonly plan: Plan }
-  /** Write in the source, once a live read has confirmed that the target has no chaperon of the pod. */
+  /** Write in the source after an uncached read has confirmed that the target has no chaperon of the pod. */
   | { readonly kind: 'confirm-gone'; readonly plan: Plan }
-  /** Write in the source, once a live read has confirmed that the chaperon is gone, going, or has lost its delegate. */
+  /**
+   * Write in the source after an uncached read has confirmed that the chaperon is gone, terminating, or has lost its
+   * delegate.
+   */
   | { readonly kind: 'confirm-lost'; readonly plan: Plan };
 
-/** A status that was written. */
+/** A written status. */
 export interface Mirrored {
   /** Its digest. */
   readonly sent: string;
-  /** Digest of what its API server made of it: one that is older than the target's drops fields that it does not know. */
+  /** Digest of the status as stored: an older API server drops fields that it does not know. */
   readonly kept: string;
-  /** Version of the proxy that the write made: until the cache has it, the cache says nothing about this write. */
+  /** resourceVersion of that write: until the cache has it, the cache says nothing about the write. */
   readonly version: string;
-  /** What it shows. */
+  /** The phase that it shows. */
   readonly phase: PodPhase | undefined;
 }
 
-/** The phase that users see: that of the last status that was written, which the cache may not have yet. */
+/** The phase that users see: that of the last written status, which the cache may not have yet. */
 export function shownPhase({ phase }: ProxyPod, mirrored: Mirrored | undefined): PodPhase {
   return mirrored?.phase ?? phase;
 }
 
-/** Decides the next step. `mirrored` is the last status written to this proxy by this process. */
+/** Decides the next step. `mirrored` is the last status that this process wrote to this proxy. */
 export function planFeedback(proxy: ProxyPod, target: BoundTarget, mirrored?: Mirrored): FeedbackStep {
-  // What runs for a proxy of Admiralty's is not among what we know: nothing may be concluded.
+  // The delegate of a proxy that Admiralty created is not in our caches: conclude nothing.
   return proxy.isAdmiraltys === true ? { kind: 'no-change' } : planOwn(proxy, target, mirrored);
 }
 
@@ -75,11 +78,11 @@ function planOwn(proxy: ProxyPod, target: BoundTarget, mirrored: Mirrored | unde
   if (proxy.terminating) return planTermination(proxy, target);
   if (target.kind !== 'known') return planTargetLost(proxy, target);
   const { chaperon, delegate } = target;
-  if (isTerminal(proxy.phase)) return { kind: 'no-change' }; // ended is final: nothing that happens to the delegate changes it
+  if (isTerminal(proxy.phase)) return { kind: 'no-change' }; // a terminal phase is final, whatever happens to the delegate
   if (delegate !== undefined && isTerminal(delegate.status.phase)) return planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
-  // It ended and was cleaned up before anybody here has looked; its chaperon remembers.
+  // It terminated and was deleted before this process observed it; its chaperon has the status.
   if (delegate === undefined && chaperon?.ended !== undefined) return planMirror(proxy, chaperon.ended, { mirrored, chaperon });
-  // Somebody took the delegate away: the proxy goes too, and its controller makes another one.
+  // Somebody deleted the delegate: delete the proxy too, and its controller creates another one.
   if (isLost(chaperon)) return planLost(proxy, chaperon);
   if (delegate === undefined) return { kind: 'no-change' };
   return planPodChanges(proxy, chaperon, delegate) ?? planMirror(proxy, delegate.status, { mirrored, chaperon, annotations: delegate.annotations });
@@ -90,27 +93,27 @@ function planLost(proxy: ProxyPod, chaperon: Chaperon | undefined): FeedbackStep
   return { kind: 'confirm-lost', plan: planProxyDeletion(proxy) };
 }
 
-/** It was bound in time, and the target has not heard of that: it makes the delegate anew. */
+/** It was bound in time, but the target did not get the confirmation: the target recreates the delegate. */
 function planRevival({ namespace, name, resourceVersion }: Chaperon): Plan {
   const annotations = { [CONFIRM_BEFORE_ANNOTATION]: null, [EXPIRED_AT_ANNOTATION]: null, [POD_MISSING_SINCE_ANNOTATION]: null };
   return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { resourceVersion, annotations } } }];
 }
 
-/** The last status stays, and says that it may be old (design D14); what the target says when it is back takes its place. */
+/** Keeps the last status and marks it as possibly stale; the target's status replaces it when the target is back. */
 function planTargetLost({ namespace, name, uid, phase, ownConditions }: ProxyPod, target: Exclude<BoundTarget, { readonly kind: 'known' }>): FeedbackStep {
   const told = findCondition(ownConditions, TARGET_UNREACHABLE_CONDITION);
   if (target.lost === undefined || isTerminal(phase) || told?.reason === target.lost.reason || (told !== undefined && target.kind === 'unknown')) return { kind: 'no-change' };
   const { reason, message, since } = target.lost;
   const unreachable: Condition = { type: TARGET_UNREACHABLE_CONDITION, status: 'True', reason, message, lastTransitionTime: since };
   const unready = (type: string): Condition => ({ type, status: 'False', reason, message, lastTransitionTime: since });
-  // Nobody will say any more whether the containers run: it must not count as ready.
+  // No kubelet reports any more whether the containers run: the pod must not count as ready.
   const conditions = target.kind === 'removed' ? [unreachable, unready('Ready'), unready('ContainersReady')] : [unreachable];
   const patch = { metadata: { uid }, status: { conditions } };
   const plan: Plan = [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'strategic', patch }];
   return { kind: 'tell-lost', lost: target.lost, plan };
 }
 
-/** What the user has changed of the running pod goes to the target; undefined when it is there already. */
+/** Changes by the user of the running pod that the target does not have yet; undefined when there are none. */
 function planPodChanges({ changes, gates }: ProxyPod, chaperon: Chaperon | undefined, delegate: DelegatePod): FeedbackStep | undefined {
   if (chaperon === undefined || chaperon.terminating || (changes === undefined && gates === undefined && chaperon.carried === undefined)) return undefined;
   const own = Object.entries(gates ?? {}).filter(([type]) => isSourceGate(type, chaperon) || findCondition(delegate.status.conditions, type) === undefined);
@@ -119,13 +122,13 @@ function planPodChanges({ changes, gates }: ProxyPod, chaperon: Chaperon | undef
   return of === (chaperon.carried?.of ?? '') ? undefined : { kind: 'apply-changes', chaperon, wanted: { of, changes: wanted } };
 }
 
-/** Whether it is the source that decides on a condition: it did so first. */
+/** Whether the source owns a condition: it set the condition first. */
 function isSourceGate(type: string, chaperon: Chaperon | undefined): boolean {
   return Object.hasOwn(chaperon?.carried?.changes.gates ?? {}, type);
 }
 
 function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
-  // One without our finalizer was made by hand; no kubelet ends it, so it is seen off like any other.
+  // A pod without our finalizer was created by hand; no kubelet terminates it, so it is handled like the others.
   if (!holdsFinalizer(proxy) && !proxy.awaitsKubelet) return { kind: 'no-change' };
   if (target.kind === 'removed') return { kind: 'write', plan: planRelease(proxy) };
   if (target.kind === 'unknown') return { kind: 'no-change' };
@@ -134,7 +137,7 @@ function planTermination(proxy: ProxyPod, target: BoundTarget): FeedbackStep {
   return delegate === undefined ? { kind: 'confirm-gone', plan: planRelease(proxy) } : { kind: 'no-change' };
 }
 
-/** The time to stop that was asked for goes ahead of the delete; a shorter one may follow it (`kubectl delete --now`). */
+/** The requested grace period is written before the delete; a shorter one may follow (`kubectl delete --now`). */
 function planBoundDeletion({ graceSeconds }: ProxyPod, chaperon: Chaperon): FeedbackStep {
   if (chaperon.mode === 'Pod') return planDelegatePodDeletion(chaperon, graceSeconds);
   const grace = graceSeconds !== undefined && graceSeconds !== chaperon.graceSeconds ? [planGrace(chaperon, graceSeconds)] : [];
@@ -148,8 +151,8 @@ function planDelegatePodDeletion(pod: Chaperon, graceSeconds: number | undefined
 }
 
 /**
- * Lets a pod go that the source made, that must not run again and that has stopped: once its proxy shows how it ended, or nobody wants to
- * know. `proxy` is the pod of its name now, if there is one.
+ * Removes the finalizer of a delegate that the source created, that must not run again and that has stopped: after its
+ * proxy shows the terminal status, or when no proxy needs it. `proxy` is the current pod of its name, if any.
  */
 export function planRunOnceRelease(pod: Chaperon, proxy: ProxyPod | undefined): Plan {
   if (!isHeldAfterStop(pod)) return [];
@@ -173,7 +176,7 @@ function planProxyDeletion({ namespace, name, uid }: ProxyPod): Plan {
 interface MirrorContext {
   readonly mirrored: Mirrored | undefined;
   readonly chaperon: Chaperon | undefined;
-  /** Of the delegate, while it is there. */
+  /** Of the delegate, while it exists. */
   readonly annotations?: StringMap;
 }
 
@@ -186,18 +189,20 @@ function planMirror(proxy: ProxyPod, said: PodStatus, { mirrored, chaperon, anno
   if (isAwaited(proxy, digest, mirrored)) return { kind: 'no-change' };
   const merged = annotations && toAnnotationPatch(proxy.annotations ?? {}, proxy.takenAnnotations, annotations);
   if (merged === undefined && isShown(proxy, digest, mirrored)) return { kind: 'no-change' };
-  // Conditions are written as a list, and an annotation over what was not there: what the source has set meanwhile must not be lost.
-  // And a write that comes late must not take back an end.
+  // Conditions are written as a list, and an annotation may be new: concurrent changes of the source must not be lost,
+  // nor may a late write revert a terminal status.
   const patch = { metadata: { resourceVersion, ...(merged && { annotations: merged }) }, status: toStatusPatch(status) };
   return { kind: 'mirror', digest, plan: [{ kind: 'patch', type: PODS, at: { namespace, name, subresource: 'status' }, patchType: 'merge', patch }] };
 }
 
-/** The bind has said PodScheduled already; before containers exist there is nothing to add. */
+/** The bind has set PodScheduled already; before containers exist there is nothing to add. */
 function saysNothingYet({ phase, containerStatuses, initContainerStatuses }: PodStatus): boolean {
   return phase === 'Pending' && containerStatuses === undefined && initContainerStatuses === undefined;
 }
 
-/** Whether the cache is still to bring the version that this very status has made. It comes, and the pod is looked at again. */
+/**
+ * Whether the cache lacks the version that this status created. The watch delivers it, and the pod is reconciled again.
+ */
 function isAwaited({ resourceVersion }: ProxyPod, digest: string, mirrored: Mirrored | undefined): boolean {
   return digest === mirrored?.sent && isLater(mirrored.version, resourceVersion);
 }
@@ -206,7 +211,7 @@ function isShown({ statusDigest }: ProxyPod, digest: string, mirrored: Mirrored 
   return digest === statusDigest || (digest === mirrored?.sent && statusDigest === mirrored.kept);
 }
 
-/** Of conditions that the source decides on, the delegate only has a copy. */
+/** For conditions that the source owns, the delegate only has a copy. */
 function withoutSourceGates(said: PodStatus, chaperon: Chaperon | undefined): PodStatus {
   if (chaperon?.carried?.changes.gates === undefined) return said;
   return { ...said, conditions: (said.conditions ?? []).filter(({ type }) => !isSourceGate(type, chaperon)) };

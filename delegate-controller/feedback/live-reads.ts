@@ -1,4 +1,4 @@
-// The live word of a target on what it holds of a proxy: asked before anything is concluded from its absence.
+// Uncached reads of a target's objects for a proxy, made before a decision that relies on their absence.
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import { isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, ObjectName } from '../../kubernetes/client/cluster-client.ts';
@@ -8,13 +8,15 @@ import { isLost } from '../../model/delegate/delegation.ts';
 import { delegateName } from '../../model/naming/names.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
-/** Where what runs for a proxy can be: under the name that follows from its UID, and of an adopted one under the name that it had. */
+/**
+ * Where a proxy's delegate can be: under the name derived from its UID, or for an adopted one under its former name.
+ */
 function placesOf({ namespace, name, uid, adoptedDelegate }: ProxyPod): readonly ObjectName[] {
   const places = [{ namespace, name: delegateName(name, uid) }];
   return adoptedDelegate === undefined ? places : [...places, { namespace, name: adoptedDelegate }];
 }
 
-/** Whether the target itself says what its cache said. Throws what API calls throw. */
+/** Whether the target confirms what its cache said. Throws what API calls throw. */
 export async function isConfirmed(
   claim: 'confirm-gone' | 'confirm-lost', session: TargetSession | undefined, proxy: ProxyPod, signal: AbortSignal,
 ): Promise<boolean> {
@@ -26,12 +28,12 @@ export async function isConfirmed(
   return claim === 'confirm-lost' ? isLost(delegate?.direct) : chaperon === undefined && delegate === undefined;
 }
 
-/** The live word of the target on the delegate of a proxy. A chaperon that somebody deleted in the background goes before its delegate. */
+/** Uncached read of a proxy's delegate. A chaperon that was deleted in the background is gone before its delegate. */
 function readDelegate(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<DelegatePod | undefined> {
   return readFirst(proxy, async (at) => toDelegatePodRecord(await client.get(PODS, at, signal)));
 }
 
-/** The live word of the target on the chaperon of a proxy; undefined when it has none. */
+/** Uncached read of a proxy's chaperon; undefined when there is none. */
 function readChaperon(client: ClusterClient, proxy: ProxyPod, signal: AbortSignal): Promise<Chaperon | undefined> {
   return readFirst(proxy, async (at) => toChaperonRecord(await client.get(POD_CHAPERONS, at, signal)));
 }

@@ -1,8 +1,8 @@
-// Which targets have not been usable for long enough that their proxies say so. A target that flaps costs no write.
+// Tracks which targets have been unusable long enough to report it on their proxies. A flapping target costs no write.
 import type { Availability } from '../../targets/availability.ts';
 import type { LostTarget } from './feedback-plan.ts';
 
-/** A loss that lasts less is not told, in ms; with the 20 s in which a dead connection is found it is told within 45 s. */
+/** A shorter loss is not reported, in ms. With the 20 s to detect a dead connection, a loss is reported within 45 s. */
 const TOLD_AFTER_MS = 15_000;
 
 interface Loss {
@@ -12,11 +12,11 @@ interface Loss {
   isTold: boolean;
 }
 
-/** Targets that are not ready now, by their key. */
+/** Targets that are not ready, by key. */
 export class LostTargets {
   readonly #losses = new Map<string, Loss>();
 
-  /** Takes over whether a target is ready; `lost` is called when it has not been for a while. */
+  /** Records whether a target is ready; `lost` is called when it has not been ready for a while. */
   note(key: string, availability: Availability, lost: () => void): void {
     if (availability.kind === 'ready') return this.forget(key);
     const before = this.#losses.get(key);
@@ -32,7 +32,7 @@ export class LostTargets {
     this.#losses.set(key, loss);
   }
 
-  /** What is to be told of a target; undefined while it is ready, or has not been for a moment only. */
+  /** The loss to report; undefined while the target is ready, or has been lost only briefly. */
   get(key: string): LostTarget | undefined {
     const loss = this.#losses.get(key);
     if (loss === undefined || !loss.isTold || loss.availability.kind === 'ready') return undefined;
@@ -46,7 +46,7 @@ export class LostTargets {
     this.#losses.delete(key);
   }
 
-  /** Forgets all, and tells nothing any more. */
+  /** Forgets all targets and reports nothing any more. */
   stop(): void {
     for (const key of this.#losses.keys()) this.forget(key);
   }

@@ -1,22 +1,23 @@
-// What a controller has itself seen to go. A live read before a finalizer is taken away protects from a cache that has not heard yet of what
-// was made; where the watch has shown that very thing, and its end after nothing could be made any more, there is nothing to ask.
+// Deletions that a controller has observed itself. Before a finalizer is removed, an uncached read guards against a
+// stale cache. Where the watch has delivered the object and its deletion, and nothing could be created afterwards, that
+// read is not needed.
 
-/** Things that have gone, by the UID of what waits for that. */
+/** Deleted objects by the UID of the object that waits for the deletion. */
 export class ObservedDeletions<Thing extends string> {
   readonly #seen = new Map<string, ReadonlySet<Thing>>();
 
-  /** The watch has shown the end of a thing that `uid` waits for. */
+  /** The watch delivered the deletion of an object that `uid` waits for. */
   note(uid: string, thing: Thing): void {
     this.#seen.set(uid, new Set([...(this.#seen.get(uid) ?? []), thing]));
   }
 
-  /** Whether the ends of all these things were seen. */
+  /** Whether the deletions of all these objects were observed. */
   has(uid: string, things: readonly Thing[]): boolean {
     const seen = this.#seen.get(uid);
     return seen !== undefined && things.every((thing) => seen.has(thing));
   }
 
-  /** Nobody waits any more. */
+  /** Removes the entry. */
   forget(uid: string): void {
     this.#seen.delete(uid);
   }

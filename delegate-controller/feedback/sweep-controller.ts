@@ -1,5 +1,6 @@
-// Takes back what is left in targets of pods that are gone, were replaced by another of their name, or are bound elsewhere. It goes by what was seen
-// there, not by what was sent from here, so that nothing is forgotten with a process.
+// Garbage-collects objects in targets of pods that are gone, were replaced by a pod of the same name, or are bound
+// elsewhere. It relies on what it observed in targets, not on what this process sent, so that nothing is lost in a
+// restart.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -24,24 +25,24 @@ export interface SweepOptions {
   readonly logger: Logger;
 }
 
-/** Sweeps by the key of the proxy pod. */
+/** Reconciles by the key of the proxy pod. */
 export class Sweep {
   readonly #options: SweepOptions;
-  /** Targets where a chaperon of the pod of this key has been seen. */
+  /** Targets where a chaperon of the pod with this key was observed. */
   readonly #seenIn = new Map<string, Set<string>>();
 
   constructor(options: SweepOptions) {
     this.#options = options;
   }
 
-  /** Notes that a target, by its key, holds a chaperon of a pod of this key. */
+  /** Records that a target has a chaperon of a pod with this key. */
   noteSeen(key: string, target: string): void {
     const targets = this.#seenIn.get(key);
     if (targets === undefined) this.#seenIn.set(key, new Set([target]));
     else targets.add(target);
   }
 
-  /** Takes back all that is left of pods of this key. */
+  /** Deletes what is left of pods with this key. */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     await Promise.all([...(this.#seenIn.get(key) ?? [])].map((target) => this.#sweep(key, target, signal)));
     return DONE;
@@ -54,7 +55,7 @@ export class Sweep {
     for (const chaperon of chaperons) {
       const proxy = this.#options.proxies.get(key);
       if (!chaperon.terminating && !belongs(chaperon, proxy, target)) await this.#takeBack(chaperon, target, signal);
-      const client = target.session?.client; // without one the target is not connected now; its return brings the pod back here
+      const client = target.session?.client; // without a client the target is not connected; its return enqueues the pod again
       if (client !== undefined) await executePlan(client, planRunOnceRelease(chaperon, proxy), signal).catch(ignoreStale);
     }
   }
@@ -62,7 +63,7 @@ export class Sweep {
   async #takeBack(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<void> {
     const client = target.session?.client;
     if (client === undefined || (await this.#isStillWanted(chaperon, target, signal))) return;
-    this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'orphaned chaperon taken back');
+    this.#options.logger.info({ target: target.key, chaperon: chaperon.key }, 'deleted an orphaned chaperon');
     await executePlan(client, planChaperonDeletion(chaperon), signal).catch(ignoreStale);
   }
 
@@ -72,7 +73,7 @@ export class Sweep {
     if (targets?.size === 0) this.#seenIn.delete(key);
   }
 
-  /** The live word of the source on a chaperon that its cache knows no pod for. */
+  /** Uncached read in the source of the pod of a chaperon, when the cache has no such pod. */
   async #isStillWanted(chaperon: Chaperon, target: TargetCluster, signal: AbortSignal): Promise<boolean> {
     const [namespace = '', name = ''] = chaperon.parentKey.split('/');
     try {

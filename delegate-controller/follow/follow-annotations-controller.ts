@@ -1,5 +1,5 @@
-// The marks of followed Services and Ingresses in the source: annotations for meshes and DNS, and, without a pod plane, the selector of delegates (contract §4).
-// They are put on at once, and taken off when nothing elected has needed them for a while.
+// Annotates followed Services and Ingresses in the source: annotations for meshes and DNS and, without a pod plane, the
+// selector of delegates. They are set at once, and removed after no elected pod has needed them for a while.
 import { isConflict, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { DONE, startController, type Controller, type ReconcileResult } from '../../kubernetes/controller/controller.ts';
@@ -12,20 +12,20 @@ import { followKey, parseFollowKey, type FollowedKind, type FollowedName } from 
 export interface FollowAnnotationsOptions {
   readonly source: ClusterClient;
   readonly logger: Logger;
-  /** Resolves when all elected pods and targets are known. */
+  /** Resolves when all elected pods and targets are synced. */
   readonly ready: Promise<unknown>;
   readonly sourceObject: (object: FollowedName) => SourceObject | undefined | 'unknown';
-  /** How an object is to be marked now. */
+  /** How an object should be annotated now. */
   readonly annotationModeOf: (object: FollowedName) => AnnotationMode;
 }
 
 const CONCURRENCY = 8;
 
-/** Keeps the marks of objects as they should be. */
+/** Maintains the annotations. */
 export class FollowAnnotations {
   readonly #options: FollowAnnotationsOptions;
   readonly #controller: Controller;
-  /** By key, since when an object that has marks is not followed, in ms. */
+  /** Since when an annotated object is not followed, in ms, by key. */
   readonly #unfollowedSince = new Map<string, number>();
 
   constructor(options: FollowAnnotationsOptions, signal: AbortSignal) {
@@ -35,7 +35,7 @@ export class FollowAnnotations {
     this.#controller = startController({ name: 'follow-marks', reconcile, concurrency: CONCURRENCY, logger, ready }, signal);
   }
 
-  /** Asks for an object to be looked at. */
+  /** Enqueues an object. */
   enqueue(kind: FollowedKind, key: string): void {
     if (Object.keys(kind.sourceAnnotations).length > 0) this.#controller.enqueue(followKey(kind, key));
   }
@@ -58,7 +58,7 @@ export class FollowAnnotations {
       const live = await source.get(kind.type, { namespace, name }, signal);
       await executePlan(source, planFollowAnnotations(kind, live, wanted), signal);
     } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) throw error; // the watch brings what has changed meanwhile
+      if (!isNotFound(error) && !isConflict(error)) throw error; // the watch delivers what has changed
     }
   }
 

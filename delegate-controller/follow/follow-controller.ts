@@ -1,6 +1,6 @@
-// Shell of following (design §1, followed objects): keeps count of what elected pods need in which target, and asks for what a change concerns.
-// An object follows a pod only to the target that the source itself has bound the pod to, and only while that target has its delegate:
-// neither a target nor a pod that nobody elected can make a Secret leave its cluster.
+// Tracks which objects elected pods need in which target, and enqueues what a change affects. An object follows a pod
+// only to the target that the source itself bound the pod to, and only while that target has its delegate: neither a
+// target nor a pod that is not elected can make a Secret leave its cluster.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
@@ -38,7 +38,7 @@ export interface FollowOptions {
   readonly logger: Logger;
 }
 
-/** Pods that are told of one object that cannot follow; their owner is mostly the same. */
+/** Maximum number of pods that get an Event about one object; mostly they have the same owner. */
 const MAX_TOLD = 10;
 
 /** Starts the controller. */
@@ -113,7 +113,7 @@ class Follow implements FollowContext {
     }
   }
 
-  /** What was left undone while the target was away. */
+  /** Enqueues what was postponed while the target was away. */
   #targetChanged(target: TargetCluster): void {
     const follower = this.#followers.get(target.key);
     if (follower === undefined || target.availability.kind !== 'ready') return;
@@ -123,12 +123,12 @@ class Follow implements FollowContext {
     this.#enqueueServed(follower);
   }
 
-  /** Asks for what may go to a target although none of its pods is there. */
+  /** Enqueues objects that may go to a target without any of its pods. */
   #enqueueServed(follower: TargetFollower): void {
     for (const { kind, key } of this.#served()) follower.enqueue(kind, key);
   }
 
-  /** What serves pods, in namespaces where some are placed. */
+  /** Objects that serve pods, in namespaces with placed pods. */
   *#served(): Generator<{ readonly kind: FollowedKind; readonly key: string }> {
     for (const namespace of this.#placements.namespaces()) {
       for (const kind of FOLLOWED_KINDS) {
@@ -137,14 +137,14 @@ class Follow implements FollowContext {
     }
   }
 
-  /** Notes where the pod of this key runs now. */
+  /** Records where the pod of this key runs now. */
   #place(key: string): void {
     const placement = this.#placementOf(this.#options.proxies.get(key));
     if (placement === 'unknown') return;
     for (const changed of this.#placements.place(key, placement)) this.#enqueueNeeds(changed);
   }
 
-  /** The needs of a pod that is placed, as far as is known. */
+  /** The needs of a placed pod, as far as they are known. */
   #mayBePlaced(proxy: ProxyPod | undefined): BoundNeeds[] {
     const { nodeName, needs } = proxy ?? {};
     return nodeName === undefined || needs === undefined || this.#placementOf(proxy) === undefined ? [] : [{ nodeName, needs }];
@@ -160,7 +160,7 @@ class Follow implements FollowContext {
     return chaperon !== undefined || delegate !== undefined ? { namespace: proxy.namespace, needs: proxy.needs, target: target.key } : undefined;
   }
 
-  /** Asks for all that pods with these needs have a part in. */
+  /** Enqueues everything that pods with these needs affect. */
   #enqueueNeeds({ namespace, needs, target }: Placement): void {
     for (const kind of FOLLOWED_KINDS) {
       const { need, type } = kind;
@@ -190,7 +190,7 @@ class Follow implements FollowContext {
     for (const follower of this.#followers.values()) follower.enqueue(kind, key);
   }
 
-  /** Where the pod plane reaches delegates, their proxies are endpoints of the Service as its user wrote it. */
+  /** Where the pod plane reaches delegates, their proxies are endpoints of the Service with the user's selector. */
   #annotationModeOf(object: FollowedName): AnnotationMode {
     if (!this.#needs.isServing(object)) return 'unmarked';
     return this.#options.podPlane.isThere ? 'kept' : 'rewritten';

@@ -1,4 +1,5 @@
-// Which objects elected pods need, and in which targets: those that they name, those that select them, and what leads to the latter. Pure.
+// Which objects elected pods need, and in which targets: those they refer to, those that select them, and those that
+// refer to the latter. Pure.
 import type { StringMap } from '../../api/objects/core.ts';
 import { isSelected, type PodNeeds } from '../../model/pod/pod-needs.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -6,28 +7,28 @@ import type { SourceObject } from '../copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedName } from '../copies/followed-kinds.ts';
 import type { Placements } from './needs-by-target.ts';
 
-/** A target, as far as it matters here. */
+/** The fields of a target that are used here. */
 export interface FollowTarget {
   readonly key: string;
   readonly ref: TargetRef;
   readonly nodeName: string;
 }
 
-/** What placement policies say of pods by their labels. */
+/** What placement policies say about pods with these labels. */
 export interface FollowRules {
-  /** Whether some of these pods may run in the target; `unknown` while that cannot be said. */
+  /** Whether some of these pods may run in the target; `unknown` while that is not known. */
   allow(pods: readonly { readonly namespace: string; readonly labels: StringMap }[], target: FollowTarget): boolean | 'unknown';
-  /** Hears that the answers may have changed. */
+  /** Calls `listener` when the answers may have changed. */
   onChange(listener: () => void): void;
 }
 
-/** What a bound pod needs, and its virtual node. */
+/** The needs of a bound pod, and its virtual node. */
 export interface BoundNeeds {
   readonly nodeName: string;
   readonly needs: PodNeeds;
 }
 
-/** The needs of all pods that are placed. */
+/** The needs of all placed pods. */
 export class FollowNeeds {
   readonly #placements: Placements;
   readonly #rules: FollowRules;
@@ -50,7 +51,7 @@ export class FollowNeeds {
     return this.#rules.allow(pods, target);
   }
 
-  /** The same by pods that were just read, whatever is remembered. What may still be needed counts as needed. */
+  /** The same for pods from an uncached read. What may still be needed counts as needed. */
   isNeededBy(placed: readonly BoundNeeds[], object: FollowedName, target: FollowTarget): boolean {
     const { kind, namespace, name } = object;
     const reference = `${kind.type.plural}/${name}`;
@@ -61,19 +62,19 @@ export class FollowNeeds {
     return selected.some(isThere) || this.#rules.allow(selected.map(({ needs }) => ({ namespace, labels: needs.labels })), target) !== false;
   }
 
-  /** Whether the object selects, or leads to what selects, a pod that is placed anywhere. */
+  /** Whether the object selects a placed pod, or refers to one that does. */
   isServing(object: FollowedName): boolean {
     return this.#selectorsBehind(object).some((selector) => this.#placements.isAnySelected(object.namespace, selector));
   }
 
-  /** Keys of the pods that need the object: of those in the target if they name it, of all that it serves otherwise. */
+  /** Keys of the pods that need the object: those in the target if they refer to it, otherwise all that it serves. */
   podsNeeding(at: FollowedName, target: FollowTarget): string[] {
     const { kind, namespace, name } = at;
     if (kind.need.kind === 'named') return this.#placements.naming(namespace, `${kind.type.plural}/${name}`, target.key);
     return [...new Set(this.#selectorsBehind(at).flatMap((selector) => this.#placements.selected(namespace, selector)))];
   }
 
-  /** The selectors of the Service, or of the Services that the object leads to. */
+  /** The selectors of the Service, or of the Services that the object refers to. */
   #selectorsBehind(at: FollowedName): StringMap[] {
     const object = this.#sourceObject(at);
     if (typeof object !== 'object') return [];

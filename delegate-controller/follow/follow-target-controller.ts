@@ -1,5 +1,5 @@
-// Following into one target: each object that pods there need gets its copy, and copies that nobody needs go. A queue for each target,
-// so that one that does not answer delays no other.
+// Copies into one target: each object that its pods need gets a copy, and unneeded copies are deleted. Each target has
+// its own queue, so that one that does not answer delays no other.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { SECRETS } from '../../api/resource-types.ts';
@@ -18,23 +18,23 @@ import { planFollow, type CopyObject, type FollowState, type SourceObject } from
 import { FOLLOWED_KINDS, followKey, parseFollowKey, type FollowedKind, type FollowedName } from '../copies/followed-kinds.ts';
 import { ReadCopies } from '../copies/listed-copies.ts';
 
-/** What all targets share: the source, and what elected pods need. */
+/** Shared by all targets: the source, and the needs of elected pods. */
 export interface FollowContext {
   readonly source: ClusterClient;
   readonly sourceId: string;
   readonly logger: Logger;
-  /** Resolves when all elected pods and targets are known. */
+  /** Resolves when all elected pods and targets are synced. */
   readonly ready: Promise<unknown>;
   /** Whether some pod needs the object in the target, as far as that is known. */
   isNeeded(object: FollowedName, target: TargetCluster): boolean | 'unknown';
-  /** Whether it may still be needed, asked of the source's API server. */
+  /** Whether it may still be needed, by an uncached read in the source. */
   isStillNeeded(object: FollowedName, target: TargetCluster, signal: AbortSignal): Promise<boolean>;
   sourceObject(object: FollowedName): SourceObject | undefined | 'unknown';
-  /** Tells the pods that need the object in the target why it does not come. */
+  /** Reports to the pods that need the object in the target why it is not copied. */
   tell(object: FollowedName, target: TargetCluster, message: string): void;
 }
 
-/** A write that failed, and what was known. */
+/** A failed write with its inputs. */
 interface FailedWrite {
   readonly copy: CopyObject | undefined;
   readonly copies: Copies;
@@ -43,12 +43,12 @@ interface FailedWrite {
 
 const CONCURRENCY = 8;
 const FOREIGN = 'an object of that name exists there which Isthmus did not make; rename one of the two, or delete that one';
-/** An object that the target does not take is tried again this often, in ms: somebody must change something first. */
+/** Retry interval of an object that the target rejects, in ms: somebody must change something first. */
 const REFUSED_RETRY_MS = 30_000;
-/** When a cache and a live read disagree, the cache is behind: look again after this long, in ms. */
+/** Requeue delay when an uncached read contradicts the cache, in ms: the cache is behind. */
 const CACHE_LAG_MS = 1_000;
 
-/** Follows into one target for as long as its session lasts. */
+/** Copies into one target for as long as its session lasts. */
 export class TargetFollower {
   readonly #context: FollowContext;
   readonly #target: TargetCluster;
@@ -56,7 +56,7 @@ export class TargetFollower {
   readonly #copies = new Map<string, Copies>();
   readonly #controller: Controller;
   readonly #unneededSince = new Map<string, number>();
-  /** By key, what the target stored instead of what we wrote. */
+  /** What the target stored instead of our write, by key. */
   readonly #accepted = new Map<string, { readonly desired: string; readonly stored: string }>();
 
   constructor(context: FollowContext, target: TargetCluster, session: TargetSession) {
@@ -73,12 +73,12 @@ export class TargetFollower {
     for (const copies of this.#copies.values()) copies.run(session.signal);
   }
 
-  /** Asks for an object to be looked at. */
+  /** Enqueues an object. */
   enqueue(kind: FollowedKind, key: string): void {
     this.#controller.enqueue(followKey(kind, key));
   }
 
-  /** Asks for all copies of a kind to be looked at, of a namespace or of all. */
+  /** Enqueues all copies of a kind, in one namespace or in all. */
   enqueueCopies(kind: FollowedKind, namespace: string | undefined): void {
     for (const key of this.#copies.get(kind.type.plural)?.keys() ?? []) {
       if (namespace === undefined || key.startsWith(`${namespace}/`)) this.enqueue(kind, key);
@@ -94,7 +94,7 @@ export class TargetFollower {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const at = parseFollowKey(key);
-    if (at === undefined || this.#session.failure !== undefined) return DONE; // the session's return brings all copies back
+    if (at === undefined || this.#session.failure !== undefined) return DONE; // a new session enqueues all copies again
     const copies = this.#copies.get(at.kind.type.plural);
     if (copies?.hasSynced !== true) return this.#awaitCopies(at, copies?.connection);
     const state = this.#gather(at, key);
@@ -117,7 +117,10 @@ export class TargetFollower {
     }
   }
 
-  /** Nothing is concluded about a kind whose copies are not known. A source that lacks a right there loses that kind alone, and says so. */
+  /**
+   * Decides nothing about a kind whose copies are not synced. A source without a right loses that kind alone, and
+   * reports it.
+   */
   #awaitCopies(at: FollowedName, connection: ConnectionState | undefined): ReconcileResult {
     const isDenied = connection?.kind === 'broken' && connection.error instanceof ApiError && connection.error.status === 403;
     if (!isDenied) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
@@ -156,7 +159,7 @@ export class TargetFollower {
     }
   }
 
-  /** What the target did not take: because the copy is another by now, because a field cannot be changed, or for a reason of its own. */
+  /** Handles a rejected write: the copy has changed, a field is immutable, or the target has another reason. */
   async #recover(at: FollowedName, { copy, copies, error }: FailedWrite, signal: AbortSignal): Promise<ReconcileResult> {
     if (isConflict(error) || (isNotFound(error) && copy !== undefined)) return { kind: 'requeue-after', ms: CACHE_LAG_MS };
     if (!isRejection(error)) throw error;
@@ -165,7 +168,7 @@ export class TargetFollower {
     return this.#refused(at, messageOf(error));
   }
 
-  /** Deletes a copy that cannot be changed; it is made anew when its absence is seen. */
+  /** Deletes a copy that cannot be changed; it is recreated when its deletion is observed. */
   async #remake({ kind, namespace, name }: FollowedName, { uid }: CopyObject, copies: Copies, signal: AbortSignal): Promise<ReconcileResult> {
     await this.#session.client.delete(kind.type, { namespace, name }, { preconditions: { uid } }, signal).catch(ignoreStale);
     copies.forget(`${namespace}/${name}`);
@@ -182,7 +185,7 @@ export class TargetFollower {
   }
 }
 
-/** Immutable ConfigMaps and Secrets, and the type of a Secret: the API server answers 422. */
+/** Immutable ConfigMaps and Secrets, and the type of a Secret: the API server responds with 422. */
 function isUnchangeable(error: unknown): boolean {
   return error instanceof ApiError && error.status === 422;
 }

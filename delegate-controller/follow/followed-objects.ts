@@ -1,5 +1,5 @@
-// The followed objects of the source, kept as slim records. ConfigMaps and Secrets are watched only in namespaces where an elected pod names
-// one, and what they say is forgotten as soon as its digest is taken.
+// The followed objects of the source, stored as slim records. ConfigMaps and Secrets are watched only in namespaces
+// where an elected pod refers to one, and only their digests are stored.
 import type { Logger } from 'pino';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { forwardAbort, onAbort } from '../../kubernetes/flow/abort.ts';
@@ -8,7 +8,7 @@ import { Informer } from '../../kubernetes/watch/informer.ts';
 import { toSourceObject, type SourceObject } from '../copies/follow-plan.ts';
 import { FOLLOWED_KINDS, type FollowedKind } from '../copies/followed-kinds.ts';
 
-/** What is watched, and as whom. */
+/** The cluster to watch. */
 export interface SourceOptions {
   readonly source: ClusterClient;
   /** UID of the source's kube-system Namespace. */
@@ -16,7 +16,7 @@ export interface SourceOptions {
   readonly logger: Logger;
 }
 
-/** Hears of changes. */
+/** Is notified of changes. */
 export interface SourceListener {
   changed(kind: FollowedKind, key: string): void;
   /** A collection is complete: what is not in it does not exist. */
@@ -39,7 +39,7 @@ export class FollowedSources {
     this.#signal = signal;
   }
 
-  /** Starts to follow the kinds whose objects are found by what they say, not by name. */
+  /** Starts to watch the kinds whose objects are found by their contents, not by name. */
   start(): void {
     for (const kind of FOLLOWED_KINDS) {
       if (kind.need.kind === 'named') continue;
@@ -48,7 +48,7 @@ export class FollowedSources {
     }
   }
 
-  /** Starts or stops to follow a kind that pods name, in one namespace. */
+  /** Starts or stops to watch, in one namespace, a kind that pods refer to by name. */
   want(kind: FollowedKind, namespace: string, wanted: boolean): void {
     const key = `${namespace}/${kind.type.plural}`;
     const present = this.#byNamespace.get(key);
@@ -63,7 +63,7 @@ export class FollowedSources {
     this.#byNamespace.set(key, { stop, informer: this.#follow(kind, namespace, stop.signal) });
   }
 
-  /** The record of an object; `unknown` while its collection has not been listed. */
+  /** The record of an object; `unknown` while its collection is not listed. */
   get(kind: FollowedKind, namespace: string, name: string): SourceObject | undefined | 'unknown' {
     const informer = this.#informer(kind, namespace);
     return informer?.hasSynced === true ? informer.get(`${namespace}/${name}`) : 'unknown';
@@ -90,7 +90,7 @@ export class FollowedSources {
     });
     informer.onChange((key) => this.#listener.changed(kind, key));
     informer.onListed(() => {
-      for (const { key } of informer.records()) this.#listener.changed(kind, key); // what was told before the list was complete counted for nothing
+      for (const { key } of informer.records()) this.#listener.changed(kind, key); // notifications before the list was complete had no effect
       this.#listener.listed(kind, namespace);
     });
     void informer.run(signal);
@@ -98,7 +98,7 @@ export class FollowedSources {
   }
 }
 
-/** A Service without a selector, an Ingress without backends can never follow. */
+/** A Service without a selector or an Ingress without backends can never follow. */
 function matters({ need }: FollowedKind, object: KubernetesObject): boolean {
   return need.kind !== 'selects' || Object.keys(need.selectorOf(object)).length > 0;
 }

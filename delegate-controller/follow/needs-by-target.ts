@@ -1,5 +1,5 @@
-// Which needs of elected pods are to be met in which target. Pods of one template count as one: what changes is only told when the first
-// of them comes to a target or the last one leaves it.
+// The needs of elected pods by target. Pods of one template count as one: a change is reported only when the first of
+// them comes to a target or the last one leaves it.
 import { isSelected, type PodNeeds } from '../../model/pod/pod-needs.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 
@@ -16,7 +16,9 @@ export class Placements {
   readonly #ofPod = new Map<string, Placement>();
   readonly #pods = new Map<string, Map<PodNeeds, Map<string, Set<string>>>>();
 
-  /** Notes where the pod of this key is now, or that it is nowhere. Gives the placements that came to be or ceased to be. */
+  /**
+   * Records where the pod of this key is now, or that it is nowhere. Returns the placements that were added or removed.
+   */
   place(podKey: string, placement: Placement | undefined): readonly Placement[] {
     const before = this.#ofPod.get(podKey);
     if (isEqual(before, placement)) return [];
@@ -33,14 +35,14 @@ export class Placements {
     return this.#ofPod.get(podKey);
   }
 
-  /** What pods need in a target. */
+  /** The needs of pods in a target. */
   *inTarget(target: string): Generator<Placement> {
     for (const [namespace, groups] of this.#pods) {
       for (const [needs, targets] of groups) if (targets.has(target)) yield { namespace, needs, target };
     }
   }
 
-  /** Keys of the pods of a target that name `plural/name`. */
+  /** Keys of the pods of a target that refer to `plural/name`. */
   naming(namespace: string, reference: string, target: string): string[] {
     const keys: string[] = [];
     for (const [needs, targets] of this.#pods.get(namespace) ?? []) {
@@ -50,7 +52,7 @@ export class Placements {
     return keys;
   }
 
-  /** Whether some pod of a target names `plural/name`. */
+  /** Whether some pod of a target refers to `plural/name`. */
   isNamed(namespace: string, reference: string, target: string): boolean {
     for (const [needs, targets] of this.#pods.get(namespace) ?? []) {
       if (targets.has(target) && needs.references.includes(reference)) return true;
@@ -63,24 +65,24 @@ export class Placements {
     return this.#pods.keys();
   }
 
-  /** Whether some pod of a target is selected. */
+  /** Whether the selector matches some pod of a target. */
   isSelectedIn(namespace: string, selector: StringMap, target: string): boolean {
     for (const [needs, targets] of this.#pods.get(namespace) ?? []) if (targets.has(target) && isSelected(selector, needs.labels)) return true;
     return false;
   }
 
-  /** Labels of the pods, in whatever target, that are selected; those of one template once. */
+  /** Labels of the pods, in any target, that the selector matches; once per template. */
   selectedLabels(namespace: string, selector: StringMap): StringMap[] {
     return [...(this.#pods.get(namespace)?.keys() ?? [])].filter(({ labels }) => isSelected(selector, labels)).map(({ labels }) => labels);
   }
 
-  /** Whether some pod, in whatever target, is selected. */
+  /** Whether the selector matches some pod in any target. */
   isAnySelected(namespace: string, selector: StringMap): boolean {
     for (const needs of this.#pods.get(namespace)?.keys() ?? []) if (isSelected(selector, needs.labels)) return true;
     return false;
   }
 
-  /** Keys of the pods, in whatever target, that are selected. */
+  /** Keys of the pods, in any target, that the selector matches. */
   selected(namespace: string, selector: StringMap): string[] {
     const keys: string[] = [];
     for (const [needs, targets] of this.#pods.get(namespace) ?? []) {
@@ -89,7 +91,7 @@ export class Placements {
     return keys;
   }
 
-  /** Whether some pod of the namespace names an object of the kind. */
+  /** Whether some pod of the namespace refers to an object of the kind. */
   isKindNamed(namespace: string, plural: string): boolean {
     for (const needs of this.#pods.get(namespace)?.keys() ?? []) {
       if (needs.references.some((reference) => reference.startsWith(`${plural}/`))) return true;

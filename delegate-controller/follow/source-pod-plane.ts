@@ -1,4 +1,5 @@
-// The pod plane of the source, kept as the objects of the clusterset say. A source without these kinds, or without the right to read them, is on none.
+// The pod plane of the source, from the objects of the clusterset. A source without these kinds, or without the right
+// to read them, has none.
 import type { Logger } from 'pino';
 import type { Cluster, Endpoint } from '../../api/kinds/gateway.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
@@ -17,13 +18,13 @@ export interface PodPlaneOptions {
   readonly logger: Logger;
 }
 
-/** What runs for a proxy pod. */
+/** The objects of a proxy pod in its target. */
 interface FoundPod {
   readonly chaperon: Chaperon | undefined;
   readonly delegate: DelegatePod | undefined;
 }
 
-/** What the source knows of the pod plane. */
+/** The source's view of the pod plane. */
 export class SourcePodPlane {
   /** Resolves when it is known whether there is a pod plane. */
   readonly known: Promise<unknown>;
@@ -48,12 +49,12 @@ export class SourcePodPlane {
     return [this.#clusters, this.#endpoints];
   }
 
-  /** Whether the pods of this source reach those of other clusters. */
+  /** Whether pods of this source can reach those of other clusters. */
   get isThere(): boolean {
     return this.#plane !== undefined;
   }
 
-  /** What a target's caches hold of a pod, with the addresses under which it is reached from here. */
+  /** A target's cached objects of a pod, with the addresses under which the source reaches it. */
   seenFromHere({ chaperon, delegate }: FoundPod, spec: TargetSpec): FoundPod {
     const addresses = podAddressesOf(this.#plane, spec);
     if (addresses.kind === 'own') return { chaperon, delegate };
@@ -63,18 +64,18 @@ export class SourcePodPlane {
     };
   }
 
-  /** Hears of each change of what this says, from now on. */
+  /** Calls `listener` on every change from now on. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Follows the objects until `signal` is aborted. */
+  /** Watches the objects until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers.map((informer) => informer.run(signal)));
   }
 
   #learn(): void {
-    if (!this.#clusters.hasSynced || !this.#endpoints.hasSynced) return; // half of it would name other addresses
+    if (!this.#clusters.hasSynced || !this.#endpoints.hasSynced) return; // a partial view would give other addresses
     const plane = readPodPlane([...this.#clusters.records()], [...this.#endpoints.records()]);
     const said = JSON.stringify(plane && [[...plane.members], plane.taken]) ?? '';
     if (said === this.#said) return;
@@ -84,7 +85,7 @@ export class SourcePodPlane {
   }
 }
 
-/** Resolves when the API server has said that there is nothing to read. */
+/** Resolves when the API server has responded that there is nothing to read. */
 function untilRefused(informer: Informer<Cluster, Cluster> | Informer<Endpoint, Endpoint>): Promise<void> {
   return new Promise((resolve) => {
     informer.onConnection((state) => {

@@ -1,4 +1,5 @@
-// Shell of ResourceShares in a target: the ledger hears of shares, chaperons and delegates, and people are shown what is used.
+// Controller of ResourceShares in a target: feeds the ledger with shares, chaperons and delegates, and publishes usage
+// in the status.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
@@ -22,7 +23,7 @@ export interface ShareOptions {
   readonly logger: Logger;
 }
 
-/** Shortest time between two writes of a share's status, in ms; it is for people. */
+/** Minimum interval between two writes of a share's status, in ms; it is informational. */
 const STATUS_INTERVAL_MS = 5_000;
 
 interface ObservedShare extends ShareRecord {
@@ -44,7 +45,7 @@ export class Shares {
     this.#shares = new Informer({ client, logger, type: RESOURCE_SHARES, selection: {}, project: toObservedShare });
   }
 
-  /** Starts to follow shares. A cluster that does not serve the kind yet has none. */
+  /** Starts the watch. A cluster that does not serve the kind has no shares. */
   run(signal: AbortSignal): void {
     const { pods, logger } = this.#options;
     const reconcile = (name: string) => this.#showStatus(name, signal);
@@ -63,18 +64,18 @@ export class Shares {
     void this.#shares.run(signal);
   }
 
-  /** Adds a listener for what sources are told. */
+  /** Adds a listener for what is published to sources. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Counts a delegate while it is there and has not ended, or is being made: then there is its chaperon alone. */
+  /** Counts a delegate while it exists and has not terminated, or is being created: then there is only its chaperon. */
   observe(key: string, chaperon: PodChaperon | undefined, pod: TargetPod | undefined): void {
     if (pod === undefined ? chaperon === undefined : isTerminal(pod.phase)) this.ledger.release(key);
     else if (chaperon !== undefined && chaperon.metadata.uid === pod?.chaperonUid) this.ledger.charge(key, sourceOf(chaperon), chaperon.spec);
   }
 
-  /** Whether the delegate of a chaperon may be made; it is counted when it may. `unknown` before the shares are known. */
+  /** Whether the delegate of a chaperon may be created; if so it is counted. `unknown` before the shares are synced. */
   admit(key: string, chaperon: PodChaperon): ShareVerdict | 'unknown' {
     if (!this.#isKnown()) return 'unknown';
     return this.ledger.admit(key, sourceOf(chaperon), chaperon.spec);

@@ -1,18 +1,18 @@
-// What each source uses of this cluster, and what it may: the decision of ResourceShares. A delegate counts from the moment that it is
-// asked for, so that many that are made at once do not pass a limit together; one that has ended counts no more.
+// Usage and limits of each source in this cluster: the decision of ResourceShares. A delegate counts from its request
+// on, so that concurrent creates do not exceed a limit together; a terminated one no longer counts.
 import { ANY_SOURCE, type ResourceShareSpec } from '../../api/kinds/resource-share.ts';
 import type { LentShare } from '../../api/kinds/cluster-summary.ts';
 import type { Container, PodSpec, ResourceList } from '../../api/objects/core.ts';
 import { podRequests } from '../../model/pod/pod-requests.ts';
 import { addAmounts, formatResourceAmount, formatResourceList, NO_AMOUNTS, parseResourceList, subtractAmounts, type ResourceAmounts } from '../../model/resources/resources.ts';
 
-/** A share as it is remembered. */
+/** A share as it is cached. */
 export interface ShareRecord {
   readonly name: string;
   readonly spec: ResourceShareSpec;
 }
 
-/** Whether a delegate may be made; when not, a message for whoever made the pod. */
+/** Whether a delegate may be created; if not, a message for the pod's author. */
 export type ShareVerdict = { readonly kind: 'fits' } | { readonly kind: 'refused'; readonly message: string };
 
 interface Usage {
@@ -23,25 +23,25 @@ interface Usage {
 const NOTHING_USED: Usage = { requests: NO_AMOUNTS, limits: NO_AMOUNTS };
 const FITS: ShareVerdict = { kind: 'fits' };
 
-/** Shares, and what is used of them. */
+/** Shares and their usage. */
 export class ShareLedger {
   readonly #shares = new Map<string, ShareRecord>();
   readonly #used = new Map<string, Usage>();
   readonly #charges = new Map<string, { readonly source: string; readonly usage: Usage }>();
   #total: ResourceAmounts | undefined;
 
-  /** Takes over a share, or its removal. */
+  /** Sets or removes a share. */
   set(name: string, share: ShareRecord | undefined): void {
     if (share === undefined) this.#shares.delete(name);
     else this.#shares.set(name, share);
   }
 
-  /** Takes over what the cluster has for pods in all. */
+  /** Sets the cluster's total allocatable. */
   setTotal(allocatable: ResourceList): void {
     this.#total = parseResourceList(allocatable).amounts;
   }
 
-  /** Whether all that shares are reckoned from is known. */
+  /** Whether all inputs are known. */
   get isReady(): boolean {
     return this.#total !== undefined || [...this.#shares.values()].every(({ spec }) => spec.percentage === undefined);
   }
@@ -62,7 +62,7 @@ export class ShareLedger {
     this.#add(charge.source, charge.usage, subtractAmounts);
   }
 
-  /** Counts the delegate of this key where the shares of its source allow it. */
+  /** Counts the delegate of this key if the shares of its source allow it. */
   admit(key: string, source: string, spec: PodSpec): ShareVerdict {
     if (this.#charges.has(key)) return FITS;
     for (const share of this.#sharesOf(source)) {
@@ -99,7 +99,7 @@ export class ShareLedger {
     return excess === undefined ? FITS : refused(`ResourceShare ${name}: ${excess}`);
   }
 
-  /** What a share comes to now. */
+  /** The effective limits of a share. */
   #limitsOf({ limits, percentage }: ResourceShareSpec): ResourceAmounts {
     const named = parseResourceList(limits).amounts;
     if (percentage === undefined) return named;
@@ -107,14 +107,14 @@ export class ShareLedger {
     return new Map([...parts, ...named]);
   }
 
-  /** The status of a share; that of one for any source tells of no source. */
+  /** The status of a share; a share for any source does not name one. */
   statusOf({ spec }: ShareRecord): { readonly limits: ResourceList; readonly used: ResourceList } {
     const used = this.#used.get(spec.source) ?? NOTHING_USED;
     const counted = spec.enforcement === 'Hard' ? used.limits : used.requests;
     return { limits: formatResourceList(this.#limitsOf(spec)), used: formatResourceList(counted) };
   }
 
-  /** What sources are told, one entry for each, by source. */
+  /** Published shares, one entry per source, sorted by source. */
   published(): readonly LentShare[] {
     const sources = [...new Set([...this.#shares.values()].map(({ spec }) => spec.source))].toSorted((a, b) => (a < b ? -1 : 1));
     return sources.map((source) => {
@@ -125,7 +125,7 @@ export class ShareLedger {
   }
 }
 
-/** What of a resource is asked for beyond its limit, for people. */
+/** Requests beyond the limits, for messages. */
 function excessOf({ inUse, more }: { readonly inUse: ResourceAmounts; readonly more: ResourceAmounts }, limits: ResourceAmounts): string | undefined {
   for (const [resource, limit] of limits) {
     const amounts = [inUse.get(resource) ?? 0, more.get(resource) ?? 0] as const;
@@ -140,14 +140,14 @@ function refused(message: string): ShareVerdict {
   return { kind: 'refused', message };
 }
 
-/** Of each resource that either limits, the lesser amount. */
+/** For each resource that either limits, the lower amount. */
 function lesser(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   const both = new Map(left);
   for (const [resource, amount] of right) both.set(resource, Math.min(amount, both.get(resource) ?? amount));
   return both;
 }
 
-/** What a pod may use at most, reckoned as its requests are, with limits in their place. */
+/** A pod's limits, aggregated in the same way as requests. */
 function podLimits(spec: PodSpec): ResourceAmounts {
   const limited = (containers: readonly Container[]): readonly Container[] => containers.map((container) => ({ ...container, resources: { requests: container.resources?.limits ?? {} } }));
   return podRequests({
@@ -158,7 +158,10 @@ function podLimits(spec: PodSpec): ResourceAmounts {
   });
 }
 
-/** Whether some container may use as much CPU or memory as its node has. Other resources have requests equal to limits, or none. */
+/**
+ * Whether some container may use as much CPU or memory as its node has. Other resources have requests equal to limits,
+ * or none.
+ */
 function isUnlimited({ containers, resources }: PodSpec, resource: string): boolean {
   if (resource !== 'cpu' && resource !== 'memory') return false;
   return resources?.limits?.[resource] === undefined && containers.some((container) => container.resources?.limits?.[resource] === undefined);

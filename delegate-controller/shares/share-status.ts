@@ -1,16 +1,16 @@
-// What people are shown of a ResourceShare: whether it is in force, what it comes to now, and what of that is used.
+// The status of a ResourceShare: whether it is in force, its effective limits, and its usage.
 import type { ResourceShareSpec, ResourceShareStatus } from '../../api/kinds/resource-share.ts';
 import type { ResourceList } from '../../api/objects/core.ts';
 import { withConditions, type ConditionUpdate, type Looked } from '../../model/objects/conditions.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
-/** What the ledger reckons for a share. */
+/** What the ledger computes for a share. */
 export interface ComputedShare {
   readonly limits: ResourceList;
   readonly used: ResourceList;
 }
 
-/** The status to store. Gives `before` itself when nothing would change. */
+/** The status to store. Returns `before` itself when nothing would change. */
 export function toShareStatus(before: ResourceShareStatus, spec: ResourceShareSpec, { limits, used }: ComputedShare, looked: Looked): ResourceShareStatus {
   const told = withConditions(before, [readiness(spec)], looked);
   return told === before && isSameList(before.limits, limits) && isSameList(before.used, used) ? before : { ...told, limits, used };
@@ -19,15 +19,15 @@ export function toShareStatus(before: ResourceShareStatus, spec: ResourceShareSp
 function readiness({ limits }: ResourceShareSpec): ConditionUpdate {
   const [invalid] = parseResourceList(limits).invalid;
   if (invalid === undefined) return { type: 'Ready', status: 'True', reason: 'InForce', message: 'the pods of its source are counted against it' };
-  return { type: 'Ready', status: 'False', reason: 'Invalid', message: `spec.limits of ${invalid.resource} is no limit: ${invalid.message}` };
+  return { type: 'Ready', status: 'False', reason: 'Invalid', message: `spec.limits of ${invalid.resource} is not a valid limit: ${invalid.message}` };
 }
 
-/** Whatever the order: an API server gives fields back sorted. */
+/** Regardless of order: an API server returns fields sorted. */
 function isSameList(left: ResourceList = {}, right: ResourceList): boolean {
   return Object.keys({ ...left, ...right }).every((resource) => left[resource] === right[resource]);
 }
 
-/** A merge patch (RFC 7386) of the status that leaves nothing of the lists before. */
+/** A merge patch (RFC 7386) of the status that removes all earlier entries of its lists. */
 export function shareStatusPatch(before: ResourceShareStatus, after: ResourceShareStatus): object {
   const replaced = (old: ResourceList = {}, now: ResourceList = {}): object => ({ ...Object.fromEntries(Object.keys(old).map((resource) => [resource, null])), ...now });
   return { ...after, limits: replaced(before.limits, after.limits), used: replaced(before.used, after.used) };

@@ -1,5 +1,5 @@
-// Shell of the rights to streams, in the target: hears of chaperons whose source asks, and of pods; keeps the Roles as they should be. A right is
-// withdrawn before we delete its pod: whoever takes the name next is a stranger.
+// Controller in the target that maintains Roles for streams: watches chaperons whose source requests them, and pods. A
+// right is revoked before its pod is deleted, because another pod may take the name.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -25,13 +25,13 @@ export interface StreamGrantsOptions {
 }
 
 const FIELD_MANAGER = 'isthmus-delegate-controller';
-/** A right ends when it was not asked for during this time, in ms; who needs it again asks again. */
+/** A right expires when it was not requested for this long, in ms; a source that still needs it requests it again. */
 const GRANT_MS = 3_600_000;
-/** How long API servers may take to hear that a right has been withdrawn, in ms. */
+/** Maximum time until API servers observe that a right was revoked, in ms. */
 const WITHDRAWAL_MS = 1_000;
-/** How long it is remembered that a right was withdrawn, in ms. */
+/** How long a revocation is remembered, in ms. */
 const REMEMBERED_MS = 60_000;
-/** How soon it is looked again whether all sources are known, in ms. */
+/** Requeue delay while not all sources are synced, in ms. */
 const SOURCES_RETRY_MS = 200;
 
 interface SeenRole {
@@ -49,13 +49,13 @@ interface SeenAsking extends AskedStreams {
 export class StreamGrants {
   readonly #options: StreamGrantsOptions;
   readonly #roles: Informer<RoleObject, SeenRole>;
-  /** By the key of the chaperon; the last that was asked for last. */
+  /** By key of the chaperon; the most recent request is last. */
   readonly #asked = new Map<string, SeenAsking>();
-  /** When a right was found withdrawn, by the key of the pod. */
+  /** When a right was observed as revoked, by key of the pod. */
   readonly #withdrawnAt = new Map<string, number>();
   /** What this process wrote: names of pods by namespace and Role. */
   readonly #written = new Map<string, Map<string, readonly string[]>>();
-  /** Namespaces where a source has asked anew: somebody may have taken away what it was given. */
+  /** Namespaces where a source has repeated a request: somebody may have removed what it was granted. */
   readonly #renewed = new Set<string>();
   #controller: Controller | undefined;
 
@@ -65,7 +65,7 @@ export class StreamGrants {
     this.#roles = new Informer<RoleObject, SeenRole>({ client: options.client, logger: options.logger, type: ROLES as ResourceType<RoleObject>, selection: { labelSelector }, project: toSeenRole });
   }
 
-  /** Starts to keep the Roles, once `chaperons` and all else is known. */
+  /** Starts to maintain the Roles, after `chaperons` and everything else is synced. */
   run(chaperons: Promise<unknown>, signal: AbortSignal): void {
     const { pods, sources, logger } = this.#options;
     const ready = Promise.all([chaperons, pods.synced, this.#roles.synced]);
@@ -81,12 +81,12 @@ export class StreamGrants {
     void this.#roles.run(signal);
   }
 
-  /** Hears of a chaperon as it is now; undefined when it has gone. */
+  /** Observes a chaperon; undefined when it is gone. */
   observe(key: string, chaperon: PodChaperon | undefined): void {
     const asked = chaperon && toAskedStreams(chaperon);
     const before = this.#asked.get(key);
     if (before?.askedAt === asked?.askedAt && before?.chaperonUid === asked?.chaperonUid) return;
-    this.#asked.delete(key); // the last one is at the end
+    this.#asked.delete(key); // the most recent one is last
     if (asked !== undefined) {
       this.#asked.set(key, { ...asked, seenAt: performance.now() });
       this.#renewed.add(namespaceOf(key));
@@ -95,7 +95,9 @@ export class StreamGrants {
     this.#controller?.enqueue(namespaceOf(key));
   }
 
-  /** Whether the pod of a chaperon may be deleted as far as rights to it go. If not, they are being withdrawn: ask again a little later. */
+  /**
+   * Whether no right prevents the delete of a chaperon's pod. If not, rights are being revoked: retry a little later.
+   */
   release(key: string): boolean {
     if (!this.#isGranted(key)) return performance.now() - (this.#withdrawnAt.get(key) ?? -Infinity) >= WITHDRAWAL_MS;
     this.#asked.delete(key);
@@ -108,7 +110,7 @@ export class StreamGrants {
     return [...this.#rolesOf(namespace).values()].some((pods) => pods.includes(name));
   }
 
-  /** Names of pods by Role: as this process wrote them, or as they were before it wrote any. */
+  /** Names of pods by Role: as this process wrote them, or as they were before. */
   #rolesOf(namespace: string): Map<string, readonly string[]> {
     const found = [...this.#roles.records()].filter((role) => role.namespace === namespace).map((role) => [role.name, role.pods] as const);
     return new Map([...found, ...(this.#written.get(namespace) ?? [])]);
@@ -130,7 +132,7 @@ export class StreamGrants {
     return asked.length === 0 ? DONE : { kind: 'requeue-after', ms: Math.max(1_000, GRANT_MS - (now - Math.min(...asked.map(({ seenAt }) => seenAt)))) };
   }
 
-  /** Until the API server has answered, what was granted before counts as granted still, and what is to be granted already. */
+  /** Until the API server responds, both the old and the new grants count as granted. */
   async #write({ namespace, name, before, after }: RoleChange, source: SourceRule | undefined, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const written = this.#written.get(namespace) ?? new Map<string, readonly string[]>();

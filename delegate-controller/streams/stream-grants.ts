@@ -1,5 +1,6 @@
-// The right to open logs, exec, attach and port-forward of a source's own delegates. RBAC knows names and no labels, so each source has a Role in each
-// namespace with the names of the pods that it asked for, as long as they are its delegates.
+// The right to open logs, exec, attach and port-forward of a source's own delegates. RBAC has names and no label
+// selectors, so each source has a Role in each namespace with the names of the pods that it requested, while they are
+// its delegates.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PARENT_CLUSTER_LABEL, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -9,17 +10,17 @@ import { objectKey } from '../../model/pod/pod.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, type RbacSubject } from '../../model/access/rbac-objects.ts';
 import type { SourceRule } from '../target-cache/source-rules.ts';
 
-/** A PodChaperon whose source asks for streams of its delegate. */
+/** A PodChaperon whose source requests streams of its delegate. */
 export interface AskedStreams {
   /** Of the chaperon, and so of its delegate. */
   readonly key: string;
   readonly chaperonUid: string;
   readonly clusterId: string | undefined;
-  /** What the source wrote: another text is another question. */
+  /** The text that the source wrote; a different text is a new request. */
   readonly askedAt: string;
 }
 
-/** What a chaperon asks for; undefined for nearly all, and for those that go. */
+/** The request of a chaperon; undefined without one, and for terminating chaperons. */
 export function toAskedStreams({ metadata }: PodChaperon): AskedStreams | undefined {
   const askedAt = metadata.annotations?.[STREAMS_ASKED_ANNOTATION];
   if (askedAt === undefined || metadata.deletionTimestamp !== undefined) return undefined;
@@ -28,25 +29,25 @@ export function toAskedStreams({ metadata }: PodChaperon): AskedStreams | undefi
 
 /** Labels of the Roles and their bindings. */
 export const STREAM_LABELS = { ...PART_OF, 'app.kubernetes.io/component': 'source-streams' } as const;
-/** Names in one Role at most, the last that were asked for; who is left out asks again. */
+/** Maximum number of names in one Role, the most recent requests; a source whose pod is left out requests it again. */
 const MAX_NAMES = 500;
 
-/** What is known when the rights in a namespace are looked at. */
+/** Inputs for the rights in a namespace. */
 export interface StreamsCase {
   readonly namespace: string;
-  /** Of the namespace, the last that was asked for last. */
+  /** Of the namespace, the most recent request last. */
   readonly asked: readonly AskedStreams[];
   /** UID of the chaperon that the pod of this key was made from. */
   readonly madeFrom: (key: string) => string | undefined;
   readonly sources: readonly SourceRule[];
 }
 
-/** The Roles that there should be in a namespace, by name, with the names of pods; each with its source. */
+/** The Roles that a namespace should have, by name, with the names of pods; each with its source. */
 export function wantedRoles({ namespace, asked, madeFrom, sources }: StreamsCase): ReadonlyMap<string, { readonly source: SourceRule; readonly pods: readonly string[] }> {
   const real = asked.filter(({ key, chaperonUid }) => chaperonUid !== '' && madeFrom(key) === chaperonUid);
   const known = new Set(sources.map(({ clusterId }) => clusterId));
   const roles = sources.filter((source) => source.streams === 'OwnDelegates' && (source.namespace === undefined || source.namespace === namespace)).map((source) => {
-    // A source that does not say which cluster it is may write what is nobody's else.
+    // A source without a known cluster ID may only claim pods that belong to no known source.
     const own = real.filter(({ clusterId }) => (source.clusterId === undefined ? !known.has(clusterId) || clusterId === undefined : source.clusterId === clusterId));
     return [roleName(source), { source, pods: own.slice(-MAX_NAMES).map(({ key }) => key.slice(key.indexOf('/') + 1)).toSorted() }] as const;
   });
@@ -57,7 +58,7 @@ function roleName({ namespace, name }: SourceRule): string {
   return joinName([{ constant: namespace === undefined ? 'admiralty-streams-of-cluster' : 'admiralty-streams-of-namespace' }, name], MAX_NAME_LENGTH);
 }
 
-/** The Role, and its binding. */
+/** The Role and its binding. */
 export function streamManifests(namespace: string, source: SourceRule, pods: readonly string[]): readonly [KubernetesObject, KubernetesObject] {
   const name = roleName(source);
   const rules = [rule('', ['pods/log'], ['get']), rule('', ['pods/exec', 'pods/attach', 'pods/portforward'], ['create', 'get'])];

@@ -1,4 +1,4 @@
-// The (Cluster)Sources of this cluster, followed for what their pods may ask for.
+// Watches the (Cluster)Sources of this cluster for the rules about their pods.
 import type { Logger } from 'pino';
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { refusalOf, toSourceRule, type SourceRule } from './source-rules.ts';
 
-/** What is said of a PodChaperon. */
+/** The verdict about a PodChaperon. */
 export type SourceVerdict = { readonly kind: 'unknown' } | { readonly kind: 'allowed' } | { readonly kind: 'refused'; readonly message: string };
 
 /** The rules of all sources. */
@@ -19,23 +19,23 @@ export class SourceRules {
     this.#informers = [CLUSTER_SOURCES, SOURCES].map((type: ResourceType<Source | ClusterSource>) => new Informer({ client, logger, type, selection: {}, project: toSourceRule }));
   }
 
-  /** Starts to follow them. */
+  /** Starts the watch. */
   run(signal: AbortSignal): void {
     for (const informer of this.#informers) void informer.run(signal);
   }
 
-  /** Whether all sources are known, and which. */
+  /** The rules of all sources; undefined until they are synced. */
   get all(): readonly SourceRule[] | undefined {
     if (!this.#informers.every((informer) => informer.hasSynced)) return undefined;
     return this.#informers.flatMap((informer) => [...informer.records()]);
   }
 
-  /** Calls back when a source comes, changes or goes. */
+  /** Calls back when a source is added, changed or removed. */
   onChange(listener: () => void): void {
     for (const informer of this.#informers) informer.onChange(listener);
   }
 
-  /** Whether a delegate may be made; `unknown` until all sources are known. */
+  /** Whether a delegate may be created; `unknown` until all sources are synced. */
   judge(chaperon: PodChaperon): SourceVerdict {
     const rules = this.all;
     if (rules === undefined) return { kind: 'unknown' };

@@ -1,26 +1,27 @@
-// What this cluster lets a source run: the Pod Security Standard of its (Cluster)Source, and no pod that acts as a source itself.
+// What this cluster lets a source run: the Pod Security Standard of its (Cluster)Source, and no pod with the
+// ServiceAccount of a source.
 import type { ClusterSource, PodSecurityLevel, Source } from '../../api/kinds/cluster-source.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PARENT_CLUSTER_LABEL } from '../../api/objects/keys.ts';
 import { securityProblems } from '../../model/pod/pod-security.ts';
 
-/** A (Cluster)Source by what counts when a delegate is made. */
+/** The fields of a (Cluster)Source that count when a delegate is created. */
 export interface SourceRule {
   readonly name: string;
   /** UID of the (Cluster)Source. */
   readonly uid: string;
-  /** Of a Source: the one namespace that it is about. */
+  /** The namespace of a Source. */
   readonly namespace: string | undefined;
   readonly clusterId: string | undefined;
   readonly podSecurity: PodSecurityLevel;
-  /** `namespace/name` of the ServiceAccount that the source acts as. */
+  /** `namespace/name` of the source's ServiceAccount. */
   readonly account: string | undefined;
   readonly userName: string | undefined;
-  /** Into which pods it may open streams. */
+  /** The pods to which it may open streams. */
   readonly streams: 'OwnDelegates' | 'All' | 'None';
 }
 
-/** What a (Cluster)Source says. */
+/** The rule of a (Cluster)Source. */
 export function toSourceRule({ metadata: { namespace, name = '', uid = '' }, spec }: Source | ClusterSource): SourceRule {
   const { clusterID: clusterId, podSecurity = 'privileged', streams = 'OwnDelegates', userName } = spec;
   const { serviceAccount, serviceAccountName }: ClusterSource['spec'] & Source['spec'] = spec;
@@ -32,7 +33,10 @@ export function toSourceRule({ metadata: { namespace, name = '', uid = '' }, spe
 const LEVELS: readonly PodSecurityLevel[] = ['restricted', 'baseline', 'privileged'];
 const SHOWN_PROBLEMS = 5;
 
-/** Why a PodChaperon gets no delegate here; undefined when nothing speaks against it. Where several sources are of its cluster, the one that may do most counts. */
+/**
+ * Why a PodChaperon gets no delegate here; undefined when it may. If several sources are of its cluster, the most
+ * permissive one counts.
+ */
 export function refusalOf({ metadata, spec }: PodChaperon, rules: readonly SourceRule[]): string | undefined {
   const { namespace = '', labels, annotations = {} } = metadata;
   const account = accountOf(spec);

@@ -1,4 +1,4 @@
-// A node of the target as its own controllers remember it: what decides whether it may take a pod.
+// A node of the target as its own controllers cache it: what decides whether it may take a pod.
 import type { Node, StringMap, Taint } from '../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
@@ -13,7 +13,7 @@ export interface TargetNode {
   readonly allocatable: ResourceAmounts;
 }
 
-/** The record of a node, or undefined when it may not take pods now: it is cordoned, not ready, or virtual. */
+/** The record of a node; undefined when it may not take pods now: it is cordoned, not ready, or virtual. */
 export function toTargetNodeRecord(node: Node): TargetNode | undefined {
   if (!mayTakePods(node)) return undefined;
   const { labels = {}, name = '' } = node.metadata;
@@ -31,7 +31,9 @@ function mayTakePods({ metadata, spec, status }: Node): boolean {
   return isReady && spec?.unschedulable !== true && metadata.labels?.[PROVIDER_KEY] !== PROVIDER_VALUE;
 }
 
-/** Node controllers note when they added a taint; with that, every node would be a group of its own, and the CRD does not know the field. */
+/**
+ * Node controllers add timestamps to taints, which would give every node its own group, and the CRD has no such field.
+ */
 function toPublishedTaint({ key, value, effect }: Taint): Taint {
   return value === undefined ? { key, effect } : { key, value, effect };
 }

@@ -1,4 +1,4 @@
-// A pod of the target as its own controllers remember it: enough for capacity, and the status of delegates.
+// A pod of the target as its own controllers cache it: what capacity needs, and the status of delegates.
 import { CARRIED_CHANGES_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { OwnerReference, Pod, PodPhase, PodStatus } from '../../api/objects/core.ts';
 import { controllerOf, isBound, isTerminal, isTerminating, objectKey } from '../../model/pod/pod.ts';
@@ -7,23 +7,26 @@ import { SHARED, type FieldsOf } from '../../model/objects/fields.ts';
 import { digestOf, mirroredStatus } from '../../model/pod/pod-status.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
 
-/** What is remembered of any pod in the target. */
+/** The cached fields of any pod in the target. */
 export interface TargetPod {
   readonly key: string;
   readonly uid: string;
   readonly phase: PodPhase;
   readonly terminating: boolean;
-  /** Node it holds capacity on; missing while it has none, and once it has ended. */
+  /** Node whose capacity it uses; missing before it is scheduled and after it has terminated. */
   readonly occupies?: { readonly nodeName: string; readonly requests: ResourceAmounts };
-  /** UID of the chaperon it was made from. */
+  /** UID of the chaperon that it was made from. */
   readonly chaperonUid?: string;
-  /** Of delegates that go: seconds that their containers have to stop; 0 once they have stopped, or nobody waits for them. */
+  /**
+   * Of terminating delegates: the grace period in seconds; 0 after the containers have stopped, or when no kubelet
+   * waits for them.
+   */
   readonly graceSeconds?: number;
-  /** Of delegates that must not run again, while they are held: all finalizers, in this version. */
+  /** Of delegates that must not run again, while they have our finalizer: all finalizers, and this version. */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
-  /** Of delegates only: what was changed of the running pod, as its annotation says. */
+  /** Of delegates only: the changes of the running pod, as annotated. */
   readonly carried?: string;
-  /** Of delegates only: what the chaperon is to show. */
+  /** Of delegates only: the status that the chaperon should show. */
   readonly status?: PodStatus;
   readonly statusDigest?: string;
 }
@@ -31,7 +34,7 @@ export interface TargetPod {
 const WHOLE_STATUS = true;
 const ONLY_PHASE = { phase: SHARED } as const;
 
-/** What {@link toTargetPodRecord} reads: of a cluster's own pods hardly anything. */
+/** The fields that {@link toTargetPodRecord} reads; of a cluster's own pods hardly any. */
 export const TARGET_POD_FIELDS: FieldsOf<Pod> = {
   metadata: {
     namespace: SHARED, name: true, uid: true, resourceVersion: true, deletionTimestamp: true, ownerReferences: { kind: SHARED, uid: SHARED, controller: true },
@@ -46,7 +49,7 @@ function chaperonOf({ metadata }: Pick<Pod, 'metadata'>): OwnerReference | undef
   return owner?.kind === 'PodChaperon' ? owner : undefined;
 }
 
-/** The record of a pod; `key` is its `namespace/name`, given where it is known already. */
+/** The record of a pod; `key` is its `namespace/name` if known already. */
 export function toTargetPodRecord(pod: Pod, key = objectKey(pod.metadata)): TargetPod {
   const phase = pod.status?.phase ?? 'Pending';
   const chaperon = chaperonOf(pod);

@@ -1,4 +1,5 @@
-// Names that installation and peering must agree on: the components' ServiceAccounts, and the ClusterRoles that are bound one by one.
+// Names shared by installation and peering: the components' ServiceAccounts, and the ClusterRoles that are bound
+// separately.
 import { roleBinding, type BindingObject, type ServiceAccountName } from './rbac-objects.ts';
 
 /** Name of a component's ServiceAccount and ClusterRole. */
@@ -10,35 +11,57 @@ export const ALL_COMPONENTS_ACCOUNT = 'isthmus';
 /** The components that open kubeconfigs of targets. */
 export const TARGET_USERS: readonly ComponentAccount[] = ['isthmus-scheduler', 'isthmus-delegate-controller', 'isthmus-virtual-node', 'isthmus-peering'];
 
-/** ClusterRole of a source's identity in a target; bound in one namespace for a Source, in those that take its pods for a ClusterSource. */
+/**
+ * ClusterRole of a source's identity in a target; bound in one namespace for a Source, in those that admit its pods for
+ * a ClusterSource.
+ */
 export const SOURCE_ROLE = 'isthmus-source';
-/** ClusterRole of a source whose pods not all namespaces take: what it may do in the others, to clean up what it has there. Bound in the whole target. */
+/**
+ * ClusterRole of a source that not all namespaces admit: its rights in the others, to clean up. Bound in the whole
+ * target.
+ */
 export const SOURCE_ELSEWHERE_ROLE = 'isthmus-source-elsewhere';
-/** ClusterRole of a source that may open logs, exec, attach and port-forward of every pod where its pods may run (`spec.streams: All`). */
+/**
+ * ClusterRole of a source that may open logs, exec, attach and port-forward of every pod where its pods may run
+ * (`spec.streams: All`).
+ */
 export const SOURCE_STREAMS_ROLE = 'isthmus-source-streams';
-/** ClusterRole of a source's identity in a target that it delegates to in Pod mode, besides {@link SOURCE_ROLE}. Nothing binds it by itself. */
+/**
+ * ClusterRole of a source's identity in a Pod-mode target, besides {@link SOURCE_ROLE}. Nothing binds it by default.
+ */
 export const SOURCE_POD_MODE_ROLE = 'isthmus-source-pod-mode';
-/** ClusterRole that lets a source see a target's capacity and which cluster it is. */
+/** ClusterRole that lets a source read a target's capacity and cluster ID. */
 export const CLUSTER_SUMMARY_VIEWER_ROLE = 'isthmus-cluster-summary-viewer';
-/** ClusterRole that lets the components read kubeconfig Secrets; only ever bound within a namespace that holds them. */
+/** ClusterRole that lets the components read kubeconfig Secrets; only bound within a namespace that has them. */
 export const TARGET_SECRET_READER_ROLE = 'isthmus-target-secret-reader';
-/** ClusterRole to read the ConfigMaps and Secrets that elected pods name. Its one binding may be replaced by bindings in the namespaces of elected pods. */
+/**
+ * ClusterRole to read the ConfigMaps and Secrets that elected pods refer to. Its ClusterRoleBinding may be replaced by
+ * RoleBindings in the namespaces of elected pods.
+ */
 export const FOLLOWED_READER_ROLE = 'isthmus-followed-reader';
-/** ClusterRole to find, in a target, the Secrets that sources have made. Its binding is of its own, so that a cluster which is no target can do without. */
+/**
+ * ClusterRole to list, in a target, the Secrets that sources created. It has a binding of its own, so that a cluster
+ * which is no target can omit it.
+ */
 export const COPIED_SECRET_READER_ROLE = 'isthmus-copied-secret-reader';
-/** ClusterRole to ask for tokens; bound to our peering in the namespaces of sources' ServiceAccounts, so that it may give each of them the right to its own. */
+/**
+ * ClusterRole to request tokens; bound to peering in the namespaces of sources' ServiceAccounts, so that it may grant
+ * each of them the right to its own.
+ */
 export const TOKEN_REQUESTER_ROLE = 'isthmus-token-requester';
-/** ValidatingAdmissionPolicy that keeps sources to their own objects, and its binding. */
+/** ValidatingAdmissionPolicy that restricts sources to their own objects, and its binding. */
 export const SOURCE_OBJECT_POLICY = 'isthmus-sources';
-/** ValidatingAdmissionPolicy that limits the life of tokens which sources mint for themselves, and its binding. */
+/**
+ * ValidatingAdmissionPolicy that limits the lifetime of tokens that sources request for themselves, and its binding.
+ */
 export const SOURCE_TOKEN_POLICY = 'isthmus-source-tokens';
-/** ValidatingAdmissionPolicy that limits the requests of who holds an invitation, and its binding. */
+/** ValidatingAdmissionPolicy that limits the requests of an invitation's bearer, and its binding. */
 export const INVITATION_POLICY = 'isthmus-invitations';
-/** ValidatingAdmissionPolicy that keeps peering to the accounts and rights of sources, and its binding. */
+/** ValidatingAdmissionPolicy that restricts peering to the accounts and rights of sources, and its binding. */
 export const PEERING_POLICY = 'isthmus-peering';
-/** ValidatingAdmissionPolicy that keeps peering to tokens of sources, and its binding. */
+/** ValidatingAdmissionPolicy that restricts peering to tokens of sources, and its binding. */
 export const PEERING_TOKEN_POLICY = 'isthmus-peering-tokens';
-/** Who gets the rights of components: their own accounts, and the one that runs them all. */
+/** The RBAC subjects that get the rights of components: their own accounts, and the one that runs them all. */
 export function componentSubjects(components: readonly ComponentAccount[], namespace: string): readonly ServiceAccountName[] {
   return [...components, ALL_COMPONENTS_ACCOUNT].map((name) => ({ namespace, name }));
 }

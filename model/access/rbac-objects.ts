@@ -1,7 +1,7 @@
-// The objects of `rbac.authorization.k8s.io/v1` that our manifests are made of, and ServiceAccounts, as plain data.
+// The `rbac.authorization.k8s.io/v1` objects of our manifests, and ServiceAccounts, as plain data.
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 
-/** Label on everything that `isthmus install` and `isthmus peer` make. */
+/** Label on everything that `isthmus install` and `isthmus peer` create. */
 export const PART_OF: StringMap = { 'app.kubernetes.io/part-of': 'isthmus' };
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
@@ -12,7 +12,10 @@ export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** The only objects that the rule is about; all when missing. `list` and `watch` then need a field selector on the name. */
+  /**
+   * The only objects that the rule applies to; all when missing. `list` and `watch` then need a field selector on the
+   * name.
+   */
   readonly resourceNames?: readonly string[];
 }
 
@@ -21,18 +24,18 @@ export interface RoleObject extends KubernetesObject {
   readonly rules: readonly PolicyRule[];
 }
 
-/** A ServiceAccount that rights are given to. */
+/** A ServiceAccount that is granted rights. */
 export interface ServiceAccountName {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A user that rights are given to, by the name that the API server knows it by. */
+/** A user that is granted rights, by its name at the API server. */
 export interface UserName {
   readonly userName: string;
 }
 
-/** Who is given rights. */
+/** The subject of a role binding. */
 export type RbacSubject = ServiceAccountName | UserName;
 
 /** `rbac.authorization.k8s.io/v1` Subject. */
@@ -44,7 +47,7 @@ export interface BindingObject extends KubernetesObject {
   readonly subjects: readonly Subject[];
 }
 
-/** One rule about resources of one group; the core group is empty text. */
+/** A rule for resources of one group; the core group is the empty string. */
 export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
   return { apiGroups: [group], resources, verbs };
 }
@@ -64,12 +67,12 @@ export function clusterRole(name: string, rules: readonly PolicyRule[]): RoleObj
   return { apiVersion: RBAC_VERSION, kind: 'ClusterRole', metadata: { name, labels: PART_OF }, rules };
 }
 
-/** A Role: rights within `namespace`. */
+/** A Role of `namespace`. */
 export function role(namespace: string, name: string, rules: readonly PolicyRule[]): RoleObject {
   return { apiVersion: RBAC_VERSION, kind: 'Role', metadata: { namespace, name, labels: PART_OF }, rules };
 }
 
-/** Gives a ClusterRole, in the whole cluster. */
+/** Binds a ClusterRole in the whole cluster. */
 export function clusterRoleBinding(name: string, clusterRoleName: string, holders: readonly RbacSubject[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,
@@ -80,7 +83,7 @@ export function clusterRoleBinding(name: string, clusterRoleName: string, holder
   };
 }
 
-/** Where a RoleBinding is, and the ClusterRole or the Role of the same namespace that it gives. */
+/** Name of a RoleBinding, and the ClusterRole or the Role of the same namespace that it refers to. */
 export interface RoleBindingName {
   readonly namespace: string;
   readonly name: string;
@@ -88,7 +91,7 @@ export interface RoleBindingName {
   readonly roleName: string;
 }
 
-/** Gives a role within one namespace. */
+/** Binds a role within one namespace. */
 export function roleBinding({ namespace, name, roleKind, roleName }: RoleBindingName, holders: readonly RbacSubject[]): BindingObject {
   return {
     apiVersion: RBAC_VERSION,

@@ -1,63 +1,64 @@
-// What a source and a target agree on about candidates that nobody has confirmed (ADR 0048): until when a target lets one live, how it hears that
-// one was bound, and from when on its source may take for granted that it has gone. All times are those of the target's API server.
+// The contract between source and target about unconfirmed candidates (ADR 0048): how long a target keeps one, how it
+// learns that one was bound, and from when on the source may assume that it is gone. All times are those of the
+// target's API server.
 import { CONFIRM_BEFORE_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { SourceLease } from '../../api/kinds/source-lease.ts';
 
-/** How long a candidate has from being sent until it must be bound and confirmed, in ms. */
+/** Time from sending a candidate to its confirmation deadline, in ms. */
 export const CONFIRM_WITHIN_MS = 25_000;
-/** One that has less than this left is not bound any more, for its confirmation might come too late, in ms. */
+/** A candidate with less time left is not bound any more, because its confirmation might be late, in ms. */
 export const CONFIRM_MARGIN_MS = 8_000;
-/** How long the containers of a candidate that was not confirmed get to stop at most, in seconds: its user has never heard of them. */
+/** Maximum grace period of an unconfirmed candidate, in seconds: its pod was never bound. */
 export const STOP_SECONDS = 5;
-/** What a source gives the target's controller and kubelet to stop such a candidate, in ms. */
+/** Time that a source allows the target's controller and kubelet to stop such a candidate, in ms. */
 export const STOP_MS = 20_000;
 
-/** What a source knows of a target's API server. Times are in ms of one monotonic clock. */
+/** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
 export interface ServerOutlook {
   /**
-   * For how long nothing at all has come from it; undefined when it has refused or ended connections since it last answered: then it may be dead, and
-   * its nodes run on what they had begun.
+   * Time since anything arrived from it; undefined when it has refused or closed connections since its last response: then
+   * it may be down while its nodes keep running pods.
    */
   readonly silentMs: number | undefined;
-  /** The source works with it as usual. */
+  /** It responds normally. */
   readonly isReady: boolean;
 }
 
 /**
- * Whether a source may take for granted that a target has stopped a candidate whose time has passed. Only an API server that works can stop anything: one
- * that was seen to be gone has stopped nothing, and one that answered a moment ago has had no time yet.
+ * Whether a source may assume that a target has stopped a candidate after its deadline. Only a running API server can stop
+ * anything: one that is known to be down has stopped nothing, and one that responded recently may not have stopped it yet.
  */
 export function hasSurelyStopped({ goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;
 }
 
-/** Name of the SourceLease whose `renewTime` says up to which of a source's candidates all are confirmed. */
+/** Name of the SourceLease whose `renewTime` is the deadline before which all candidates of a source are confirmed. */
 export function candidateLeaseName(sourceId: string): string {
   return `${CANDIDATE_LEASE_PREFIX}${sourceId}`;
 }
 
 const CANDIDATE_LEASE_PREFIX = 'candidates-';
 
-/** Whether a SourceLease is one of {@link candidateLeaseName}: it never ends. */
+/** Whether a SourceLease is one of {@link candidateLeaseName}: it never expires. */
 export function isCandidateLease({ name = '' }: ObjectMeta): boolean {
   return name.startsWith(CANDIDATE_LEASE_PREFIX);
 }
 
-/** The chaperon of a candidate that the target is to stop unless it is confirmed before this time, in ms since the epoch. */
+/** Adds a confirmation deadline to a candidate's chaperon, in ms since the epoch. */
 export function toBeConfirmed(chaperon: PodChaperon, before: number): PodChaperon {
   const { metadata } = chaperon;
   return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [CONFIRM_BEFORE_ANNOTATION]: new Date(before).toISOString() } } };
 }
 
-/** Until when a candidate must be confirmed; undefined where it need not be. */
+/** Deadline of a candidate's confirmation; undefined when it needs none. */
 export function confirmBefore({ annotations }: ObjectMeta): number | undefined {
   const time = Date.parse(annotations?.[CONFIRM_BEFORE_ANNOTATION] ?? '');
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Whether nobody has confirmed a candidate that must be. One whose create arrived after its time never is, whatever was confirmed since. */
+/** Whether a candidate still needs its confirmation. One created after its deadline always does. */
 export function isUnconfirmed(metadata: ObjectMeta, lease: Pick<SourceLease, 'spec'> | undefined): boolean {
   const before = confirmBefore(metadata);
   if (before === undefined) return false;

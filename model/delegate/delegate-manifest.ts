@@ -1,9 +1,13 @@
-// What a delegate pod's metadata takes over from its chaperon, whoever makes the pod: the target's controller or, in Pod mode, the source.
+// The metadata of a delegate pod, taken from its chaperon. Used by the target's controller and, in Pod mode, by the
+// source.
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, ELECT_ANNOTATION, FENCE_ANNOTATION, FENCED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 
-/** What is the chaperon's alone, and what would elect the delegate once more: a delegate never travels on, whatever a source asks for. */
+/**
+ * Annotations of the chaperon only, and those that would elect the delegate again: a delegate is never delegated,
+ * whatever a source requests.
+ */
 const DROPPED_ANNOTATIONS: ReadonlySet<string> = new Set([
   CARRIED_CHANGES_ANNOTATION, GRACE_PERIOD_ANNOTATION, POD_MISSING_SINCE_ANNOTATION, SOURCE_WATCHES_PODS_ANNOTATION, ELECT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION,
   FENCE_ANNOTATION, FENCED_AT_ANNOTATION, STREAMS_ASKED_ANNOTATION,

@@ -1,5 +1,6 @@
-// The two ways to have a pod run in a target (design D7) behind one interface: what is made there, how it is taken back, and when it has
-// lost what it stands for. A target may hold both: which one is made next is its mode, which one is there its record says.
+// The two delegation modes, PodChaperon and Pod, behind one interface: what is created, how it is deleted, and when it
+// has lost its delegate. A target may have objects of both: its mode decides what is created next; the record of an
+// object says which mode made it.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
@@ -10,22 +11,25 @@ import type { Chaperon } from './remembered-delegate.ts';
 import { toDelegateMeta } from './delegate-manifest.ts';
 import type { Plan } from '../objects/plan.ts';
 
-/** Whether the delegate controller of a target lives; unknown until it was heard, or not heard for long enough. `foreign` is an Admiralty's: it tells no time. */
+/**
+ * Whether a target's delegate controller is alive; unknown until the first heartbeat. `foreign`: an Admiralty
+ * controller, which has no heartbeat.
+ */
 export type ControllerLife = 'unknown' | 'alive' | 'silent' | 'foreign';
 
-/** What a source has found out about a target. */
+/** What a source has discovered about a target. */
 export interface FoundTarget {
   /** Whether it serves PodChaperons; undefined until it has answered. */
   readonly servesChaperons: boolean | undefined;
   readonly controller: ControllerLife;
-  /** Whether the source may write pods there itself; undefined until that was asked. */
+  /** Whether the source may write pods there; undefined until that was checked. */
   readonly mayWritePods: boolean | undefined;
 }
 
 /**
- * How pods are delegated to a target that leaves it to us (`delegation: Auto`): by chaperons where a controller lives that makes pods of them,
- * directly where none does and the source has the rights; undefined while that is not known. An Admiralty's controller makes pods of chaperons, too,
- * but never takes our finalizer off a chaperon that goes.
+ * The mode for `delegation: Auto`: PodChaperon where a live controller creates pods from chaperons, Pod where there is
+ * none and the source has the rights; undefined while that is unknown. Admiralty's controller creates pods too, but
+ * never removes our finalizer from a terminating chaperon.
  */
 export function foundDelegation({ servesChaperons, controller, mayWritePods }: FoundTarget): DelegationMode | undefined {
   if (servesChaperons === false) return 'Pod';
@@ -34,22 +38,28 @@ export function foundDelegation({ servesChaperons, controller, mayWritePods }: F
   return mayWritePods === true ? 'Pod' : undefined;
 }
 
-/** One way of delegating. */
+/** One delegation mode. */
 export interface Delegation {
   readonly mode: DelegationMode;
-  /** What the source makes in the target. */
+  /** The kind that the source creates in the target. */
   readonly type: ResourceType;
-  /** The object to make. It has the chaperon's name in both modes: the API server's uniqueness is the lock. */
+  /**
+   * The object to create. It has the chaperon's name in both modes, so that the API server's uniqueness prevents a
+   * second one.
+   */
   readonly toObject: (chaperon: PodChaperon) => KubernetesObject;
 }
 
-/** Both ways, by mode. */
+/** Both modes. */
 export const DELEGATIONS: Readonly<Record<DelegationMode, Delegation>> = {
   PodChaperon: { mode: 'PodChaperon', type: POD_CHAPERONS, toObject: (chaperon) => chaperon },
   Pod: { mode: 'Pod', type: PODS, toObject: toDirectDelegate },
 };
 
-/** The delegate pod as the source makes it. One that must not run again is held, so that its end is seen even by a source that was away. */
+/**
+ * The delegate pod as the source creates it. A pod that must not run again gets a finalizer, so that a restarted source
+ * still observes its terminal status.
+ */
 export function toDirectDelegate(chaperon: PodChaperon): Pod {
   const runsOnce = (chaperon.spec.restartPolicy ?? 'Always') !== 'Always';
   const metadata = { ...toDelegateMeta(chaperon), ...(runsOnce && { finalizers: [RUN_ONCE_FINALIZER] }) };
@@ -57,9 +67,9 @@ export function toDirectDelegate(chaperon: PodChaperon): Pod {
 }
 
 /**
- * Takes what was made for a pod out of its target; `graceSeconds` is how long a pod's containers get, where not their own time. A chaperon
- * stays until its delegate is gone, by the finalizer that it is made with: foreground deletion would add no more than the requests of the
- * target's garbage collector, seven for each.
+ * Deletes a pod's object in its target; `graceSeconds` overrides the pod's own grace period. A chaperon stays until its
+ * delegate is gone, because of its finalizer: foreground deletion would only add the requests of the target's garbage
+ * collector, seven for each.
  */
 export function planChaperonDeletion({ mode, namespace, name, uid }: Chaperon, graceSeconds?: number): Plan {
   const command = { kind: 'delete', at: { namespace, name }, preconditions: { uid } } as const;
@@ -68,12 +78,15 @@ export function planChaperonDeletion({ mode, namespace, name, uid }: Chaperon, g
   return [{ ...command, type: PODS, propagation: 'Background', ...grace }];
 }
 
-/** Whether a pod that the source made has no containers any more, and is only kept by its finalizer (a kubelet then sets the grace period to 0). */
+/**
+ * Whether a pod that the source created has no containers any more and only its finalizer keeps it (a kubelet then sets
+ * the grace period to 0).
+ */
 export function isHeldAfterStop({ mode, terminating, graceSeconds, held }: Chaperon): boolean {
   return mode === 'Pod' && terminating && graceSeconds === 0 && held !== undefined;
 }
 
-/** Lets a pod go that was held until its end was known. */
+/** Removes the finalizer of a pod whose terminal status is stored. */
 export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
   if (held === undefined) return [];
   const finalizers = held.finalizers.filter((finalizer) => finalizer !== RUN_ONCE_FINALIZER);
@@ -81,7 +94,10 @@ export function planLettingGo({ namespace, name, held }: Chaperon): Plan {
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
-/** Whether a proxy has lost what it stands for. One that must not run again is lost only when it has stopped: its end may still be told. */
+/**
+ * Whether a proxy has lost its delegate. One that must not run again is lost only after it has stopped: its terminal
+ * status may still arrive.
+ */
 export function isLost(chaperon: Chaperon | undefined): boolean {
   if (chaperon === undefined || chaperon.podMissing) return true;
   return chaperon.terminating && (chaperon.held === undefined || isHeldAfterStop(chaperon));

@@ -1,5 +1,5 @@
-// From the source pod to the PodChaperon that asks a target to run it (contract §2.2).
-// The labels of the delegate must not match the target's own selectors, so each key is moved under our prefix, injectively.
+// Builds the PodChaperon, which asks a target to run a pod, from the source pod. The delegate's labels must not match
+// the target's own selectors, so each key is moved under our prefix, injectively.
 import { createHash } from 'node:crypto';
 import { ADMIRALTY_API_VERSION } from '../../api/objects/group-version.ts';
 import type { Container, Pod, PodSpec, StringMap, VolumeMount } from '../../api/objects/core.ts';
@@ -11,25 +11,30 @@ import { compileLabelPattern } from '../objects/label-pattern.ts';
 import { isQueuedByKueue, isReadByOthers, withoutQueueing } from '../proxy/labels-read-by-others.ts';
 import { delegateName } from '../naming/names.ts';
 
-/** The proxy pod on whose behalf a chaperon is made, and the source cluster it lives in (UID of kube-system). */
+/** The proxy pod of a chaperon, and its source cluster (UID of kube-system). */
 export interface ChaperonParent {
   readonly clusterId: string;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Labels of the proxy pod itself: other controllers of the source may have put some on it that the source pod had not. */
+  /** Labels of the proxy pod itself: other controllers of the source may have added some. */
   readonly labels?: StringMap;
 }
 
-/** Labels of pods and chaperons that are ours to set. */
+/** Labels of pods and chaperons that only Isthmus sets. */
 const RESERVED_LABELS: ReadonlySet<string> = new Set([PARENT_UID_LABEL, PARENT_CLUSTER_LABEL, HAS_FINALIZER_LABEL]);
 
-/** Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and worth nothing in a target. */
+/**
+ * Where the API server mounts the token of a pod's ServiceAccount: it is the source cluster's and invalid in a target.
+ */
 const SERVICE_ACCOUNT_MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** How it names the volume (admission plugin ServiceAccount); any other volume at that path is the user's own. */
+/** Name prefix of that volume (admission plugin ServiceAccount); any other volume at that path is the user's own. */
 const SERVICE_ACCOUNT_VOLUME_PREFIX = 'kube-api-access-';
 
-/** The chaperon for a restored source pod. Its name, and so the delegate's, is a function of the parent's UID: that is the lock. */
+/**
+ * The chaperon for a restored source pod. Its name, and so the delegate's, is derived from the parent's UID, which
+ * prevents a second one.
+ */
 export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaperon {
   const { labels = {}, annotations = {} } = sourcePod.metadata;
   const isQueued = isQueuedByKueue({ ...parent.labels, ...labels });
@@ -53,8 +58,8 @@ export function toPodChaperon(sourcePod: Pod, parent: ChaperonParent): PodChaper
 }
 
 /**
- * What the labels, or the terms of a selector, of a source object are called in a target. Those that meshes and queues of the target read
- * keep their keys (ADR 0041); the object's annotations may ask to keep more.
+ * Maps the labels, or the terms of a selector, of a source object to those in a target. Labels that meshes and queues
+ * of the target read keep their keys (ADR 0041); the object's annotations may name more.
  */
 export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQueuedInSource = false): StringMap {
   const isWanted = keptLabels(annotations);
@@ -62,15 +67,15 @@ export function toDelegateLabels(labels: StringMap, annotations: StringMap, isQu
 }
 
 /**
- * Moves each key under our domain: `app` becomes `P/app` as in Admiralty, and `a.io/x` becomes `a.io.P/x`, so that `a.io/x` and
- * `b.io/x` stay apart (Admiralty merges them). Injective for all keys that admission lets through (P/ itself is reserved).
- * Labels that `isKept` names keep their keys.
+ * Moves each key under our domain: `app` becomes `P/app` as in Admiralty, and `a.io/x` becomes `a.io.P/x`, so that
+ * `a.io/x` and `b.io/x` stay distinct (Admiralty merges them). Injective for all keys that admission accepts (P/ itself
+ * is reserved). Labels for which `isKept` holds keep their keys.
  */
 export function prefixLabels(labels: StringMap, isKept: (key: string, value: string) => boolean = () => false): StringMap {
   return Object.fromEntries(Object.entries(labels).map(([key, value]) => [isKept(key, value) ? key : prefixKey(key), value]));
 }
 
-/** The user's wish for labels that the target's selectors are to match. Admission has refused expressions that are none. */
+/** The labels that keep their keys by the user's annotation. Admission has rejected invalid expressions. */
 function keptLabels(annotations: StringMap): (key: string, value: string) => boolean {
   const expression = annotations[NO_PREFIX_LABEL_REGEXP_ANNOTATION];
   const pattern = expression === undefined ? undefined : compileLabelPattern(expression);
@@ -85,7 +90,7 @@ function prefixKey(key: string): string {
   const slash = key.indexOf('/');
   if (slash === -1) return OWN_PREFIX + key;
   const prefix = `${key.slice(0, slash)}.${OWN_DOMAIN}`;
-  // A prefix that leaves no room for ours is told apart by its digest.
+  // A prefix that leaves no space for ours is replaced by its digest.
   const fitting = prefix.length > MAX_LABEL_PREFIX ? `${createHash('sha256').update(prefix).digest('hex').slice(0, 40)}.${OWN_DOMAIN}` : prefix;
   return `${fitting}/${key.slice(slash + 1)}`;
 }
@@ -94,7 +99,7 @@ function withoutOwn(annotations: StringMap): StringMap {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !key.startsWith(OWN_PREFIX)));
 }
 
-/** Constraints that have chosen the cluster say nothing about its nodes (contract §2.2). */
+/** Removes constraints that chose the cluster: they say nothing about its nodes. */
 function withoutConstraints(spec: PodSpec): PodSpec {
   const { nodeSelector: _nodeSelector, affinity: _affinity, tolerations: _tolerations, topologySpreadConstraints: _spread, ...rest } = spec;
   return rest;
@@ -106,7 +111,7 @@ function toDelegateSpec(spec: PodSpec): PodSpec {
   return withoutServiceAccountToken(rest);
 }
 
-/** The chaperon as it goes to a target: marked with its key, for another target of the source may lead to the same cluster. */
+/** The chaperon with the key of its target, because another target of the source may lead to the same cluster. */
 export function madeThrough({ metadata, ...chaperon }: PodChaperon, target: string): PodChaperon {
   return { ...chaperon, metadata: { ...metadata, annotations: { ...metadata.annotations, [MADE_THROUGH_ANNOTATION]: target } } };
 }

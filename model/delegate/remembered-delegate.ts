@@ -1,4 +1,5 @@
-// What a source remembers of a delegate pod and of its PodChaperon in a target. A delegate pod that the source made itself stands for both.
+// A source's cached records of delegate pods and PodChaperons in a target. In Pod mode the delegate pod stands for
+// both.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import { CARRIED_CHANGES_ANNOTATION, EXPIRED_AT_ANNOTATION, GRACE_PERIOD_ANNOTATION, MADE_THROUGH_ANNOTATION, PARENT_NAMESPACE_ANNOTATION, PARENT_NAME_ANNOTATION, PARENT_UID_LABEL, POD_MISSING_SINCE_ANNOTATION, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod, PodStatus, StringMap } from '../../api/objects/core.ts';
@@ -12,17 +13,20 @@ import { controllerOf, isTerminal, objectKey } from '../pod/pod.ts';
 import { expectShape } from '../objects/schema-check.ts';
 import { TOLD_POD } from './target-answer-shapes.ts';
 
-/** Reason of the PodScheduled condition when the target's API server refused the delegate pod. */
+/** Reason of the PodScheduled condition when the target's API server rejected the delegate pod. */
 export const DELEGATE_REJECTED = 'DelegateRejected';
 
-/** What the target says about a candidate: no word yet, it is held back by a gate that the target's own admission made, it has a node, or no. */
+/**
+ * The target's verdict about a candidate: none yet, held by a scheduling gate that the target's admission added,
+ * scheduled, or refused.
+ */
 export type Verdict =
   | { readonly kind: 'pending' }
   | { readonly kind: 'gated'; readonly reason: string; readonly message: string }
   | { readonly kind: 'scheduled' }
   | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
 
-/** A delegate pod as its source remembers it. */
+/** The record of a delegate pod. */
 export interface DelegatePod {
   readonly key: string;
   readonly uid: string;
@@ -33,15 +37,18 @@ export interface DelegatePod {
   readonly terminating: boolean;
   readonly verdict: Verdict;
   readonly status: PodStatus;
-  /** Those that are not ours. */
+  /** Annotations that are not ours. */
   readonly annotations: StringMap;
-  /** Key of the target that it was made through, where that is known. */
+  /** Key of the target that it was created through, if known. */
   readonly through?: string;
-  /** Of one that no chaperon made: what it is besides, as if there were a chaperon. */
+  /** In Pod mode: its record as a chaperon. */
   readonly direct?: Chaperon;
 }
 
-/** What a source has made in a target to have a pod run there, as the source remembers it: a PodChaperon, or the delegate pod itself. */
+/**
+ * The record of the object that a source created in a target for a pod: a PodChaperon or, in Pod mode, the delegate
+ * pod.
+ */
 export interface Chaperon {
   readonly mode: DelegationMode;
   readonly key: string;
@@ -51,31 +58,36 @@ export interface Chaperon {
   readonly resourceVersion: string;
   readonly parentUid: string;
   readonly parentKey: string;
-  /** When it was created by the target's clock, in ms since the epoch. */
+  /** Creation time by the target's clock, in ms since the epoch. */
   readonly createdAt: number;
   readonly terminating: boolean;
-  /** Key of the target that it was made through, where that is known. */
+  /** Key of the target that it was created through, if known. */
   readonly through?: string;
-  /** How its delegate ended, once it has: the delegate itself may be gone by then. */
+  /** Terminal status of its delegate, once it has one; the delegate itself may be gone by then. */
   readonly ended?: PodStatus;
-  /** Seconds that its delegate was told to stop within, where not its own. */
+  /** Requested grace period of its delegate in seconds, if not its own. */
   readonly graceSeconds?: number;
-  /** What the user has changed of the running pod and was carried here. */
+  /** The user's changes of the running pod that were sent here. */
   readonly carried?: CarriedChanges;
-  /** Of a pod that must not run again and was made by the source: what keeps it until its end is known, in this version. */
+  /**
+   * In Pod mode, for a pod that must not run again: its finalizers and version, until its terminal status is stored.
+   */
   readonly held?: { readonly finalizers: readonly string[]; readonly resourceVersion: string };
-  /** Its target stops the delegate when it has lost the source: seconds that the containers may take to stop. */
+  /** Grace period in seconds with which the target stops the delegate when it has lost the source. */
   readonly fenceSeconds?: number;
-  /** Until when the target waits for it to be confirmed, by its API server's clock, in ms since the epoch. */
+  /** Deadline of its confirmation, by the target API server's clock, in ms since the epoch. */
   readonly confirmBefore?: number;
-  /** It was not confirmed in time, and its delegate stopped. */
+  /** It was not confirmed in time, and its delegate was stopped. */
   readonly expired?: { readonly mayRunAgain: boolean };
-  /** The delegate was there and has gone without us. */
+  /** The delegate existed and was deleted by somebody else. */
   readonly podMissing: boolean;
   readonly verdict: Verdict;
 }
 
-/** The record of a delegate pod, or undefined when it has no parent. Throws TypeError for what has not the shape of a pod. */
+/**
+ * The record of a delegate pod; undefined when it has no parent. Throws TypeError for an object without the shape of a
+ * pod.
+ */
 export function toDelegatePodRecord(pod: Pod): DelegatePod | undefined {
   expectShape(pod, TOLD_POD);
   const parent = parentOf(pod.metadata);
@@ -108,7 +120,10 @@ function toDirectRecord(pod: Pod, parent: Parent): Chaperon {
   };
 }
 
-/** The record of a PodChaperon, or undefined when it has no parent. Throws TypeError for what has not the shape of one. */
+/**
+ * The record of a PodChaperon; undefined when it has no parent. Throws TypeError for an object without the shape of
+ * one.
+ */
 export function toChaperonRecord(chaperon: PodChaperon): Chaperon | undefined {
   const { metadata } = expectShape(chaperon, TOLD_POD);
   const parent = parentOf(metadata);
@@ -152,19 +167,22 @@ function endOf({ metadata, status = {} }: PodChaperon): Pick<Chaperon, 'ended' |
   return { ...(isTerminal(status.phase) && { ended: status }), ...(grace !== undefined && { graceSeconds: Number(grace) }) };
 }
 
-/** The target's word as its PodScheduled condition states it. A pod that runs or ran was scheduled, whatever the condition says. */
+/**
+ * The target's verdict from the PodScheduled condition. A pod that runs or ran was scheduled, whatever the condition
+ * says.
+ */
 function verdictOf(status: PodStatus): Verdict {
   if (status.phase !== undefined && status.phase !== 'Pending') return { kind: 'scheduled' };
   const condition = findCondition(status.conditions ?? [], 'PodScheduled');
   if (condition === undefined) return { kind: 'pending' };
   if (condition.status === 'True') return { kind: 'scheduled' };
   const { reason = '', message = '' } = condition;
-  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message }; // a queue of the target, Kueue's say, opens it when it is its turn
-  // SchedulerError and the like are passing states of the target's scheduler, not its word.
+  if (reason === 'SchedulingGated') return { kind: 'gated', reason, message }; // a queue of the target, such as Kueue, removes the gate
+  // SchedulerError and the like are transient states of the target's scheduler, not its verdict.
   return ['Unschedulable', DELEGATE_REJECTED].includes(reason) ? { kind: 'refused', reason, message } : { kind: 'pending' };
 }
 
-/** The proxy pod that something in a target was made for; the key is `namespace/name`. */
+/** The proxy pod of an object in a target; the key is `namespace/name`. */
 interface Parent {
   readonly uid: string;
   readonly key: string;

@@ -1,5 +1,6 @@
-// The shapes of what targets tell: as much of pods, chaperons and summaries as is read here. What is not listed may be anything, for it is only
-// copied, or not looked at. `null` stands for times that were never set, so times are not listed.
+// Shapes of objects from targets: the fields of pods, chaperons and summaries that are read here. Unlisted fields may
+// be anything, because they are only copied or ignored. API servers print unset times as `null`, so times are not
+// listed.
 import { CLUSTER_SUMMARY_KIND } from '../../api/kinds/cluster-summary.ts';
 import type { Shape } from '../objects/schema-check.ts';
 

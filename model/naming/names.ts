@@ -1,6 +1,6 @@
-// Names that follow from other names: virtual nodes, delegate pods. Two components that work them out apart must agree,
-// and two different origins must never share one. The rule for joined names is Admiralty 0.17's (`pkg/name`), so that its
-// virtual nodes keep their names; checked against names that its own code gave.
+// Derived names: virtual nodes, delegate pods. Components that compute them independently must agree, and two different
+// origins must never share a name. The rule for joined names is Admiralty 0.17's (`pkg/name`), so that its virtual
+// nodes keep their names; verified against names from its own code.
 
 import { hash } from 'node:crypto';
 import type { TargetRef } from './target-ref.ts';
@@ -12,13 +12,13 @@ export const MAX_LABEL_LENGTH = 63;
 
 const HASH_LENGTH = 10;
 
-/** A part of a joined name: text that varies, or text that every name of its sort has. */
+/** A part of a joined name: a variable text, or a constant one. */
 export type NamePart = string | { readonly constant: string };
 
 /**
- * Joins the parts that are not empty with dashes, within `maxLength` characters. A hash over all parts is appended where the
- * dashes would leave doubt (several variable parts, one with a dash of its own) or the name would be too long, and is then cut.
- * Different variable parts give different names as long as only one of them, always the same, may be empty.
+ * Joins the non-empty parts with dashes, within `maxLength` characters. A hash over all parts is appended where dashes
+ * would be ambiguous (several variable parts, one with a dash of its own), or where the name would be too long and is
+ * cut. Different variable parts give different names as long as only one of them, always the same, may be empty.
  */
 export function joinName(parts: readonly NamePart[], maxLength: number): string {
   const variable = parts.filter((part) => typeof part === 'string');
@@ -26,19 +26,19 @@ export function joinName(parts: readonly NamePart[], maxLength: number): string 
   const joined = texts.filter((text) => text !== '').join('-');
   const isAmbiguous = variable.length > 1 && variable.some((part) => part.includes('-'));
   if (!isAmbiguous && joined.length <= maxLength) return joined;
-  // Names hold no slash, so this text stands for exactly one list of parts.
+  // Names contain no slash, so this text stands for exactly one list of parts.
   return appendHash(joined, texts.join('/'), maxLength);
 }
 
-/** Name of the Node in the source that stands for this target, as Admiralty names it. */
+/** Name of the target's virtual node in the source, as Admiralty names it. */
 export function virtualNodeName(target: TargetRef): string {
   const namespace = target.kind === 'Target' ? target.namespace : '';
   return joinName([{ constant: 'admiralty' }, namespace, target.name], MAX_NAME_LENGTH);
 }
 
 /**
- * Name of the PodChaperon and of the delegate pod in a target. It follows from the proxy pod alone, so the API server's
- * uniqueness keeps one proxy from having two delegates of one name. `proxyName` is the name of a stored pod, never empty.
+ * Name of the PodChaperon and of the delegate pod in a target. It is derived from the proxy pod alone, so the API
+ * server's uniqueness prevents two delegates of one proxy. `proxyName` is the name of a stored pod, never empty.
  */
 export function delegateName(proxyName: string, proxyUid: string): string {
   return appendHash(proxyName, proxyUid, MAX_LABEL_LENGTH);

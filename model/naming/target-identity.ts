@@ -1,5 +1,5 @@
-// Which of several targets may stand for a cluster. Two names for one cluster would count its capacity twice and see each candidate
-// twice; a target that leads back to the source would send pods in a circle.
+// Which of several targets may use a cluster. Two targets for one cluster would count its capacity twice and see each
+// candidate twice; a target that leads back to the source would delegate pods in a cycle.
 import { targetKey, type TargetRef } from './target-ref.ts';
 
 /** A target whose cluster is known. */
@@ -7,19 +7,19 @@ export interface IdentifiedTarget {
   readonly ref: TargetRef;
   /** UID of its kube-system Namespace. */
   readonly clusterId: string;
-  /** When the (Cluster)Target was created, in ms since the epoch. */
+  /** Creation time of the (Cluster)Target, in ms since the epoch. */
   readonly createdAt: number;
   /** `spec.self`: it is the source on purpose. */
   readonly isSelf: boolean;
 }
 
-/** Why a target must not be used, whatever else is right with it. */
+/** Why a target must not be used, even if everything else is right. */
 export interface IdentityProblem {
   readonly reason: 'DuplicateCluster' | 'LoopToSource';
   readonly message: string;
 }
 
-/** The problem of a target among all that are identified; the oldest of one scope that leads to a cluster keeps it. */
+/** The problem of a target among all identified ones; the oldest of one scope that leads to a cluster keeps it. */
 export function identityProblem(target: IdentifiedTarget, all: Iterable<IdentifiedTarget>, sourceId: string): IdentityProblem | undefined {
   if (target.clusterId === sourceId && !target.isSelf) {
     return { reason: 'LoopToSource', message: 'the kubeconfig leads to this cluster itself; use that of another cluster, or spec.self: true' };
@@ -32,7 +32,9 @@ export function identityProblem(target: IdentifiedTarget, all: Iterable<Identifi
   return { reason: 'DuplicateCluster', message: `${targetKey(first.ref)} leads to the same cluster; remove one of them` };
 }
 
-/** ClusterTargets compete among themselves, Targets within their namespace: a tenant's Target says nothing of another's. */
+/**
+ * ClusterTargets compete among themselves, Targets within their namespace: a tenant's Target does not affect another's.
+ */
 function scopeOf(ref: TargetRef): string {
   return ref.kind === 'ClusterTarget' ? '' : ref.namespace;
 }

@@ -1,5 +1,5 @@
-// Which target is meant: the one reference that components, annotations and metrics share.
-// Names of Kubernetes objects hold no slash, so the text form can be read back without doubt.
+// The reference to a target that components, annotations and metrics share. Names of Kubernetes objects contain no
+// slash, so its text form is unambiguous.
 
 /** A ClusterTarget by name, or a Target by namespace and name. */
 export type TargetRef =
@@ -11,7 +11,7 @@ export function targetKey(target: TargetRef): string {
   return target.kind === 'ClusterTarget' ? `ClusterTarget/${target.name}` : `Target/${target.namespace}/${target.name}`;
 }
 
-/** Reads what {@link targetKey} wrote; undefined for any other text. */
+/** Parses {@link targetKey}; undefined for any other text. */
 export function parseTargetKey(key: string): TargetRef | undefined {
   const [kind, ...names] = key.split('/');
   const [first, second] = names;

@@ -1,22 +1,25 @@
-// Which addresses a target that is not an administrator's may be dialled at. Decided by range on the address that a name was resolved to, right
-// before the connection is made: a name may lead anywhere, and elsewhere a moment later.
+// Which addresses a tenant's Target may be dialled at. Decided by range on the resolved address right before the
+// connection is made, because a name may resolve to any address, and to another one a moment later.
 import { isWithin, parseAddressBits, parseRange, formatV4, type IpRange } from './ip-range.ts';
 
-/** Ranges that an administrator has decided on. Of those that hold an address the longest prefix counts; of two alike, the one that denies. */
+/**
+ * Ranges that an administrator allows or denies. The longest prefix that contains the address counts; of two equal
+ * ones, the one that denies.
+ */
 export interface AddressChoices {
   readonly allowed: readonly IpRange[];
   readonly denied: readonly IpRange[];
 }
 
-/** What an address is judged by. */
+/** The rules for an address. */
 export interface DialRules extends AddressChoices {
   /** Ranges of the source itself: its API server, Services, nodes and pods. */
   readonly own: readonly IpRange[];
 }
 
 /**
- * Addresses at which no other cluster's API server is (IANA special-purpose registries), and metadata services of clouds. Private ranges are
- * not among them: that is where most clusters are.
+ * Addresses that cannot be another cluster's API server (IANA special-purpose registries), and metadata services of
+ * clouds. Private ranges are not listed: most clusters are there.
  */
 const SPECIAL = [
   '0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '100.64.0.0/10', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15', '198.51.100.0/24',
@@ -26,10 +29,13 @@ const SPECIAL = [
   'fd00:ec2::254/128', 'fd20:ce::254/128', // metadata of AWS and Google Cloud
 ].flatMap((text) => parseRange(text) ?? []);
 
-/** IPv6 ranges whose last 32 bits are the IPv4 address that is reached: IPv4-mapped, and the well-known prefix of NAT64 (RFC 6052). */
+/**
+ * IPv6 ranges that embed an IPv4 address in their last 32 bits: IPv4-mapped, and the well-known prefix of NAT64 (RFC
+ * 6052).
+ */
 const HOLDS_IPV4 = ['::ffff:0:0/96', '64:ff9b::/96'].flatMap((text) => parseRange(text) ?? []);
 
-/** Whether an address may be dialled. What is no address may not. */
+/** Whether an address may be dialled; false for an invalid one. */
 export function mayDial(address: string, { allowed, denied, own }: DialRules): boolean {
   const reached = reachedAddress(address);
   if (reached === undefined) return false;
@@ -38,7 +44,7 @@ export function mayDial(address: string, { allowed, denied, own }: DialRules): b
   return denying === NONE && ![...SPECIAL, ...own].some((range) => isWithin(range, reached));
 }
 
-/** Whether pods can have an address at all: it is none that means this host, a link or a group. */
+/** Whether no pod can have this address: it is a loopback, link-local or multicast address. */
 export function isSpecialAddress(address: string): boolean {
   const reached = reachedAddress(address);
   return reached === undefined || NO_PODS.some((range) => isWithin(range, reached));
@@ -52,7 +58,7 @@ function longest(ranges: readonly IpRange[], address: string): number {
   return ranges.reduce((length, range) => (range.length > length && isWithin(range, address) ? range.length : length), NONE);
 }
 
-/** The address that packets end up at; undefined for what is no address. */
+/** The address that packets are delivered to; undefined for an invalid address. */
 function reachedAddress(address: string): string | undefined {
   const bits = parseAddressBits(address);
   if (bits === undefined) return undefined;

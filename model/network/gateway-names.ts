@@ -1,16 +1,17 @@
-// Names that both ends of a tunnel and its users must agree on: a member of a clusterset is known by its cluster ID, a DNS label, and by the
-// DNS name made from it. That name stands in its certificate, and it is the host of CONNECT requests to the local gateway.
+// Names that both ends of a tunnel and its users share: a member of a clusterset has a cluster ID, which is a DNS
+// label, and a DNS name made from it. That name is in its certificate, and is the host of CONNECT requests to the local
+// gateway.
 import type { Gateway } from '../../api/kinds/gateway.ts';
 
-/** Domain under which every member has a name. It is never looked up; it only stands in certificates and in CONNECT requests. */
+/** Domain of the members' names. It is never resolved; it occurs only in certificates and in CONNECT requests. */
 export const GATEWAY_DOMAIN = 'gateway.isthmus.dev';
 
-/** Service name of a member's own API server, the first that its gateway lets through. */
+/** Service name of a member's own API server, the first service that its gateway exposes. */
 export const API_SERVER_SERVICE = 'kube-apiserver';
 
 const CLUSTER_ID = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Whether the text may be a cluster ID: a DNS label of at most 63 characters (RFC 1123), as in Submariner. */
+/** Whether the text is a valid cluster ID: a DNS label of at most 63 characters (RFC 1123), as in Submariner. */
 export function isClusterId(text: string): boolean {
   return CLUSTER_ID.test(text);
 }
@@ -21,25 +22,25 @@ export function gatewayName(clusterId: string): string {
 }
 
 /**
- * The member that a certificate speaks for, from the text form of its subject alternative names as Node gives it. The text must be that one
- * name and nothing else: so no odd name can smuggle a second one in.
+ * The member that a certificate identifies, from the text form of its subject alternative names in Node. The text must
+ * be exactly that one name, so that no odd name can smuggle in a second one.
  */
 export function clusterIdOfCertificate(subjectAltName: string | undefined): string | undefined {
   const [, clusterId = ''] = /^DNS:([^.,\s]+)\.gateway\.isthmus\.dev$/.exec(subjectAltName ?? '') ?? [];
   return isClusterId(clusterId) ? clusterId : undefined;
 }
 
-/** Where a CONNECT request leads: to a service that a member's gateway lets through. */
+/** Where a CONNECT request leads: to a service that a member's gateway exposes. */
 export type Route = { readonly kind: 'route'; readonly clusterId: string; readonly service: string } | { readonly kind: 'invalid'; readonly message: string };
 
-/** The CONNECT authority that leads to a member's API server through the local gateway. */
+/** The CONNECT authority of a member's API server through the local gateway. */
 export function apiServerAuthority(clusterId: string): string {
   return `${gatewayName(clusterId)}:443`;
 }
 
 /**
- * Reads a CONNECT authority, `[SERVICE.]CLUSTER[.gateway.isthmus.dev]:PORT`. Without a service it is the API server. The port is not looked at:
- * the far gateway knows where its services are.
+ * Parses a CONNECT authority, `[SERVICE.]CLUSTER[.gateway.isthmus.dev]:PORT`. Without a service it is the API server.
+ * The port is ignored: the remote gateway knows where its services are.
  */
 export function parseRoute(authority: string): Route {
   const host = authority.toLowerCase().replace(/:\d{1,5}$/, '').replace(/\.gateway\.isthmus\.dev$/, '');
@@ -54,12 +55,14 @@ export function endpointObjectName(clusterId: string, backend: string): string {
   return `${clusterId}-${backend}`;
 }
 
-/** Name of the object that tells of an export. None of the parts has a dot, so no two exports share a name. */
+/**
+ * Name of the ExportedService object of an export. None of the parts contains a dot, so no two exports share a name.
+ */
 export function exportedServiceName(clusterId: string, namespace: string, name: string): string {
   return `${clusterId}.${namespace}.${name}`;
 }
 
-/** The ID of this cluster: its gateways say it. Undefined before the first has. */
+/** The ID of this cluster from its Gateways; undefined before the first has reported it. */
 export function ownClusterId(gateways: readonly Gateway[]): string | undefined {
   const said = gateways.flatMap(({ status }) => (status === undefined || status.clusterID === '' ? [] : [status]));
   return said.toSorted((one, other) => Date.parse(other.heartbeat) - Date.parse(one.heartbeat))[0]?.clusterID;
@@ -73,12 +76,12 @@ export interface ExportedPort {
   readonly port: number;
 }
 
-/** What a stream to a port of an exported Service asks for; no name of {@link isClusterId} looks like it. */
+/** The service name of a stream to a port of an exported Service; it cannot be a valid {@link isClusterId}. */
 export function exportedPortName({ namespace, name, port }: ExportedPort): string {
   return `_${port}._tcp.${name}.${namespace}.svc`;
 }
 
-/** Reads {@link exportedPortName}; undefined for any other text. */
+/** Parses {@link exportedPortName}; undefined for any other text. */
 export function parseExportedPort(text: string): ExportedPort | undefined {
   const [, digits = '', name = '', namespace = ''] = /^_(\d{1,5})\._tcp\.([^.]+)\.([^.]+)\.svc$/.exec(text) ?? [];
   const port = Number(digits);

@@ -1,4 +1,4 @@
-// Ranges of addresses in CIDR form, of both families. Nothing is looked up; a text that is no range gives undefined.
+// Address ranges in CIDR form, of both families. Nothing is resolved; an invalid text gives undefined.
 
 /** A range; `first` and `last` are addresses as numbers. */
 export interface IpRange {
@@ -10,7 +10,7 @@ export interface IpRange {
   readonly last: bigint;
 }
 
-/** A range in CIDR form; undefined when it is none. Bits behind the prefix do not count. */
+/** Parses a range in CIDR form; undefined when it is invalid. Host bits are ignored. */
 export function parseRange(text: string): IpRange | undefined {
   const [, address = '', digits = ''] = /^([0-9a-fA-F.:]+)\/(\d{1,3})$/.exec(text) ?? [];
   const bits = parseAddressBits(address);
@@ -22,7 +22,7 @@ export function parseRange(text: string): IpRange | undefined {
   return { text, version, length: Number(digits), first, last: first + size - 1n };
 }
 
-/** An address as a number; undefined when it is none. */
+/** An address as a number; undefined when it is invalid. */
 export function parseAddressBits(text: string): bigint | undefined {
   return text.includes(':') ? parseV6(text) : parseV4(text);
 }
@@ -49,7 +49,7 @@ function parseV4(text: string): bigint | undefined {
   return parts.reduce((sum, part) => sum * 256n + BigInt(part), 0n);
 }
 
-/** The last two groups may be written as an IPv4 address (RFC 4291, 2.2), as systems print addresses that hold one. */
+/** The last two groups may be an IPv4 address (RFC 4291, 2.2), as systems print addresses that embed one. */
 function parseV6(text: string): bigint | undefined {
   const dotted = text.slice(text.lastIndexOf(':') + 1);
   const low = dotted.includes('.') ? parseV4(dotted) : undefined;
@@ -69,9 +69,9 @@ function parseGroups(text: string): bigint | undefined {
   return all.reduce((sum, group) => sum * 65_536n + BigInt(`0x${group}`), 0n);
 }
 
-/** Many ranges, asked about often: a look-up takes as long as the logarithm of their number. */
+/** A set of ranges; a lookup takes time logarithmic in their number. */
 export class RangeSet {
-  /** By version, disjoint and in order. */
+  /** By version, disjoint and sorted. */
   readonly #merged: Readonly<Record<4 | 6, readonly Pick<IpRange, 'first' | 'last'>[]>>;
 
   constructor(ranges: readonly IpRange[]) {
@@ -79,7 +79,7 @@ export class RangeSet {
     this.#merged = { 4: merged(4), 6: merged(6) };
   }
 
-  /** Whether one of the ranges holds the address. */
+  /** Whether one of the ranges contains the address. */
   has(address: string): boolean {
     const bits = parseAddressBits(address);
     if (bits === undefined) return false;

@@ -1,26 +1,28 @@
-// Under which address pods of one member of a clusterset are reached from the others (design §7, overlapping ranges). A member whose pod range is
-// its own alone keeps it. Where ranges overlap, each pod has one address more, in a range of the same length within GLOBAL_RANGE: the part behind
-// the prefix stays, so every address follows from the two ranges and no table of pods is kept. IPv4 only.
+// The address under which other members of a clusterset reach a member's pods when ranges overlap. A member whose pod
+// range overlaps no other keeps it. Otherwise each pod gets an additional address in a range of the same length within
+// GLOBAL_RANGE: the host part stays, so every address follows from the two ranges and no table of pods is needed. IPv4
+// only.
 import type { Cluster } from '../../api/kinds/gateway.ts';
 import { doOverlap, formatV4, isWithin, parseAddressBits, parseRange, type IpRange } from './ip-range.ts';
 
-/** Where global ranges come from; Submariner's Globalnet uses the same. */
+/** Pool of global ranges; Submariner's Globalnet uses the same. */
 export const GLOBAL_RANGE = '242.0.0.0/8';
 
 const SHORTEST_PREFIX = 8;
 
-/** A pod range as its own cluster knows it, and as the others do; the same length, and the same text where nothing is mapped. */
+/** A pod range as its own cluster and as the others see it; equal lengths, and equal texts where nothing is mapped. */
 export interface PodPrefix {
   readonly own: string;
   readonly seen: string;
 }
 
-/** Of a Cluster, what its ranges are. */
+/** The ranges of a Cluster. */
 export type ClusterRanges = Pick<Cluster['spec'], 'clusterID' | 'clusterCIDR' | 'serviceCIDR' | 'globalCIDR'>;
 
 /**
- * Global ranges for a member's IPv4 pod ranges: for each the first free one of its length. `taken` are those of all other members. Undefined when
- * {@link GLOBAL_RANGE} is full. The broker asks once, when a member joins, and keeps the answer in its Cluster object.
+ * Global ranges for a member's IPv4 pod ranges: for each the first free one of its length. `taken` are those of all
+ * other members. Undefined when {@link GLOBAL_RANGE} is exhausted. The broker allocates once, when a member joins, and
+ * stores the result in its Cluster object.
  */
 export function allocateGlobalRanges(clusterCIDR: readonly string[], taken: readonly string[]): readonly string[] | undefined {
   const given: string[] = [];
@@ -42,16 +44,19 @@ function firstFree(length: number, taken: readonly IpRange[]): string | undefine
     if (last > whole.last) return undefined;
     const obstacle = taken.find((range) => range.first <= last && first <= range.last);
     if (obstacle === undefined) return `${formatV4(first)}/${length}`;
-    first = ((obstacle.last + size) / size) * size; // the next multiple of the size behind the obstacle
+    first = ((obstacle.last + size) / size) * size; // the next multiple of the size after the obstacle
   }
 }
 
-/** A range wider than /8 counts for nothing: whoever announced one would make everybody else's ranges overlap. */
+/** Ignores a range wider than /8: announcing one would make every other member's ranges overlap. */
 function ipv4Ranges(texts: readonly string[]): readonly IpRange[] {
   return texts.flatMap((text) => parseRange(text) ?? []).filter(({ version, length }) => version === 4 && length >= SHORTEST_PREFIX);
 }
 
-/** The pod ranges of a member as the others see them. A range that overlaps and has no global one is left out: its pods cannot be told apart. */
+/**
+ * The pod ranges of a member as the others see them. An overlapping range without a global one is left out: its pods
+ * are ambiguous.
+ */
 export function podPrefixes(cluster: ClusterRanges, all: readonly ClusterRanges[]): readonly PodPrefix[] {
   const foreign = all.filter(({ clusterID }) => clusterID !== cluster.clusterID).flatMap(({ clusterCIDR = [], serviceCIDR = [] }) => ipv4Ranges([...clusterCIDR, ...serviceCIDR]));
   const reserved = [...foreign, ...ipv4Ranges([GLOBAL_RANGE])];

@@ -1,7 +1,10 @@
-// One text for one value: what digests are made of. The order of fields does not count, nor a field that is null or undefined: API servers
-// print fields in an order of their own, and null for what was never set.
+// A canonical text of a value, as the input of digests. Field order and null or undefined fields make no difference:
+// API servers print fields in their own order, and null for unset ones.
 
-/** JSON (RFC 8259) with the fields of objects sorted by their names, without those that are null or undefined. Cheap: it runs for each event of a pod. */
+/**
+ * JSON (RFC 8259) with fields sorted by name, without null and undefined. Fast, because it runs for each event of a
+ * pod.
+ */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === undefined ? 'null' : JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

@@ -1,20 +1,20 @@
-// Conditions of any object's status (KEP-1623, and the older ones of pods and nodes, which have the same core).
-// An unchanged condition gives back the very list it came from, so that callers can see that nothing needs writing.
+// Conditions of an object's status (KEP-1623, and the older ones of pods and nodes, which have the same core). If
+// nothing changes the same list is returned, so that callers can see that no write is needed.
 
 import type { Condition } from '../../api/objects/core.ts';
 
-/** A condition to set; when it last changed is worked out by {@link setCondition}. */
+/** A condition to set; {@link setCondition} computes its last transition time. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime'>;
 
-/** The condition of this type, if there is one. */
+/** The condition of this type, if present. */
 export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 /**
- * The list with this condition in place of the one of its type, or at the end. `now` is an RFC 3339 time.
- * `lastTransitionTime` moves only with `status`. `reason`, `message` and `observedGeneration` are replaced as a whole (absent
- * clears them), other fields of the old condition stay. The list itself comes back when nothing at all changes.
+ * The list with the condition of this type replaced or appended. `now` is an RFC 3339 time. `lastTransitionTime`
+ * changes only with `status`. `reason`, `message` and `observedGeneration` are replaced together (missing ones are
+ * cleared); other fields of the old condition stay. Returns the same list when nothing changes.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,
@@ -29,13 +29,15 @@ export function setCondition(
   return isSameCondition(existing, updated) ? list : list.with(index, updated);
 }
 
-/** A status with conditions, and the `metadata.generation` that all of it is about: GitOps tools read first whether it is of today's spec. */
+/**
+ * A status with conditions and the `metadata.generation` that it describes, which GitOps tools compare with the spec's.
+ */
 export interface ConditionedStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
 }
 
-/** What was looked at, and when. */
+/** The observed generation, and the time. */
 export interface Looked {
   /** The object's `metadata.generation`. */
   readonly generation: number;
@@ -56,7 +58,7 @@ function toUpdatedCondition(existing: Condition, update: ConditionUpdate, now: s
   return { ...carried, ...update, lastTransitionTime: since ?? now };
 }
 
-// The API server writes `lastProbeTime: null` where a client left the field out, so both mean the same.
+// The API server writes `lastProbeTime: null` where a client omitted the field, so both are equal.
 function isSameCondition(left: Condition, right: Condition): boolean {
   const [a, b] = [fieldsOf(left), fieldsOf(right)];
   return [...a.keys(), ...b.keys()].every((key) => (a.get(key) ?? undefined) === (b.get(key) ?? undefined));

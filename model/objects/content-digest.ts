@@ -1,4 +1,4 @@
-// Whether two objects say the same, as a short text: caches hold digests where they need not hold contents.
+// A short digest of an object's contents, for caches that do not store the contents.
 import { hash } from 'node:crypto';
 import { canonicalJson } from './canonical-json.ts';
 

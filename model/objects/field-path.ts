@@ -1,5 +1,5 @@
-// Fields of JSON objects by path: `spec.ports[].nodePort` is that field of every port. Paths are constants of the code, never a user's text,
-// so that a table can say where something is, and one function reads or drops it.
+// Fields of JSON objects by path: `spec.ports[].nodePort` is that field of every port. Paths are constants in the code,
+// never user input, so that tables can name fields and one function reads or removes them.
 
 /** A compiled path. */
 export type FieldPath = readonly { readonly field: string; readonly each: boolean }[];
@@ -25,7 +25,7 @@ export function valuesAt(value: unknown, path: FieldPath): unknown[] {
   return values;
 }
 
-/** The object without the field at the path, wherever it occurs. What is not on the way is shared with the object. */
+/** The object without the field at the path, at every occurrence. Unaffected parts are shared with the object. */
 export function withoutField<T extends object>(object: T, path: FieldPath): T {
   return drop(object, path) as T;
 }
@@ -38,7 +38,7 @@ function drop(value: unknown, [step, ...rest]: FieldPath): unknown {
   return { ...value, [step.field]: changed };
 }
 
-/** Whether a value is an object that is no list. */
+/** Whether a value is an object and not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,21 +1,24 @@
-// Which fields of an object a record is made of, as data: given with the projection, so that the rest is never parsed.
+// The fields of an object that a record is made of, as data, so that the rest is never parsed.
 
-/** Which fields of an object to keep. Of a list it holds for each element; texts, numbers, booleans and null are kept as they are. */
+/**
+ * The fields to select. For a list they apply to each element; strings, numbers, booleans and null are selected as they
+ * are.
+ */
 export interface SelectedFields {
   readonly [field: string]: FieldSelection | undefined;
 }
 
-/** All of a value that many objects have in common: those that bring the same one share it, deeply frozen. */
+/** Selects a whole value that many objects have in common: equal values share one deeply frozen object. */
 export const SHARED = 'shared';
 
-/** A selection that depends on the other fields of the object, wherever they stand in it; undefined leaves the field out. */
+/** A selection that depends on the other fields of the object, in any order; undefined omits the field. */
 export type LateSelection = (others: Readonly<Record<string, unknown>>) => true | SelectedFields | undefined;
 
-/** What to keep of a value: all of it, some fields, or what the fields beside it say. */
+/** Selects all of a value, some fields, or what its sibling fields determine. */
 export type FieldSelection = true | typeof SHARED | SelectedFields | LateSelection;
 
 type ElementOf<V> = V extends readonly (infer Element)[] ? Element : V;
 type Inner<V> = V extends object ? FieldsOf<V> : never;
 
-/** Fields of objects of type `T`, so that a name which does not exist is no selection. */
+/** Fields of objects of type `T`; an unknown name is a compile error. */
 export type FieldsOf<T> = { readonly [F in keyof T]?: true | typeof SHARED | LateSelection | Inner<ElementOf<NonNullable<T[F]>>> };

@@ -1,11 +1,11 @@
-// Regular expressions that users write for labels: Go's RE2 syntax, as in Admiralty, matched unanchored against `key=value`.
-// The engine is linear in the text but not in the expression: `(a{0,1000}|b{0,1000})` 48 times takes 1.5 s to compile.
-// So length and counted repetitions are capped, and no expression holds the process up for more than some 10 ms.
+// Users' regular expressions for labels: Go's RE2 syntax, as in Admiralty, matched unanchored against `key=value`.
+// Matching is linear in the text but not in the expression: `(a{0,1000}|b{0,1000})` 48 times takes 1.5 s to compile. So
+// length and repetition counts are limited, and no expression blocks the process for more than some 10 ms.
 import { RE2JS } from 're2js';
 
-/** Longest expression in characters. */
+/** Maximum length in characters. */
 export const MAX_PATTERN_LENGTH = 512;
-/** Most repetitions that the counts of an expression (`{n}`, `{n,m}`) may ask for in sum. */
+/** Maximum sum of the repetition counts of an expression (`{n}`, `{n,m}`). */
 export const MAX_PATTERN_REPETITIONS = 100;
 
 /** A compiled expression, or what is wrong with it. */
@@ -24,7 +24,7 @@ export function compileLabelPattern(expression: string): LabelPattern {
     const compiled = RE2JS.compile(expression);
     return { kind: 'pattern', matches: (key, value) => compiled.matcher(`${key}=${value}`).find() };
   } catch (error) {
-    return { kind: 'invalid', message: `is no RE2 expression: ${error instanceof Error ? error.message : 'it cannot be read'}` };
+    return { kind: 'invalid', message: `is not a valid RE2 expression: ${error instanceof Error ? error.message : 'it cannot be read'}` };
   }
 }
 

@@ -1,8 +1,8 @@
-// Label selectors, as Kubernetes reads them (`meta/v1` LabelSelector, `k8s.io/apimachinery/pkg/labels`).
-// Keys come from users: only own properties count. A requirement that Kubernetes would refuse matches nothing and is named.
+// Label selectors as in Kubernetes (`meta/v1` LabelSelector, `k8s.io/apimachinery/pkg/labels`). Keys come from users:
+// only own properties count. A requirement that Kubernetes would reject matches nothing and is reported.
 import type { LabelSelector, NodeSelectorRequirement, StringMap } from '../../api/objects/core.ts';
 
-/** Whether labels meet a selector. An absent selector selects nothing, an empty one everything, as in Kubernetes. */
+/** Whether labels match a selector. A missing selector matches nothing, an empty one everything, as in Kubernetes. */
 export function matchesLabelSelector(selector: LabelSelector | undefined, labels: StringMap): boolean {
   if (selector === undefined) return false;
   return (
@@ -15,7 +15,7 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, label: string
   switch (operator) {
     case 'In':
       return label !== undefined && values.includes(label);
-    case 'NotIn': // without values Kubernetes refuses the selector
+    case 'NotIn': // Kubernetes rejects the selector without values
       return values.length > 0 && (label === undefined || !values.includes(label));
     case 'Exists':
       return values.length === 0 && label !== undefined;
@@ -26,12 +26,12 @@ function meets({ operator, values = [] }: NodeSelectorRequirement, label: string
   }
 }
 
-/** What is wrong with a selector that may be of any shape; undefined for one that can be used. */
+/** What is wrong with a selector of any shape; undefined when it is valid. */
 export function selectorProblem(selector: unknown): string | undefined {
-  if (!isObject(selector)) return 'is no label selector';
+  if (!isObject(selector)) return 'is not a label selector';
   const { matchLabels = {}, matchExpressions = [] } = selector;
   if (!isObject(matchLabels) || !Object.values(matchLabels).every((value) => typeof value === 'string')) return 'has matchLabels that are not text';
-  if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are no list';
+  if (!Array.isArray(matchExpressions)) return 'has matchExpressions that are not a list';
   for (const requirement of matchExpressions as unknown[]) {
     const problem = requirementProblem(requirement);
     if (problem !== undefined) return problem;
@@ -63,7 +63,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A selector in the notation of `kubectl -l`; `everything` for one that is empty. */
+/** A selector in the notation of `kubectl -l`; `everything` for an empty one. */
 export function formatSelector({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const equalities = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   return [...equalities, ...matchExpressions.map(formatRequirement)].join(',') || 'everything';
@@ -75,7 +75,10 @@ function formatRequirement({ key, operator, values = [] }: NodeSelectorRequireme
   return `${key} ${operator === 'In' ? 'in' : 'notin'} (${values.join(',')})`;
 }
 
-/** The selector with one more requirement for each of these keys that the labels have, as `matchLabelKeys` asks; `NotIn` for `mismatchLabelKeys`. */
+/**
+ * The selector with an additional requirement for each of these keys that the labels have, as for `matchLabelKeys`;
+ * `NotIn` for `mismatchLabelKeys`.
+ */
 export function withLabelKeys(selector: LabelSelector | undefined, keys: readonly string[] | undefined, labels: StringMap, operator: 'In' | 'NotIn' = 'In'): LabelSelector | undefined {
   const added = (keys ?? []).flatMap((key) => (Object.hasOwn(labels, key) ? [{ key, operator, values: [labels[key] ?? ''] }] : []));
   return selector === undefined || added.length === 0 ? selector : { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...added] };

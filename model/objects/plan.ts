@@ -1,17 +1,18 @@
-// What a decision wants done, as data. Only kubernetes/controller/execute-plan.ts turns commands into calls, so a dry run costs nothing.
+// The writes that a decision wants, as data. Only kubernetes/controller/execute-plan.ts executes them, so a dry run is
+// free.
 import type { Binding, KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 
 /** A part of an object with a path of its own. */
 export type Subresource = 'status' | 'binding' | 'eviction' | 'token' | 'log' | 'resize';
 
-/** The write happens only to this very object, in this very version (`meta/v1` Preconditions). */
+/** The write requires this object in this version (`meta/v1` Preconditions). */
 export interface Preconditions {
   readonly uid: string;
   readonly resourceVersion?: string;
 }
 
-/** The object, or the subresource of it, that a command is about. */
+/** The object, or its subresource, that a command addresses. */
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
@@ -21,11 +22,14 @@ export interface ObjectRef {
 /** `merge` replaces lists (RFC 7386); `strategic` merges conditions by their type, for built-in kinds only. */
 export type PatchType = 'merge' | 'strategic';
 
-/** One write. Patches carry `metadata.resourceVersion` or, where any version will do, `metadata.uid`: API servers check both. */
+/**
+ * One write. Patches include `metadata.resourceVersion` or, if any version will do, `metadata.uid`: API servers check
+ * both.
+ */
 export type Command =
   | { readonly kind: 'create'; readonly type: ResourceType; readonly object: KubernetesObject }
   | { readonly kind: 'bind'; readonly binding: Binding }
-  /** Server-side apply that takes over fields which others own. */
+  /** Server-side apply that takes ownership of conflicting fields. */
   | { readonly kind: 'apply'; readonly type: ResourceType; readonly object: KubernetesObject; readonly fieldManager: string }
   | { readonly kind: 'patch'; readonly type: ResourceType; readonly at: ObjectRef; readonly patchType: PatchType; readonly patch: object }
   | {
@@ -34,11 +38,11 @@ export type Command =
       readonly at: ObjectRef;
       readonly preconditions: Preconditions;
       readonly propagation: 'Background' | 'Foreground';
-      /** Seconds that containers get to stop; the object's own when missing. */
+      /** Grace period in seconds; the object's own when missing. */
       readonly gracePeriodSeconds?: number;
     };
 
-/** Writes in order; a later one is not tried when an earlier one failed. */
+/** Writes in order; after a failure the rest is skipped. */
 export type Plan = readonly Command[];
 
 /** The plan that does nothing. */

@@ -1,19 +1,22 @@
-// Whether a value that somebody else wrote has the shape that a schema says. API servers hold their objects to it; a server that lies does not, and
-// what is read as a list must not turn out to be a text in the middle of a decision.
+// Validates values from other clusters against a schema. API servers enforce schemas, but a malicious server does not,
+// and what is read as a list must not turn out to be a string in the middle of a decision.
 import type { Schema } from '../../api/objects/schema.ts';
 
-/** The part of {@link Schema} that is looked at. */
+/** The part of {@link Schema} that is checked. */
 export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-string'> & {
   readonly properties?: Readonly<Record<string, Shape>>;
   readonly items?: Shape;
   readonly additionalProperties?: Shape;
 };
 
-/** Where a value differs from a shape first, as `.status.conditions[0] is no object`; undefined where it does not. Goes no deeper than the shape. */
+/**
+ * The first difference of a value from a shape, as `.status.conditions[0] is not an object`; undefined if there is none.
+ * Only as deep as the shape.
+ */
 export function misfitOf(value: unknown, shape: Shape, path = ''): string | undefined {
-  if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape, path) : `${path} is no list`;
-  if (shape.type === 'object') return isObject(value) ? misfitOfObject(value, shape, path) : `${path} is no object`;
-  if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number' ? undefined : `${path} is no text or number`;
+  if (shape.type === 'array') return Array.isArray(value) ? misfitOfItems(value, shape, path) : `${path} is not a list`;
+  if (shape.type === 'object') return isObject(value) ? misfitOfObject(value, shape, path) : `${path} is not an object`;
+  if (shape['x-kubernetes-int-or-string'] === true) return typeof value === 'string' || typeof value === 'number' ? undefined : `${path} is not a string or number`;
   if (shape.type === undefined || fits(value, shape.type)) return undefined;
   return `${path} is no ${shape.type}`;
 }
@@ -22,7 +25,7 @@ function fits(value: unknown, type: 'string' | 'integer' | 'boolean'): boolean {
   return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type;
 }
 
-/** Gives an object that has the shape. Throws TypeError with the first difference; informers pass such an object over. */
+/** Returns an object that has the shape. Throws TypeError with the first difference; informers skip such an object. */
 export function expectShape<T>(object: T, shape: Shape): T {
   const misfit = misfitOf(object, shape);
   if (misfit !== undefined) throw new TypeError(`the object cannot be read: ${misfit.slice(0, 300)}`);

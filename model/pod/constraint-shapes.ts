@@ -1,7 +1,8 @@
-// The shape of scheduling constraints (`core/v1` of Kubernetes v1.36), to find typing errors before the API server fails on the patch.
-// Of users it is read strictly, as Admiralty does: an unknown field is an error. Values (operators, key syntax) are left to the API server, which says them well.
+// The shape of scheduling constraints (`core/v1` of Kubernetes v1.36), to report typos before the API server rejects
+// the patch. User input is validated strictly, as in Admiralty: an unknown field is an error. Values (operators, key
+// syntax) are left to the API server, which reports them well.
 
-/** A shape: a scalar by its JavaScript type, a list, a map of texts, or an object with these fields. */
+/** A shape: a scalar by its JavaScript type, a list, a string map, or an object with these fields. */
 type Shape =
   | 'string' | 'number' | 'boolean' | 'strings' | 'map'
   | { readonly list: Shape }
@@ -41,7 +42,7 @@ const CONSTRAINTS: Readonly<Record<string, Shape>> = {
 /** Fields of a PodSpec that are constraints. */
 export const CONSTRAINT_FIELDS: ReadonlySet<string> = new Set(Object.keys(CONSTRAINTS));
 
-/** The other fields of a PodSpec: Admiralty passes over them, so users' manifests may have them. */
+/** The other fields of a PodSpec: Admiralty ignores them, so users' manifests may have them. */
 const OTHER_FIELDS: ReadonlySet<string> = new Set([
   'activeDeadlineSeconds', 'automountServiceAccountToken', 'containers', 'dnsConfig', 'dnsPolicy', 'enableServiceLinks', 'ephemeralContainers',
   'hostAliases', 'hostIPC', 'hostNetwork', 'hostPID', 'hostUsers', 'hostname', 'hostnameOverride', 'imagePullSecrets', 'initContainers', 'nodeName',
@@ -50,19 +51,21 @@ const OTHER_FIELDS: ReadonlySet<string> = new Set([
   'shareProcessNamespace', 'subdomain', 'terminationGracePeriodSeconds', 'volumes',
 ]);
 
-/** Whether this names a field of a PodSpec that is no constraint. */
+/** Whether this is a field of a PodSpec that is not a constraint. */
 export function isOtherPodSpecField(field: string): boolean {
   return OTHER_FIELDS.has(field);
 }
 
-/** What is wrong with constraints that a user wrote, as text that follows the name of what holds them; fields for which `isIgnored` holds are not looked at. */
+/**
+ * Errors in a user's constraints, as text after the name of the object; fields for which `isIgnored` holds are skipped.
+ */
 export function shapeErrors(value: unknown, isIgnored: (field: string) => boolean): readonly string[] {
   if (!isObject(value)) return ['is not a mapping of fields'];
   const looked = Object.entries(value).filter(([field]) => !isIgnored(field));
   return errorsOfFields(Object.fromEntries(looked), CONSTRAINTS, '');
 }
 
-/** The same for constraints that passed an API server, which may know fields that are not known here. */
+/** The same for constraints that an API server has accepted, which may have fields unknown here. */
 export function knownShapeErrors(constraints: object): readonly string[] {
   return shapeErrors(constraints, (field) => !CONSTRAINT_FIELDS.has(field)).filter((error) => !error.startsWith(UNKNOWN_FIELD));
 }

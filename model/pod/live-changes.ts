@@ -1,6 +1,7 @@
-// What may change of a pod while it runs (Kubernetes "Pod update and replacement"; KEP-1287), carried from a proxy to its delegate: images,
-// activeDeadlineSeconds, further tolerations, container resources in place, and the conditions of readiness gates that the source decides.
-// Only what the user changed after the bind is carried, and once: what a target's own admission makes of it is not fought over.
+// Changes of a running pod (Kubernetes "Pod update and replacement"; KEP-1287) that are copied from a proxy to its
+// delegate: images, activeDeadlineSeconds, added tolerations, in-place container resources, and the conditions of
+// readiness gates that the source owns. Only what the user changed after the bind is copied, and once: changes by the
+// target's own admission are not reverted.
 import { hash } from 'node:crypto';
 import type { Condition, Container, Pod, PodSpec, ResourceRequirements, Toleration } from '../../api/objects/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, PROVIDER_KEY, PROXY_CONSTRAINTS_ANNOTATION, SPEC_AT_BIND_ANNOTATION } from '../../api/objects/keys.ts';
@@ -8,12 +9,14 @@ import { PODS } from '../../api/resource-types.ts';
 import { findCondition } from '../objects/conditions.ts';
 import type { Plan } from '../objects/plan.ts';
 
-/** Changes to a running pod; what is missing has not changed. Containers and conditions are found by name and type. */
+/**
+ * Changes to a running pod; missing fields are unchanged. Containers and conditions are identified by name and type.
+ */
 export interface LiveChanges {
   readonly images?: Readonly<Record<string, string>>;
   readonly resources?: Readonly<Record<string, ResourceRequirements>>;
   readonly activeDeadlineSeconds?: number;
-  /** Those that were added. */
+  /** Added tolerations. */
   readonly tolerations?: readonly Toleration[];
   /** Of readiness gates. */
   readonly gates?: Gates;
@@ -22,18 +25,18 @@ export interface LiveChanges {
 /** Conditions by type. */
 export type Gates = Readonly<Record<string, Pick<Condition, 'status' | 'reason' | 'message'>>>;
 
-/** What was carried into a target: `of` tells the state of the proxy that it brings the delegate to. */
+/** Changes sent to a target; `of` identifies the state of the proxy that they bring the delegate to. */
 export interface CarriedChanges {
   readonly of: string;
   readonly changes: LiveChanges;
 }
 
-/** What tells states of a proxy apart, as far as they are carried; empty where nothing has changed. */
+/** Identifies the state of a proxy as far as it is copied; empty when nothing has changed. */
 export function stateOf(changes: LiveChanges): string {
   return Object.keys(changes).length === 0 ? '' : hash('sha1', JSON.stringify(changes), 'base64url').slice(0, 16);
 }
 
-/** The conditions of a proxy that its readiness gates ask for; undefined where it has no gates. */
+/** The conditions of a proxy that its readiness gates name; undefined without gates. */
 export function gatesOf({ spec, status }: Pod): Gates | undefined {
   if (spec.readinessGates === undefined || spec.readinessGates.length === 0) return undefined;
   return Object.fromEntries(spec.readinessGates.flatMap(({ conditionType: type }) => {
@@ -44,7 +47,10 @@ export function gatesOf({ spec, status }: Pod): Gates | undefined {
   }));
 }
 
-/** The changes together with what was carried before and has been taken back since: for that, the values that `proxy` has now. */
+/**
+ * The changes together with those that were sent before and have been reverted since: for these, the current values of
+ * `proxy`.
+ */
 export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec }: Pod): LiveChanges {
   const now = <F extends 'image' | 'resources'>(field: F, names: object = {}) =>
     Object.fromEntries(containersOf(spec).flatMap(({ name, [field]: value }) => (Object.hasOwn(names, name) && value !== undefined ? [[name, value]] : [])));
@@ -53,14 +59,14 @@ export function withTakenBack(changes: LiveChanges, before: LiveChanges, { spec 
   return { ...changes, ...(Object.keys(images).length > 0 && { images }), ...(Object.keys(resources).length > 0 && { resources }) };
 }
 
-/** Digests of what may change of a pod's spec: of each container's image and resources by its name, and of each toleration. */
+/** Digests of the mutable parts of a pod's spec: image and resources of each container by name, and each toleration. */
 interface SpecDigests {
   readonly containers: Readonly<Record<string, readonly [image: string, resources: string]>>;
   readonly activeDeadlineSeconds?: number;
   readonly tolerations: readonly string[];
 }
 
-/** {@link SpecDigests} as text: what the Binding notes, so that later changes are told from what was there. */
+/** {@link SpecDigests} as text: stored with the Binding to detect later changes. */
 export function specDigests(spec: PodSpec): string {
   const { activeDeadlineSeconds, tolerations = [] } = spec;
   const digests: SpecDigests = {
@@ -71,13 +77,13 @@ export function specDigests(spec: PodSpec): string {
   return JSON.stringify(digests);
 }
 
-/** 48 bits tell values of one pod apart. */
+/** 48 bits distinguish the values of one pod. */
 function digestOf(value: unknown): string {
   return hash('sha1', JSON.stringify(value ?? null), 'base64url').slice(0, 8);
 }
 
 function readDigests(text: string | undefined): SpecDigests | undefined {
-  if (text === undefined || !text.startsWith('{')) return undefined; // none, or one digest of all, as older versions wrote it
+  if (text === undefined || !text.startsWith('{')) return undefined; // none, or one digest of everything, as older versions wrote it
   try {
     const { containers, tolerations, activeDeadlineSeconds } = JSON.parse(text) as Partial<SpecDigests>;
     if (typeof containers !== 'object' || containers === null || !Array.isArray(tolerations)) return undefined;
@@ -87,11 +93,11 @@ function readDigests(text: string | undefined): SpecDigests | undefined {
   }
 }
 
-/** What has changed in the spec of a bound proxy pod since its bind; undefined for nearly all. */
+/** Changes in the spec of a bound proxy pod since its bind; undefined for most pods. */
 export function specChangesOf({ metadata: { annotations = {} }, spec }: Pod): LiveChanges | undefined {
   const before = readDigests(annotations[SPEC_AT_BIND_ANNOTATION]);
   if (before === undefined || annotations[SPEC_AT_BIND_ANNOTATION] === specDigests(spec)) return undefined;
-  // A toleration that the cluster was chosen with may be meant for virtual nodes: the annotation names its key.
+  // A toleration by which the cluster was chosen may be for virtual nodes only: the annotation names its key.
   const constraints = annotations[PROXY_CONSTRAINTS_ANNOTATION] ?? '';
   const tolerations = addedTolerations(before, spec).filter(({ key = '' }) => key === '' || !constraints.includes(key));
   const changes = { ...containerChanges(before, spec), ...(tolerations.length > 0 && { tolerations }) };
@@ -120,7 +126,9 @@ function containersOf({ containers, initContainers = [] }: PodSpec): readonly Co
   return [...containers, ...initContainers];
 }
 
-/** Tolerations that admission gives to proxies, or to every pod (plugin DefaultTolerationSeconds), are no wish of the user's. */
+/**
+ * Tolerations that admission adds to proxies, or to every pod (plugin DefaultTolerationSeconds), are not the user's.
+ */
 const NOT_THE_USERS: ReadonlySet<string> = new Set([
   PROVIDER_KEY, 'node.kubernetes.io/network-unavailable', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable',
 ]);
@@ -133,12 +141,12 @@ function textOf({ key = '', operator = 'Equal', value = '', effect = '', tolerat
   return JSON.stringify([key, operator, value, effect, tolerationSeconds]);
 }
 
-/** Changes as the annotation says them. */
+/** The text of the annotation with the changes. */
 export function writeCarried(carried: CarriedChanges): string {
   return JSON.stringify(carried);
 }
 
-/** Reads what {@link writeCarried} wrote; undefined for any other text. */
+/** Parses {@link writeCarried}; undefined for any other text. */
 export function readCarried(text: string | undefined): CarriedChanges | undefined {
   if (text === undefined) return undefined;
   try {
@@ -150,8 +158,8 @@ export function readCarried(text: string | undefined): CarriedChanges | undefine
 }
 
 /**
- * Brings changes into a delegate as it is now. The annotation that says which ones it has is written last: a plan that was cut short is made
- * again. Nothing is written into a delegate that has it.
+ * Applies changes to the current delegate. The annotation that records them is written last, so that an interrupted
+ * plan is repeated. A delegate with the annotation is not changed.
  */
 export function planLiveChanges(pod: Pod, text: string): Plan {
   const { namespace, name = '', uid, annotations } = pod.metadata;

@@ -6,7 +6,7 @@ import type { NodeSelectorRequirement, NodeSelectorTerm, PodSpec, StringMap } fr
 
 const INTEGER = /^[+-]?\d{1,63}$/;
 
-/** What is known of a node, or of nodes alike. */
+/** The known properties of a node, or of a group of equal nodes. */
 interface NodeFacts {
   readonly labels: StringMap;
   readonly nodeName: string | undefined;
@@ -15,13 +15,13 @@ interface NodeFacts {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The label whose value is, as a rule, the node's name. */
+/** The label whose value is normally the node's name. */
 export const HOSTNAME_LABEL = 'kubernetes.io/hostname';
 
 /**
- * Whether the pod's `nodeSelector` and required node affinity allow a node with these labels.
- * Without `nodeName`, as for a group of nodes, `matchFields` are not asked, as in Kubernetes. `unknownValues` are keys of labels that
- * the node has with a value that is not known: what some value satisfies is taken as satisfied.
+ * Whether the pod's `nodeSelector` and required node affinity match a node with these labels. Without `nodeName`, as
+ * for a node group, `matchFields` are ignored, as in Kubernetes. `unknownValues` are label keys of the node with
+ * unknown values: what some value satisfies counts as satisfied.
  */
 export function matchesNodeSelector(
   spec: Pick<PodSpec, 'nodeSelector' | 'affinity'>,
@@ -33,11 +33,14 @@ export function matchesNodeSelector(
   const hasAllLabels = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => isUnknown(node, key) || labelOf(node.labels, key) === value);
   if (!hasAllLabels) return false;
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
-  // An absent selector allows every node; one without terms, or with empty terms only, allows none.
+  // A missing selector matches every node; one without terms, or with empty terms only, matches none.
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
-/** The node names that the pod's selector and required affinity speak of, by the hostname label or by field; a pod without any may not tell nodes apart by name. */
+/**
+ * The node names in the pod's selector and required affinity, by hostname label or field; for a pod without any, nodes
+ * need not be distinguished by name.
+ */
 export function namedNodes(spec: Pick<PodSpec, 'nodeSelector' | 'affinity'>): ReadonlySet<string> {
   const selected = labelOf(spec.nodeSelector ?? {}, HOSTNAME_LABEL);
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? [];
@@ -57,7 +60,7 @@ function labelOf(labels: StringMap, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
-/** Whether a node of this name with these labels meets one term, of preferred affinity say. */
+/** Whether a node with this name and labels matches one term, for example of preferred affinity. */
 export function matchesNodeSelectorTerm(term: NodeSelectorTerm, labels: StringMap, nodeName: string): boolean {
   return matchesTerm(term, { labels, nodeName, unknownValues: NONE });
 }
@@ -119,7 +122,7 @@ function parseInt64(text: string | undefined): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-// Kubernetes knows one field, `metadata.name`, and allows one value for it; any other field of a node reads as empty.
+// Kubernetes has one field, `metadata.name`, and allows one value for it; any other field of a node reads as empty.
 function matchesField({ key, operator, values = [] }: NodeSelectorRequirement, nodeName: string | undefined): boolean {
   if (values.length !== 1 || (operator !== 'In' && operator !== 'NotIn')) return false;
   if (nodeName === undefined) return true;

@@ -1,25 +1,25 @@
-// Groups of pods that only make sense together, workers of one training run say. A group is named on its pods; there is no object for it.
+// Gangs of pods, such as the workers of one training run. A group is named on its pods; there is no object for it.
 import { POD_GROUP_LABEL, POD_GROUP_MIN_COUNT_ANNOTATION, COSCHEDULING_POD_GROUP_LABEL } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 
 /** The group that a pod belongs to, within its namespace. */
 export interface PodGroup {
   readonly name: string;
-  /** So many pods are placed together, or none. */
+  /** Minimum number of pods that are placed together, or none. */
   readonly minCount: number;
 }
 
-/** What a pod says of its group. */
+/** The group that a pod's metadata names. */
 export type PodGroupReading =
   | { readonly kind: 'none' }
   | { readonly kind: 'group'; readonly group: PodGroup }
   /** `message` says what to change. */
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** More pods cannot be placed in one decision. */
+/** Maximum number of pods in one decision. */
 const MOST_MEMBERS = 1_000;
 
-/** Reads a pod's group: a name without a count, as the Coscheduling plugin has it in an object of its own, makes none. */
+/** Parses a pod's group. A name without a count, as with the Coscheduling plugin and its own object, is no group. */
 export function readPodGroup({ labels = {}, annotations = {} }: ObjectMeta): PodGroupReading {
   const name = labels[POD_GROUP_LABEL] ?? labels[COSCHEDULING_POD_GROUP_LABEL];
   const text = annotations[POD_GROUP_MIN_COUNT_ANNOTATION];
@@ -30,7 +30,7 @@ export function readPodGroup({ labels = {}, annotations = {} }: ObjectMeta): Pod
   return { kind: 'invalid', message: `annotation ${POD_GROUP_MIN_COUNT_ANNOTATION} takes a whole number from 1 to ${MOST_MEMBERS}, not "${text}"` };
 }
 
-/** The group of a pod; undefined when it has none, or one that cannot be read: admission refuses such pods. */
+/** The group of a pod; undefined when it has none or an invalid one, which admission rejects. */
 export function podGroupOf(metadata: ObjectMeta): PodGroup | undefined {
   const reading = readPodGroup(metadata);
   return reading.kind === 'group' ? reading.group : undefined;

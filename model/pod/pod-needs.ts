@@ -1,16 +1,20 @@
-// What a pod needs to have beside it in its cluster: the Secrets and ConfigMaps that it names, and the Services that its labels are selected by.
-// Pods of one template need the same, so equal needs are one value in memory, and controllers count templates instead of pods.
+// What a pod needs in its cluster: the Secrets and ConfigMaps that it refers to, and the Services whose selectors match
+// its labels. Pods of one template have equal needs, which are stored once, and controllers count templates instead of
+// pods.
 import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { fieldPath, valuesAt, type FieldPath } from '../objects/field-path.ts';
 
 /** The needs of a pod. */
 export interface PodNeeds {
-  /** What it names in its namespace, as `plural/name`, each once. */
+  /** Objects of its namespace that it refers to, as `plural/name`, without duplicates. */
   readonly references: readonly string[];
   readonly labels: StringMap;
 }
 
-/** Where a pod names objects of its namespace, by the plural of their kind (`core/v1` PodSpec). `containers` stands for containers of every sort. */
+/**
+ * Where a pod refers to objects of its namespace, by plural (`core/v1` PodSpec). `containers` stands for containers of
+ * every kind.
+ */
 const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
   configmaps: [
     'volumes[].configMap.name',
@@ -35,7 +39,10 @@ const REFERENCE_PATHS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Every cluster publishes its own CA under this name in every namespace (kube-controller-manager, root-ca-certificate-publisher). */
+/**
+ * Every cluster publishes its own CA under this name in every namespace (kube-controller-manager,
+ * root-ca-certificate-publisher).
+ */
 const CLUSTER_OWN: ReadonlySet<string> = new Set(['configmaps/kube-root-ca.crt']);
 
 const PATHS: readonly { readonly plural: string; readonly path: FieldPath }[] = Object.entries(REFERENCE_PATHS).flatMap(([plural, texts]) =>
@@ -47,7 +54,7 @@ function eachSortOfContainer(path: string): string[] {
   return ['containers', 'initContainers', 'ephemeralContainers'].map((sort) => path.replace('containers', sort));
 }
 
-/** The objects that a pod names, as `plural/name`, sorted. */
+/** The objects that a pod refers to, as `plural/name`, sorted. */
 export function podReferences({ spec }: Pod): readonly string[] {
   const references = new Set<string>();
   for (const { plural, path } of PATHS) {
@@ -58,7 +65,7 @@ export function podReferences({ spec }: Pod): readonly string[] {
   return [...references].filter((reference) => !CLUSTER_OWN.has(reference)).toSorted();
 }
 
-/** Needs that are known; a bound, not a limit: what is forgotten is only no longer shared. */
+/** Maximum number of interned needs; above it they are just not shared. */
 const MAX_INTERNED = 4_096;
 const interned = new Map<string, PodNeeds>();
 
@@ -73,7 +80,10 @@ export function podNeeds(pod: Pod): PodNeeds {
   return needs;
 }
 
-/** Whether the labels satisfy a selector of equalities; the empty selector is satisfied by none, as a Service's (`core/v1` ServiceSpec). */
+/**
+ * Whether labels match an equality-based selector; the empty selector matches none, as a Service's (`core/v1`
+ * ServiceSpec).
+ */
 export function isSelected(selector: StringMap, labels: StringMap): boolean {
   const terms = Object.entries(selector);
   return terms.length > 0 && terms.every(([key, value]) => labels[key] === value);

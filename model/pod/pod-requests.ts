@@ -1,6 +1,6 @@
-// What a pod asks of a node. Rules of `k8s.io/component-helpers/resource`, PodRequests (v1.36), applied to pods that need not
-// have passed an API server: where requests are absent, limits stand in for them as `SetDefaults_Pod` would have it.
-// Container requests are rounded up one by one, so a sum may exceed kube-scheduler's by less than a unit per container.
+// Resource requests of a pod: the rules of `k8s.io/component-helpers/resource`, PodRequests (v1.36), for pods that may
+// not have passed an API server: missing requests default to limits as in `SetDefaults_Pod`. Container requests are
+// rounded up one by one, so a sum may exceed kube-scheduler's by less than a unit per container.
 
 import type { Container, PodSpec, ResourceRequirements } from '../../api/objects/core.ts';
 import {
@@ -15,8 +15,8 @@ import {
 } from '../resources/resources.ts';
 
 /**
- * The requests that a node must have free for this pod, `pods: 1` included.
- * Texts that are no quantity count nothing: the API server refuses a pod that has one.
+ * The requests that must be free on a node for this pod, `pods: 1` included. Invalid quantities count 0: the API server
+ * rejects a pod that has one.
  */
 export function podRequests(spec: PodSpec): ResourceAmounts {
   const alike = soleResources(spec);
@@ -26,10 +26,10 @@ export function podRequests(spec: PodSpec): ResourceAmounts {
   return known;
 }
 
-/** Requests of pods that are nothing but one container with these resources, which many pods share. */
+/** Requests of single-container pods by their resources object, which many pods share. */
 const KNOWN = new WeakMap<ResourceRequirements, ResourceAmounts>();
 
-/** The one object that all requests of this pod follow from, if there is one and it can no longer change. */
+/** The one object that determines all requests of this pod, if there is one and it is immutable. */
 function soleResources({ containers, initContainers, overhead, resources }: PodSpec): ResourceRequirements | undefined {
   if (containers.length !== 1 || initContainers !== undefined || overhead !== undefined || resources !== undefined) return undefined;
   const sole = containers[0]?.resources;
@@ -43,8 +43,8 @@ function computed(spec: PodSpec): ResourceAmounts {
   return new Map([...withOverhead, [PODS, 1]]);
 }
 
-// The pod must fit at its start, when init containers run one by one beside the sidecars started before them, and later,
-// when the containers run beside all sidecars.
+// The pod must fit at its start, when init containers run one by one beside the sidecars started before them, and
+// later, when the containers run beside all sidecars.
 function aggregateContainerRequests(spec: PodSpec): ResourceAmounts {
   let sidecars = NO_AMOUNTS;
   let starting = NO_AMOUNTS;
@@ -62,8 +62,8 @@ function containerRequests(container: Container): ResourceAmounts {
   return new Map([...parseResourceList(limits).amounts, ...parseResourceList(requests).amounts]);
 }
 
-// `spec.resources` wins over the aggregate for the resources that it may name. Its limits stand in for absent requests
-// only where no container asks for the resource; huge pages cannot be overcommitted, so there the limit always does.
+// `spec.resources` overrides the aggregate for the resources that it may name. Its limits are the default of requests
+// only where no container requests the resource; huge pages cannot be overcommitted, so there the limit always is.
 function podLevelRequests(resources: ResourceRequirements | undefined, aggregate: ResourceAmounts): ResourceAmounts {
   const requests = parseResourceList(resources?.requests).amounts;
   const defaults = [...parseResourceList(resources?.limits).amounts].filter(

@@ -1,5 +1,6 @@
-// The Pod Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/, as Kubernetes 1.36's Pod Security Admission has them),
-// for what a source asks a target to run: the target decides by source, and not by namespace alone. What is of no shape that we know is refused.
+// The Pod Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/, as in Pod Security
+// Admission of Kubernetes 1.36) for pods of sources: a target enforces a level per source, not only per namespace. An
+// unknown shape is rejected.
 import type { PodSecurityLevel } from '../../api/kinds/cluster-source.ts';
 import { isRecord } from '../objects/field-path.ts';
 
@@ -17,16 +18,16 @@ const SAFE_SYSCTLS: ReadonlySet<unknown> = new Set([
 const RESTRICTED_VOLUMES: ReadonlySet<string> = new Set(['configMap', 'csi', 'downwardAPI', 'emptyDir', 'ephemeral', 'image', 'persistentVolumeClaim', 'projected', 'secret']);
 const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** A pod to be: what its metadata and spec say, of any shape. */
+/** A pod to create: its metadata and spec, of any shape. */
 export interface AskedPod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: unknown;
 }
 
-/** What a pod asks for that a level does not allow; none when it meets it. Each says where. */
+/** Violations of a level by a pod, each with its place; none when it complies. */
 export function securityProblems({ annotations, spec }: AskedPod, level: PodSecurityLevel): readonly string[] {
   if (level === 'privileged') return [];
-  if (!isRecord(spec)) return ['spec is no object'];
+  if (!isRecord(spec)) return ['spec is not an object'];
   const [containers, misshapen] = containersOf(spec);
   const baseline = [...misshapen, ...hostProblems(spec), ...podContextProblems(recordOf(spec['securityContext'])), ...apparmorProblems(annotations), ...containers.flatMap(containerProblems)];
   return level === 'baseline' ? baseline : [...baseline, ...restrictedProblems(spec, containers)];
@@ -40,7 +41,7 @@ interface Named {
 const LISTS = ['containers', 'initContainers', 'ephemeralContainers'] as const;
 
 function containersOf(spec: Fields): readonly [readonly Named[], readonly string[]] {
-  const problems = LISTS.flatMap((list) => (isListOfRecords(spec[list]) ? [] : [`${list} is no list of objects`]));
+  const problems = LISTS.flatMap((list) => (isListOfRecords(spec[list]) ? [] : [`${list} is not a list of objects`]));
   return [LISTS.flatMap((list) => listOf(spec[list]).map((container) => ({ name: `container ${String(container['name'])}`, container }))), problems];
 }
 
@@ -56,14 +57,14 @@ function recordOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }
 
-/** Anything but a plain false is read as true. */
+/** Anything but false counts as true. */
 function isOn(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
 
 function hostProblems(spec: Fields): readonly string[] {
   const shared = ['hostNetwork', 'hostPID', 'hostIPC'].filter((field) => isOn(spec[field])).map((field) => `${field} is set`);
-  if (!isListOfRecords(spec['volumes'])) return [...shared, 'volumes is no list of objects'];
+  if (!isListOfRecords(spec['volumes'])) return [...shared, 'volumes is not a list of objects'];
   return [...shared, ...listOf(spec['volumes']).filter((volume) => isOn(volume['hostPath'])).map((volume) => `volume ${String(volume['name'])} is a hostPath`)];
 }
 
@@ -78,7 +79,7 @@ function apparmorProblems(annotations: Readonly<Record<string, string>>): readon
     .map(([key]) => `annotation ${key} turns AppArmor off`);
 }
 
-/** What both a pod and a container may set. */
+/** Settings that pods and containers have in common. */
 function contextProblems(name: string, context: Fields): readonly string[] {
   const [seccomp, apparmor, selinux, windows] = ['seccompProfile', 'appArmorProfile', 'seLinuxOptions', 'windowsOptions'].map((field) => recordOf(context[field]));
   return [
@@ -105,7 +106,7 @@ function containerProblems({ name, container }: Named): readonly string[] {
   ];
 }
 
-/** A host in a probe or a hook has the kubelet ask somebody else for the pod. */
+/** With a host in a probe or hook, the kubelet would send requests to another host. */
 function probeProblems(name: string, container: Fields): readonly string[] {
   const lifecycle = recordOf(container['lifecycle']);
   const handlers = [...['livenessProbe', 'readinessProbe', 'startupProbe'].map((field) => container[field]), lifecycle['postStart'], lifecycle['preStop']].map(recordOf);

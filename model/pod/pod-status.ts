@@ -1,4 +1,4 @@
-// The part of a pod's status that a target may tell a source. What a target sends is data: known fields only (design §8).
+// The part of a pod's status that a source accepts from a target. It is untrusted data: known fields only.
 import { hash } from 'node:crypto';
 import type { Condition, PodStatus } from '../../api/objects/core.ts';
 import { canonicalJson } from '../objects/canonical-json.ts';
@@ -16,18 +16,18 @@ const MIRRORED_FIELDS = [
   'ephemeralContainerStatuses',
 ] as const satisfies readonly (keyof PodStatus)[];
 
-/** Longest text in a status, in characters: Kubernetes' own limit of a container's termination message. */
+/** Maximum length of a text in a status, in characters: Kubernetes' own limit of a container's termination message. */
 const MAX_TEXT = 4_096;
-/** Most entries of a list in a status. */
+/** Maximum length of a list in a status. */
 const MAX_ENTRIES = 256;
-/** Deepest nesting in a status; Kubernetes' own is 6. */
+/** Maximum nesting depth of a status; Kubernetes' own is 6. */
 const MAX_DEPTH = 12;
-/** Most characters of text in a whole status: with all else it stays well below what etcd takes. */
+/** Maximum number of characters in a whole status, so that the object stays well below etcd's limit. */
 const MAX_TOTAL = 256 * 1_024;
 
 /**
- * The fields of a status that feedback copies, in a fixed order. Nominated nodes and QoS belong to each cluster itself. What is longer or
- * deeper than any status of Kubernetes is cut.
+ * The status fields that are mirrored, in a fixed order. Nominated nodes and QoS belong to each cluster itself. Values
+ * longer or deeper than any status of Kubernetes are truncated.
  */
 export function mirroredStatus(status: PodStatus): PodStatus {
   const mirrored: Record<string, unknown> = {};
@@ -52,7 +52,7 @@ function capped(value: unknown, room: { left: number }, depth: number): unknown 
 
 const STATUS_LISTS = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
 
-/** The status without containers that the pod does not have: those that the target's own admission has put into the delegate. */
+/** The status without containers that the pod does not have: the target's own admission added them to the delegate. */
 export function statusOfContainers(status: PodStatus, names: readonly string[]): PodStatus {
   const known = new Set(names);
   const lists = STATUS_LISTS.flatMap((list) => {
@@ -62,31 +62,37 @@ export function statusOfContainers(status: PodStatus, names: readonly string[]):
   return { ...status, ...Object.fromEntries(lists) };
 }
 
-/** Conditions that kubelets and kube-schedulers write; of a proxy pod, the target does. All others may be the source's own. */
+/**
+ * Conditions that kubelets and kube-schedulers write; on a proxy pod they are the target's. All others may be the
+ * source's own.
+ */
 export const TARGET_CONDITIONS: ReadonlySet<string> = new Set([
   'PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready', 'PodResizePending', 'PodResizeInProgress',
 ]);
 
-/** Conditions of a proxy pod that came from controllers of the source: readiness gates, DisruptionTarget. */
+/** Conditions of a proxy pod from controllers of the source: readiness gates, DisruptionTarget. */
 export function sourceConditions(conditions: readonly Condition[] | undefined): readonly Condition[] {
   return conditions?.filter(({ type }) => !TARGET_CONDITIONS.has(type)) ?? [];
 }
 
-/** The status with those conditions that it lacks: a list is written as a whole, and must not wipe out what the source has set. */
+/**
+ * The status with the conditions that it lacks: a list is written as a whole, and must not remove conditions of the
+ * source.
+ */
 export function withSourceConditions(status: PodStatus, kept: readonly Condition[]): PodStatus {
   const types = new Set(status.conditions?.map(({ type }) => type));
   const missing = kept.filter(({ type }) => !types.has(type));
   return missing.length === 0 ? status : { ...status, conditions: [...(status.conditions ?? []), ...missing] };
 }
 
-/** The merge patch after which an object shows this mirrored status and nothing older: fields that it lacks are taken away. */
+/** The merge patch that sets exactly this mirrored status: fields that it lacks are removed. */
 export function toStatusPatch(mirrored: PodStatus): Readonly<Record<string, unknown>> {
   return Object.fromEntries(MIRRORED_FIELDS.map((field) => [field, mirrored[field] ?? null]));
 }
 
 /**
- * A short text that is equal for equal statuses. The order of fields does not count, nor a field that is null: an API server prints
- * a pod's fields in the order of its Go struct, with null for times that were never set, and a custom resource's sorted, without.
+ * A short text that is equal for equal statuses. Field order and null fields make no difference: an API server prints a
+ * pod's fields in the order of its Go struct, with null for unset times, and a custom resource's sorted, without.
  */
 export function digestOf(status: PodStatus): string {
   return hash('sha1', canonicalJson(status), 'base64');

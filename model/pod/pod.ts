@@ -1,9 +1,12 @@
-// Questions that every component asks of a pod. They read only what is stored in the object.
+// Common queries about pods. They read only stored fields.
 
 import type { ObjectMeta, OwnerReference, Pod, PodPhase } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 
-/** Whether the user asked to run this pod in a target: the annotation counts, not its value. Its namespace must have opted in too. */
+/**
+ * Whether the user elected this pod for a target: the annotation's presence counts, not its value. Its namespace must
+ * have opted in too.
+ */
 export function isElected(pod: Pick<Pod, 'metadata'>): boolean {
   return Object.hasOwn(pod.metadata.annotations ?? {}, ELECT_ANNOTATION);
 }
@@ -13,17 +16,17 @@ export function isProxyPod(pod: Pod): boolean {
   return pod.spec.schedulerName === PROXY_SCHEDULER && isElected(pod);
 }
 
-/** Whether the pod has its node. */
+/** Whether the pod is assigned to a node. */
 export function isBound(pod: Pod): boolean {
   return (pod.spec.nodeName ?? '') !== '';
 }
 
-/** Whether the pod was deleted and waits for its containers or finalizers. */
+/** Whether the pod is being deleted and waits for its containers or finalizers. */
 export function isTerminating(pod: Pick<Pod, 'metadata'>): boolean {
   return (pod.metadata.deletionTimestamp ?? '') !== '';
 }
 
-/** Whether a pod in this phase has ended for good; it then holds no capacity. */
+/** Whether a phase is terminal; such a pod uses no capacity. */
 export function isTerminal(phase: PodPhase | undefined): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
@@ -33,12 +36,15 @@ export function isGated(pod: Pod): boolean {
   return (pod.spec.schedulingGates ?? []).length > 0;
 }
 
-/** The owner that controls the object, a ReplicaSet or Job say; Kubernetes allows one. */
+/** The owner that controls the object, such as a ReplicaSet or Job; Kubernetes allows one. */
 export function controllerOf(metadata: ObjectMeta): OwnerReference | undefined {
   return metadata.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects; the key of queues and caches, as client-go's MetaNamespaceKeyFunc. */
+/**
+ * `namespace/name`, or `name` for cluster-scoped objects; the key of queues and caches, as client-go's
+ * MetaNamespaceKeyFunc.
+ */
 export function objectKey(metadata: Pick<ObjectMeta, 'namespace' | 'name'>): string {
   const { namespace = '', name = '' } = metadata;
   return namespace === '' ? name : `${namespace}/${name}`;

@@ -1,11 +1,13 @@
-// Taints and tolerations, as kube-scheduler's TaintToleration filter reads them (`core/v1`, Toleration.ToleratesTaint).
-// The operators Lt and Gt, off by default in Kubernetes, tolerate nothing here.
+// Taints and tolerations as in kube-scheduler's TaintToleration filter (`core/v1`, Toleration.ToleratesTaint). The
+// operators Lt and Gt, off by default in Kubernetes, tolerate nothing here.
 
 import type { Taint, Toleration } from '../../api/objects/core.ts';
 
 const KEEPS_PODS_AWAY: ReadonlySet<string> = new Set(['NoSchedule', 'NoExecute']);
 
-/** Whether this toleration accepts this taint. An absent key or effect matches any; an absent operator means `Equal`. */
+/**
+ * Whether this toleration tolerates this taint. A missing key or effect matches any; a missing operator means `Equal`.
+ */
 export function toleratesTaint(toleration: Toleration, taint: Taint): boolean {
   if (isGiven(toleration.effect) && toleration.effect !== taint.effect) return false;
   if (isGiven(toleration.key) && toleration.key !== taint.key) return false;
@@ -18,7 +20,7 @@ function isGiven(text: string | undefined): boolean {
   return text !== undefined && text !== '';
 }
 
-/** The first taint of effect NoSchedule or NoExecute that no toleration accepts: the one that keeps the pod off the node. */
+/** The first taint of effect NoSchedule or NoExecute that no toleration tolerates. */
 export function firstUntoleratedTaint(
   taints: readonly Taint[] | undefined,
   tolerations: readonly Toleration[] | undefined,

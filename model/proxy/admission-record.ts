@@ -1,6 +1,7 @@
-// What admission changed of an elected pod, as the proxy pod carries it. The source pod is the stored proxy with these few fields put back:
-// there is no second copy of the pod, so what the source's quotas, policies and other webhooks have judged is what runs in the target.
-// Nobody has to trust the record. It can say how the delegate is scheduled within the target, and which sidecars it gets, and nothing else.
+// The record of the fields that admission replaced in an elected pod, stored on the proxy pod. The source pod is the
+// stored proxy with these few fields restored. There is no second copy of the pod, so what the source's quotas,
+// policies and other webhooks have admitted is what runs in the target. The record need not be trusted: it can only
+// change how the delegate is scheduled within the target and which sidecars it gets.
 import type { ObjectMeta, Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
 import {
   ADMISSION_RECORD_ANNOTATION, CANDIDATE_SCHEDULER, DELEGATE_FINALIZER, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION,
@@ -11,19 +12,19 @@ import { userAnnotations } from '../pod/pod-annotations.ts';
 import { withOwnAtOptOuts, ownAtOptOuts } from './sidecar-opt-outs.ts';
 import { restoreManifest } from './source-manifest.ts';
 
-/** The fields of a pod's spec that admission replaces, as the user had them; a missing one was not set. */
+/** The spec fields that admission replaces, with the user's values; a missing one was not set. */
 export type ReplacedFields = Pick<
   PodSpec, 'schedulerName' | 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints' | 'terminationGracePeriodSeconds'
 >;
 
-/** The record. Labels and annotations: what the user had at the opt-out keys of sidecar injectors. */
+/** The record. Labels and annotations: the user's values at the opt-out keys of sidecar injectors. */
 export interface AdmissionRecord {
   readonly spec: ReplacedFields;
   readonly labels?: StringMap | undefined;
   readonly annotations?: StringMap | undefined;
 }
 
-/** A source pod, or why the proxy does not say what it is. */
+/** A source pod, or why the proxy's record is invalid. */
 export type RestoredPod =
   | { readonly kind: 'restored'; readonly pod: Pod }
   | { readonly kind: 'invalid'; readonly message: string };
@@ -32,24 +33,24 @@ type ReadRecord =
   | { readonly kind: 'record'; readonly record: AdmissionRecord }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** Names of the replaced fields, in the order in which records print them. */
+/** Names of the replaced fields, in the order of the record's text. */
 const REPLACED_FIELDS = [
   'schedulerName', 'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds',
 ] as const satisfies readonly (keyof ReplacedFields)[];
-/** Other fields of a spec that say where a pod is, or what runs in it by hand: a delegate has its own. */
+/** Other spec fields that belong to the proxy: its node, and debug containers. */
 const FIELDS_OF_THE_PROXY = ['nodeName', 'ephemeralContainers'] as const;
 /** Labels that a pod gets from its node when it is bound (KEP-4742). */
 const LABELS_OF_NODES = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
-/** Longest record in characters: as much as all annotations of an object may take. */
+/** Maximum length of a record in characters: the limit of all annotations of an object. */
 const MAX_LENGTH = 256 * 1024;
 const RESERVED_SCHEDULERS: ReadonlySet<unknown> = new Set([PROXY_SCHEDULER, CANDIDATE_SCHEDULER]);
 
-/** Whether a pod carries a record. */
+/** Whether a pod has a record. */
 export function hasAdmissionRecord({ annotations = {} }: ObjectMeta): boolean {
   return Object.hasOwn(annotations, ADMISSION_RECORD_ANNOTATION);
 }
 
-/** The text of the record for a source pod: equal for pods that are equal in what it holds. */
+/** The text of the record for a source pod; equal for equal recorded fields. */
 export function writeAdmissionRecord({ metadata, spec }: Pod): string {
   const record: AdmissionRecord = {
     spec: Object.fromEntries(REPLACED_FIELDS.flatMap((field) => (spec[field] === undefined ? [] : [[field, spec[field]]]))),
@@ -60,8 +61,8 @@ export function writeAdmissionRecord({ metadata, spec }: Pod): string {
 }
 
 /**
- * The source pod of a stored proxy: all that the proxy has, but for what the record says and for what Isthmus added. A proxy of an older
- * version, or of Admiralty, has a copy of the pod instead of a record; of that the fields of a record are taken, and nothing else.
+ * The source pod of a stored proxy: the proxy, except for recorded fields and what Isthmus added. A proxy of an older
+ * version, or of Admiralty, has a copy of the pod instead of a record; only the fields of a record are taken from it.
  */
 export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod {
   const read = readRecordOf(metadata.annotations ?? {});
@@ -70,7 +71,8 @@ export function restoreSourcePod({ metadata, spec, ...rest }: Pod): RestoredPod 
   const { labels, annotations, finalizers, ...others } = metadata;
   const ofSpec = Object.fromEntries(Object.entries(spec).filter(([field]) => !isOfTheProxy(field)));
   const ofOthers = finalizers?.filter((finalizer) => finalizer !== DELEGATE_FINALIZER) ?? [];
-  // Before the bind nothing has come from a node or a delegate, whatever a user writes: no annotation that a policy asked for may be dropped.
+  // Before the bind nothing came from a node or a delegate, whatever a user writes: no annotation that a policy
+  // requires may be dropped.
   const [ofNode, ofDelegate] = spec.nodeName === undefined ? [[], []] : [LABELS_OF_NODES, takenKeys(metadata) ?? []];
   const own = without(userAnnotations(annotations), ofDelegate);
   return {
@@ -92,7 +94,7 @@ function isOfTheProxy(field: string): boolean {
   return (REPLACED_FIELDS as readonly string[]).includes(field) || (FIELDS_OF_THE_PROXY as readonly string[]).includes(field);
 }
 
-/** Labels under our prefix are never the user's: admission refuses them. */
+/** Labels under our prefix are never the user's: admission rejects them. */
 function withoutPrefixed(labels: StringMap = {}): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(OWN_PREFIX)));
 }

@@ -1,7 +1,7 @@
-// Events for users, as data: pure code says what happened, `kubernetes/controller/event-recorder.ts` writes it.
+// Events as data: pure code describes them, `kubernetes/controller/event-recorder.ts` writes them.
 import type { ProxyPod } from './proxy-pod.ts';
 
-/** What an event is about (`core/v1` ObjectReference). */
+/** The object of an event (`core/v1` ObjectReference). */
 export interface Regarding {
   readonly apiVersion: string;
   readonly kind: string;
@@ -10,17 +10,17 @@ export interface Regarding {
   readonly uid: string;
 }
 
-/** Something that happened. `reason` and `action` are CamelCase. */
+/** An event. `reason` and `action` are CamelCase. */
 export interface EventRecord {
   readonly regarding: Regarding;
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly action: string;
-  /** For people; cut to 1,024 bytes as the API server demands. */
+  /** The message; truncated to 1,024 bytes, the API server's limit. */
   readonly note: string;
 }
 
-/** A proxy pod as events name it. */
+/** A proxy pod as the object of an event. */
 export function regardingPod({ namespace, name, uid }: Pick<ProxyPod, 'namespace' | 'name' | 'uid'>): Regarding {
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid };
 }

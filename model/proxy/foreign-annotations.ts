@@ -1,21 +1,30 @@
-// Annotations of users and of controllers, as proxies and delegates remember them to merge them. Pods of one template mostly have the same, so
-// equal ones are one value in memory.
+// Annotations of users and of other controllers on proxies and delegates, as they are cached for merging. Pods of one
+// template mostly have equal ones, which are stored once.
 import { createHash } from 'node:crypto';
 import type { ObjectMeta, StringMap } from '../../api/objects/core.ts';
 import { DELEGATE_ANNOTATIONS_ANNOTATION, OWN_PREFIX } from '../../api/objects/keys.ts';
 
-/** So many are known; a bound, not a limit: what is forgotten is only no longer shared. */
+/** Maximum number of interned maps; above it they are just not shared. */
 const MAX_INTERNED = 4_096;
 const interned = new Map<string, StringMap>();
-/** Longest annotation that is taken over from a target, in characters, and the most of them. What a target sends is data (design §8). */
+/**
+ * Maximum length of an annotation that is copied from a target, in characters, and their maximum number. A target's
+ * texts are untrusted.
+ */
 const MAX_VALUE = 4_096;
 const MAX_TAKEN = 32;
-/** Most characters of all of them together: with the user's own they must stay below the 256 KiB that an API server takes. */
+/**
+ * Maximum number of characters of all copied annotations: with the user's own they must stay below the API server's
+ * limit of 256 KiB.
+ */
 const MAX_TAKEN_CHARACTERS = 16_384;
-/** Longer maps are not shared: a target could fill the memory with them. */
+/** Longer maps are not interned: a target could exhaust the memory with them. */
 const MAX_INTERNED_CHARACTERS = 4_096;
 
-/** All annotations that could be merged: not ours, nor Kubernetes' own. Long values are remembered by their digest: they are never taken over. */
+/**
+ * All annotations that may be merged: neither ours nor Kubernetes' own. Long values are stored as digests: they are
+ * never copied.
+ */
 export function foreignAnnotations({ annotations = {} }: ObjectMeta): StringMap {
   const foreign = Object.fromEntries(
     Object.entries(annotations).filter(([key]) => mayBeTaken(key)).map(([key, value]) => [key, value.length > MAX_VALUE ? longOf(value) : value]),
@@ -35,7 +44,7 @@ function longOf(value: string): string {
   return LONG + createHash('sha1').update(value).digest('base64');
 }
 
-/** Keys that {@link toAnnotationPatch} took over before. */
+/** Keys that {@link toAnnotationPatch} copied before. */
 export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] | undefined {
   const text = annotations[DELEGATE_ANNOTATIONS_ANNOTATION];
   try {
@@ -47,8 +56,9 @@ export function takenKeys({ annotations = {} }: ObjectMeta): readonly string[] |
 }
 
 /**
- * Domains whose annotations controllers, network plugins and meshes of the source act on, and those of their subdomains: what a target writes there
- * would have networks attached, scrapers led astray, commands run by backups, or nodes not drained. Others are for people and tools to read.
+ * Domains, with subdomains, whose annotations controllers, network plugins and meshes of the source act on. From a
+ * target they could attach networks, mislead scrapers, run backup hooks, or block node drains. Other annotations are
+ * informational.
  */
 const ACTED_ON = [
   'kubernetes.io', 'k8s.io', 'x-k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev',
@@ -57,11 +67,14 @@ const ACTED_ON = [
   'prometheus.io', 'datadoghq.com', 'velero.io', 'karpenter.sh', 'keda.sh', 'volcano.sh', 'kyverno.io', 'gatekeeper.sh', 'argoproj.io', 'cert-manager.io', 'stakater.com',
   'amazonaws.com', 'k8s.aws', 'azure.com', 'azure.workload.identity', 'gke.io', 'cloud.google.com', 'alibabacloud.com',
 ];
-/** A qualified name (Kubernetes "Labels and annotations"): one key that an API server refuses would keep the whole status from being written. */
+/**
+ * A qualified name (Kubernetes "Labels and annotations"): one key that an API server rejects would block the whole
+ * status write.
+ */
 const KEY = /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LONGEST_KEY = 317;
 
-/** Whether a key is nobody's in the source but people's. */
+/** Whether nothing in the source acts on a key. */
 function mayBeTaken(key: string): boolean {
   if (key === '__proto__' || key.length > LONGEST_KEY || !KEY.test(key)) return false;
   const [domain = ''] = key.split('/');
@@ -69,8 +82,8 @@ function mayBeTaken(key: string): boolean {
 }
 
 /**
- * The change to a proxy's annotations that merges the delegate's into them; undefined when there is nothing to do. What the user or another
- * controller has set on the proxy, at any time, stays; what was taken over follows the delegate, and goes with it.
+ * The patch that merges the delegate's annotations into the proxy's; undefined when there is nothing to do. Values set
+ * on the proxy by the user or another controller always stay; copied ones follow the delegate and are removed with it.
  */
 export function toAnnotationPatch(proxy: StringMap, taken: readonly string[] = [], delegate: StringMap): Readonly<Record<string, string | null>> | undefined {
   const wanted = Object.entries(delegate)
@@ -85,7 +98,7 @@ export function toAnnotationPatch(proxy: StringMap, taken: readonly string[] = [
   return { ...patch, [DELEGATE_ANNOTATIONS_ANNOTATION]: keys.length === 0 ? null : JSON.stringify(keys) };
 }
 
-/** Lets entries pass as long as there is room for their characters. */
+/** Accepts entries until the number of characters is used up. */
 function withinRoom(characters: number): (entry: readonly [key: string, value: string]) => boolean {
   let left = characters;
   return ([key, value]) => {

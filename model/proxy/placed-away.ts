@@ -1,9 +1,9 @@
-// Targets that a pod was kept from by an outage: what the Binding has recorded of its placement tells (`isthmus.dev/placement`).
+// Targets that were lost when a pod was placed, from the placement record of its Binding (`isthmus.dev/placement`).
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ObjectMeta } from '../../api/objects/core.ts';
 import { isRecord } from '../objects/field-path.ts';
 
-/** Why a target does not get a pod that cannot be reached now. */
+/** Reason of a target that is unreachable. */
 export const UNREACHABLE = 'Unreachable';
 
 /** Keys of the targets that were lost when the pod was placed; undefined when none was. */

@@ -1,4 +1,4 @@
-// A proxy pod as the scheduler and the feedback controller remember it: a slim record instead of the whole object.
+// A proxy pod as the scheduler and the feedback controller cache it: a slim record instead of the whole object.
 import { ADOPTED_DELEGATE_ANNOTATION, DELEGATE_FINALIZER, OWN_PREFIX, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Condition, ObjectMeta, Pod, PodAffinityTerm, PodPhase, PodSpec, StringMap } from '../../api/objects/core.ts';
 import { hasAdmissionRecord, restoreSourcePod, type RestoredPod } from './admission-record.ts';
@@ -15,10 +15,10 @@ import type { Command, Plan, Preconditions } from '../objects/plan.ts';
 import { digestOf, mirroredStatus, sourceConditions } from '../pod/pod-status.ts';
 import { traceOf, type TraceContext } from './trace.ts';
 
-/** What the cluster of a proxy pod is chosen by; the webhook has put it into the proxy's spec. */
+/** Constraints on the cluster of a proxy pod; the webhook has set them in the proxy's spec. */
 export type ClusterConstraints = Pick<PodSpec, 'nodeSelector' | 'tolerations' | 'affinity' | 'topologySpreadConstraints'>;
 
-/** What is remembered of a proxy pod. */
+/** The cached fields of a proxy pod. */
 export interface ProxyPod {
   /** `namespace/name`. */
   readonly key: string;
@@ -26,9 +26,9 @@ export interface ProxyPod {
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** When it was created, in ms since the epoch. */
+  /** Creation time, in ms since the epoch. */
   readonly createdAt: number;
-  /** Higher goes first. */
+  /** Higher is scheduled first. */
   readonly priority: number;
   readonly phase: PodPhase;
   /** Virtual node that it is bound to. */
@@ -36,60 +36,60 @@ export interface ProxyPod {
   readonly terminating: boolean;
   /** Terminating with a grace period, so the API server waits for a kubelet that does not exist. */
   readonly awaitsKubelet: boolean;
-  /** Seconds that whoever deleted it gave its containers to stop; missing where the delegate's own apply. */
+  /** Grace period in seconds of the delete request; missing where the delegate's own applies. */
   readonly graceSeconds?: number;
-  /** Has a scheduling gate, so it may not be scheduled yet. */
+  /** Has a scheduling gate, so it must not be scheduled yet. */
   readonly gated: boolean;
   readonly finalizers: readonly string[];
-  /** Labels without our own: affinity, spread and policies select by them. */
+  /** Labels except our own: affinity, spread and policies select by them. */
   readonly labels: StringMap;
-  /** UID of the object that controls the pod, a ReplicaSet say: replicas are counted by it. */
+  /** UID of the controlling owner, such as a ReplicaSet: replicas are counted by it. */
   readonly controllerUid?: string;
-  /** Its controller makes another pod for one that is deleted, under another name: a ReplicaSet's or a Job's. */
+  /** Its controller replaces a deleted pod by one with another name, as a ReplicaSet or Job does. */
   readonly isReplaceable?: boolean;
-  /** Group that it is placed with. */
+  /** The gang that it is placed with. */
   readonly group?: PodGroup;
-  /** Its required anti-affinity, which holds against pods that come later too. */
+  /** Its required anti-affinity, which also applies to later pods. */
   readonly antiAffinity?: readonly PodAffinityTerm[];
-  /** What chooses its cluster, only until the pod is bound. */
+  /** Constraints on its cluster; only until the pod is bound. */
   readonly constraints?: ClusterConstraints;
-  /** What must follow it to its target, only once it is bound. */
+  /** Objects that must follow it to its target; only after the bind. */
   readonly needs?: PodNeeds;
-  /** The stored pod as JSON, as far as its source pod is made of it, only until the pod is bound. */
+  /** The stored pod as JSON, as far as its source pod needs it; only until the bind. */
   readonly stored?: string;
-  /** Where its trace belongs, only until the pod is bound and where traces are exported. */
+  /** Its trace context; only until the bind, and with tracing. */
   readonly trace?: TraceContext;
-  /** Its PodScheduled condition, only until the pod is bound. */
+  /** Its PodScheduled condition; only until the bind. */
   readonly podScheduled?: Condition;
-  /** Names of all its containers, only once it is bound. */
+  /** Names of all its containers; only after the bind. */
   readonly containers?: readonly string[];
-  /** Conditions of the source's own, only once it is bound. */
+  /** Conditions that the source owns; only after the bind. */
   readonly ownConditions?: readonly Condition[];
-  /** Digests of what may change of its spec, only until the pod is bound. */
+  /** Digests of the mutable parts of its spec; only until the bind. */
   readonly specDigests?: string;
-  /** What the user has changed of its spec since. */
+  /** The user's changes of its spec since the bind. */
   readonly changes?: LiveChanges;
-  /** Conditions that its readiness gates ask for; missing where it has no gates. */
+  /** Conditions that its readiness gates name; missing without gates. */
   readonly gates?: Gates;
-  /** Types of the conditions that its readiness gates ask for; missing where it has no gates. */
+  /** Types of the conditions that its readiness gates name; missing without gates. */
   readonly gateTypes?: readonly string[];
-  /** Once it is bound: its target stops its delegate when it has lost the source. Seconds that the containers may take to stop. */
+  /** After the bind: grace period in seconds with which the target stops its delegate when it has lost the source. */
   readonly fenceSeconds?: number;
-  /** Once it is bound: keys of targets that were lost when it was placed. */
+  /** After the bind: keys of targets that were lost when it was placed. */
   readonly awayFrom?: readonly string[];
-  /** Once it is bound: Admiralty made it, and nobody has adopted it yet. It is left alone. */
+  /** After the bind: Admiralty created it and nobody has adopted it yet; it is ignored. */
   readonly isAdmiraltys?: true;
-  /** Of one that was Admiralty's: name of what runs for it, which does not follow from its UID. */
+  /** Of an adopted one: name of its delegate, which is not derived from its UID. */
   readonly adoptedDelegate?: string;
-  /** Annotations that are not ours, only once it is bound. */
+  /** Annotations that are not ours; only after the bind. */
   readonly annotations?: StringMap;
-  /** Which of them came from the delegate. */
+  /** Keys of those that were copied from the delegate. */
   readonly takenAnnotations?: readonly string[];
-  /** Digest of the status that feedback mirrors, only once it is bound; see {@link digestOf}. */
+  /** Digest of the mirrored status; only after the bind; see {@link digestOf}. */
   readonly statusDigest?: string;
 }
 
-/** The record of a pod, or undefined when it is no proxy pod. */
+/** The record of a pod; undefined when it is no proxy pod. */
 export function toProxyPodRecord(pod: Pod): ProxyPod | undefined {
   if (!isProxyPod(pod)) return undefined;
   const { metadata, spec, status } = pod;
@@ -111,7 +111,7 @@ function identityOf({ namespace = '', name = '', uid = '', resourceVersion = '' 
   return { key: objectKey({ namespace, name }), namespace, name, uid, resourceVersion };
 }
 
-/** Proxies have no grace period of their own, so one that is not 0 was asked for (`kubectl delete --grace-period`). */
+/** Proxies have no grace period of their own, so any other than 0 was requested (`kubectl delete --grace-period`). */
 function graceFields({ deletionGracePeriodSeconds = 0 }: ObjectMeta): Pick<ProxyPod, 'awaitsKubelet' | 'graceSeconds'> {
   return deletionGracePeriodSeconds > 0 ? { awaitsKubelet: true, graceSeconds: deletionGracePeriodSeconds } : { awaitsKubelet: false };
 }
@@ -142,7 +142,7 @@ function boundFields(pod: Pod): Pick<ProxyPod, 'nodeName' | 'needs' | 'statusDig
   };
 }
 
-/** Admiralty's proxies have a manifest in place of a record, and not our finalizer. */
+/** Admiralty's proxies have a manifest instead of a record, and lack our finalizer. */
 function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<ProxyPod, 'isAdmiraltys' | 'adoptedDelegate'> {
   const adoptedDelegate = annotations[ADOPTED_DELEGATE_ANNOTATION];
   if (adoptedDelegate !== undefined) return { adoptedDelegate };
@@ -150,7 +150,7 @@ function originOf({ annotations = {}, finalizers = [] }: ObjectMeta): Pick<Proxy
   return isAdmiraltys && !finalizers.includes(DELEGATE_FINALIZER) ? { isAdmiraltys: true } : {};
 }
 
-/** Kinds whose pods are replaced by pods of other names. A StatefulSet waits for the name. */
+/** Kinds that replace pods by pods of other names. A StatefulSet reuses the name. */
 const REPLACING: ReadonlySet<string> = new Set(['ReplicaSet', 'ReplicationController', 'Job']);
 
 function placementFields({ metadata, spec }: Pod): Pick<ProxyPod, 'labels' | 'controllerUid' | 'isReplaceable' | 'antiAffinity' | 'group'> {
@@ -187,22 +187,22 @@ function waitingFields({ metadata, spec, status }: Pod): Pick<ProxyPod, 'specDig
   };
 }
 
-/** The source pod of a proxy that waits. */
+/** The source pod of an unbound proxy. */
 export function sourcePodOf({ stored = '{"metadata":{},"spec":{}}' }: ProxyPod): RestoredPod {
   return restoreSourcePod(JSON.parse(stored) as Pod);
 }
 
-/** Whether the pod still waits for its delegate's confirmed absence before it may go. */
+/** Whether our finalizer is on the pod: it stays until the delegate's absence is confirmed. */
 export function holdsFinalizer(proxy: ProxyPod): boolean {
   return proxy.finalizers.includes(DELEGATE_FINALIZER);
 }
 
-/** Takes our finalizer away from this very version of the pod. */
+/** Removes our finalizer, with a precondition on this version. */
 export function planFinalizerRemoval(proxy: ProxyPod): Plan {
   return [removeFinalizer(proxy, { resourceVersion: proxy.resourceVersion })];
 }
 
-/** Ends the grace period that no kubelet will end here, then takes our finalizer away, where it is there. */
+/** Ends the grace period that no kubelet will end, then removes our finalizer if present. */
 export function planReleaseAtOnce(proxy: ProxyPod): Plan {
   const { namespace, name, uid } = proxy;
   const deletion: Command = { kind: 'delete', type: PODS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background', gracePeriodSeconds: 0 };

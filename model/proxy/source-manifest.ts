@@ -1,20 +1,20 @@
-// The copy of the source pod that Admiralty, and Isthmus before its admission records, keep in an annotation of the proxy pod. It is read
-// for the fields that an admission record holds, and never trusted beyond them; it is written only where tools ask for it.
+// The copy of the source pod that Admiralty, and Isthmus before it had admission records, stores in an annotation of
+// the proxy pod. Only the fields of an admission record are read from it; it is written only where tools require it.
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import type { Pod } from '../../api/objects/core.ts';
 
-/** Opens the text of a manifest that an older version compressed; the rest is base64 of a gzip stream (RFC 1952). */
+/** Prefix of a manifest that an older version compressed; the rest is a base64 gzip stream (RFC 1952). */
 const COMPRESSED = 'data:application/gzip;base64,';
-/** The API server takes no object that comes near this, so a restored pod is not larger either. */
+/** Maximum size of a restored pod, in bytes; API servers reject far smaller objects. */
 const MAX_RESTORED_BYTES = 8 * 1024 * 1024;
 
-/** The text of the annotation for a source pod: JSON, which YAML parsers read. */
+/** The text of the annotation for a source pod: JSON, which YAML parsers accept. */
 export function saveManifest(pod: Pod): string {
   return JSON.stringify(pod);
 }
 
-/** The pod in the text of an annotation: YAML as Admiralty writes it, JSON, or compressed JSON. Undefined where there is none. */
+/** Parses the annotation: YAML as Admiralty writes it, JSON, or compressed JSON. Undefined when it is invalid. */
 export function restoreManifest(manifest: string): Pod | undefined {
   try {
     const text = decompress(manifest);
@@ -30,7 +30,7 @@ function decompress(manifest: string): string {
   return gunzipSync(Buffer.from(manifest.slice(COMPRESSED.length), 'base64'), { maxOutputLength: MAX_RESTORED_BYTES }).toString();
 }
 
-/** Whether the parts that we read have the shape that the API server gives them. */
+/** Whether the parts that are read have the API's shape. */
 function isPod(value: unknown): value is Pod {
   if (!isObject(value) || !isObject(value['metadata']) || !isObject(value['spec'])) return false;
   const { labels = {}, annotations = {} } = value['metadata'];

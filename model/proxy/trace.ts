@@ -1,18 +1,19 @@
-// The way of a pod as a trace (OpenTelemetry): one trace for each elected pod, whose root lasts from admission until the proxy shows Running.
-// The components never meet: an annotation on the proxy says trace, root span and beginning, and each tells of its own part. Pure.
+// OpenTelemetry traces of placement: one trace for each elected pod, whose root lasts from admission until the proxy is
+// Running. An annotation on the proxy contains trace ID, root span and start time, and each component exports its own
+// spans. Pure.
 import type { StringMap } from '../../api/objects/core.ts';
 import { TRACE_ANNOTATION } from '../../api/objects/keys.ts';
 
-/** Where the parts of a pod's trace belong. Ids are lower-case hex (W3C Trace Context): 32 and 16 digits. */
+/** Trace context of a pod. IDs are lower-case hex (W3C Trace Context): 32 and 16 digits. */
 export interface TraceContext {
   readonly traceId: string;
-  /** Of the root, which the others have as their parent. */
+  /** The root span, the parent of all others. */
   readonly rootId: string;
-  /** When admission began, in ms since the epoch. */
+  /** Start of admission, in ms since the epoch. */
   readonly startedAt: number;
 }
 
-/** A part of the way. Times are in ms since the epoch. */
+/** A span. Times are in ms since the epoch. */
 export interface Span {
   readonly name: string;
   readonly traceId: string;
@@ -22,21 +23,21 @@ export interface Span {
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** Why it failed; missing when it did not. */
+  /** Error message; missing on success. */
   readonly error?: string;
 }
 
-/** Which pod a span is about, by OpenTelemetry's names (semantic conventions, "K8s"). */
+/** Attributes of a span's pod, by OpenTelemetry's semantic conventions ("K8s"). */
 export function podAttributes({ namespace = '', name = '', uid = '' }: { readonly namespace?: string; readonly name?: string; readonly uid?: string }): Readonly<Record<string, string>> {
   return { 'k8s.namespace.name': namespace, 'k8s.pod.name': name, ...(uid !== '' && { 'k8s.pod.uid': uid }) };
 }
 
-/** A version 00 traceparent (W3C Trace Context §3.2), sampled, and when the way began. */
+/** A version 00 traceparent (W3C Trace Context §3.2), sampled, and the start time. */
 export function printTrace({ traceId, rootId, startedAt }: TraceContext): string {
   return `00-${traceId}-${rootId}-01/${startedAt}`;
 }
 
-/** What {@link printTrace} printed; undefined for anything else. */
+/** Parses {@link printTrace}; undefined for any other text. */
 export function traceOf(annotations: StringMap | undefined): TraceContext | undefined {
   const [, traceId, rootId, startedAt] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01\/(\d{1,15})$/.exec(annotations?.[TRACE_ANNOTATION] ?? '') ?? [];
   return traceId === undefined || rootId === undefined ? undefined : { traceId, rootId, startedAt: Number(startedAt) };
@@ -58,7 +59,7 @@ function toOtlpSpan({ name, traceId, spanId, parentId, startMs, endMs, attribute
   };
 }
 
-/** 64-bit integers are texts in the JSON of Protocol Buffers. */
+/** 64-bit integers are strings in Protocol Buffers' JSON. */
 function nanoseconds(ms: number): string {
   return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 }

@@ -1,5 +1,5 @@
-// Four characters that stand for a node's name in a ClusterSummary: too many names are too long to publish. Both sides compute them.
-// Two names share a digest once in 16 million; then a target is asked that has to say no.
+// Four-character digests of node names in a ClusterSummary, because full names would be too long to publish. Both sides
+// compute them. Two names collide once in 16 million; then the target's scheduler rejects the pod.
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 

@@ -1,6 +1,6 @@
-// Kubernetes quantities (`500m`, `1.5Gi`, `12e6`), read exactly and turned into numbers of a known unit.
-// Inside, a quantity is a count of 10^-9 as a bigint, the finest step that Kubernetes keeps; no floating point is involved.
-// Source of the rules: `k8s.io/apimachinery/pkg/api/resource`, Quantity. Numbers that leave this file are safe integers.
+// Kubernetes quantities (`500m`, `1.5Gi`, `12e6`), parsed exactly and converted to numbers of a known unit. Internally
+// a quantity is a bigint count of 10^-9, the finest step that Kubernetes supports; there is no floating point. The
+// rules follow `k8s.io/apimachinery/pkg/api/resource`, Quantity. All returned numbers are safe integers.
 
 declare const unit: unique symbol;
 
@@ -17,13 +17,13 @@ export interface Quantity {
   readonly nanos: bigint;
 }
 
-/** A text that is no quantity; `message` says what a quantity looks like. */
+/** A text that is not a valid quantity; `message` shows the format. */
 export interface InvalidQuantity {
   readonly kind: 'invalid';
   readonly message: string;
 }
 
-/** The answer of {@link parseQuantity}. */
+/** The result of {@link parseQuantity}. */
 export type ParsedQuantity = Quantity | InvalidQuantity;
 
 const NANOS_PER_UNIT = 10n ** 9n;
@@ -31,7 +31,7 @@ const NANOS_PER_MILLI = 10n ** 6n;
 const MAX_NANOS = (2n ** 63n - 1n) * NANOS_PER_UNIT;
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
-// Bounds on the work for hostile texts. An exponent at the limit already saturates, or rounds to 10^-9, at this length.
+// Limits the work for hostile texts. At this length an exponent already saturates, or rounds to 10^-9.
 const MAX_TEXT_LENGTH = 256;
 const MAX_EXPONENT = 400;
 
@@ -51,17 +51,17 @@ const DECIMAL_SUFFIXES = ['', 'k', 'M', 'G', 'T', 'P', 'E'];
 const BINARY_SUFFIXES = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 /**
- * Reads one quantity; numbers as they stand in JSON are allowed, and so is space around a text.
- * Finer than 10^-9 rounds away from zero, beyond 2^63 - 1 saturates. Follows the grammar that Quantity documents, so a text
- * without any digit (`.`, `m`), which Kubernetes' scanner happens to take for 0, is invalid, and so is one above 256 characters.
+ * Parses one quantity; JSON numbers are allowed, and so is whitespace around a text. Finer than 10^-9 rounds away from
+ * zero, beyond 2^63 - 1 saturates. Follows Quantity's documented grammar: a text without digits (`.`, `m`), which
+ * Kubernetes' scanner happens to read as 0, is invalid, and so is one above 256 characters.
  */
 export function parseQuantity(value: string | number): ParsedQuantity {
-  // Objects without a schema (a PodChaperon's spec) can hold anything here, whatever the type says.
+  // Objects without a schema (a PodChaperon's spec) can have any value here, whatever the type says.
   if (typeof value !== 'string' && typeof value !== 'number') return invalid('a quantity is a text or a number');
   const text = String(value).trim();
   if (text.length > MAX_TEXT_LENGTH) return invalid(`a quantity has at most ${MAX_TEXT_LENGTH} characters`);
   const match = GRAMMAR.exec(text);
-  if (match === null) return invalid(`"${text}" is no quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6`);
+  if (match === null) return invalid(`"${text}" is not a valid quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6`);
   return toQuantity(match);
 }
 
@@ -100,14 +100,14 @@ function toSafeNumber(value: bigint): number {
 }
 
 /**
- * Thousandths of a unit, rounded away from zero as documented for Kubernetes' MilliValue (for negative fractions, which no valid
- * object holds, its two code paths disagree). Beyond Number.MAX_SAFE_INTEGER it stays there, where Kubernetes overflows.
+ * Thousandths of a unit, rounded away from zero as documented for Kubernetes' MilliValue (for negative fractions, which
+ * no valid object has, its two code paths disagree). Saturates at Number.MAX_SAFE_INTEGER, where Kubernetes overflows.
  */
 export function toMilli(quantity: Quantity): MilliCpu {
   return toSafeNumber(divideAwayFromZero(quantity.nanos, NANOS_PER_MILLI)) as MilliCpu;
 }
 
-/** Whole units, rounded away from zero as Kubernetes' Value; beyond Number.MAX_SAFE_INTEGER it stays there. */
+/** Whole units, rounded away from zero as Kubernetes' Value; saturates at Number.MAX_SAFE_INTEGER. */
 export function toWhole(quantity: Quantity): Amount {
   return toSafeNumber(divideAwayFromZero(quantity.nanos, NANOS_PER_UNIT)) as Amount;
 }

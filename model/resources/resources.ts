@@ -1,6 +1,6 @@
-// Arithmetic on resource lists, the vectors that scheduling compares: requests, free capacity, totals.
-// Resource names come from users, so amounts live in Maps, where `__proto__` is a name like any other.
-// Every function returns a new map and leaves its arguments alone.
+// Arithmetic on resource lists, the vectors that scheduling compares: requests, free capacity, totals. Resource names
+// come from users, so amounts are in Maps, where `__proto__` is an ordinary key. Every function returns a new map and
+// does not modify its arguments.
 
 import type { ResourceList } from '../../api/objects/core.ts';
 import {
@@ -30,14 +30,14 @@ export const HUGE_PAGES_PREFIX = 'hugepages-';
 /** A vector without any resource. */
 export const NO_AMOUNTS: ResourceAmounts = new Map();
 
-/** An entry of a resource list that is no quantity. */
+/** An entry of a resource list that is not a valid quantity. */
 export interface InvalidResource {
   readonly resource: string;
   readonly text: string;
   readonly message: string;
 }
 
-/** What {@link parseResourceList} could read, and what it could not. */
+/** The parsed and the invalid entries of {@link parseResourceList}. */
 export interface ParsedResourceList {
   readonly amounts: ResourceAmounts;
   readonly invalid: readonly InvalidResource[];
@@ -57,7 +57,7 @@ export function isByteResource(resource: string): boolean {
   return BYTE_RESOURCES.has(resource) || resource.startsWith(HUGE_PAGES_PREFIX);
 }
 
-/** Reads a resource list, rounding up as kube-scheduler does; entries that are no quantity are listed and left out. */
+/** Parses a resource list, rounding up as kube-scheduler does; invalid quantities are reported and left out. */
 export function parseResourceList(list: ResourceList | undefined): ParsedResourceList {
   const amounts = new Map<string, number>();
   const invalid: InvalidResource[] = [];
@@ -69,7 +69,7 @@ export function parseResourceList(list: ResourceList | undefined): ParsedResourc
   return { amounts, invalid };
 }
 
-/** Amounts of one unit that were read before, by their text: a cluster's pods are all made of the same few. */
+/** Cache of parsed amounts of one unit, by text: a cluster's pods have few distinct ones. */
 interface KnownAmounts {
   readonly toAmount: (quantity: Quantity) => number;
   readonly byText: Map<string, number>;
@@ -77,7 +77,7 @@ interface KnownAmounts {
 
 const MILLIS: KnownAmounts = { toAmount: toMilli, byText: new Map() };
 const WHOLES: KnownAmounts = { toAmount: toWhole, byText: new Map() };
-/** So many texts are remembered at most, each of a length that is usual. */
+/** Maximum number of cached texts, and of characters in one. */
 const REMEMBERED = { texts: 10_000, length: 32 };
 
 function readAmount({ toAmount, byText }: KnownAmounts, value: string | number): number | InvalidQuantity {
@@ -95,22 +95,22 @@ export function addAmounts(left: ResourceAmounts, right: ResourceAmounts): Resou
   return combine(left, right, (a, b) => a + b);
 }
 
-/** Left minus right; a resource that only the right one has comes out negative. */
+/** Left minus right; a resource that only the right one has is negative. */
 export function subtractAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   return combine(left, right, (a, b) => a - b);
 }
 
-/** Left minus right, where no resource comes out below zero. */
+/** Left minus right, with negative amounts set to zero. */
 export function subtractAmountsNotBelowZero(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   return combine(left, right, (a, b) => Math.max(0, a - b));
 }
 
-/** The greater amount of each resource that either has; a resource that one lacks counts 0 there. */
+/** The greater amount of each resource; a missing one counts 0. */
 export function maxAmounts(left: ResourceAmounts, right: ResourceAmounts): ResourceAmounts {
   return combine(left, right, Math.max);
 }
 
-// Saturates as parsing does, so that sums of absurd amounts stay comparable.
+// Saturates as parsing does, so that sums of extreme amounts stay comparable.
 function combine(left: ResourceAmounts, right: ResourceAmounts, operation: (a: number, b: number) => number): ResourceAmounts {
   const result = new Map<string, number>();
   for (const [resource, amount] of left) result.set(resource, saturated(operation(amount, right.get(resource) ?? 0)));
@@ -125,8 +125,8 @@ function saturated(amount: number): number {
 }
 
 /**
- * The resources of `request` that do not fit in `free`, in the request's order; empty means that all fit.
- * A resource that `free` lacks counts 0; a request of 0 always fits, even where too much is in use already.
+ * The resources of `request` that do not fit in `free`, in the request's order; empty when all fit. A resource that
+ * `free` lacks counts 0; a request of 0 always fits, even when overcommitted.
  */
 export function missingFor(request: ResourceAmounts, free: ResourceAmounts): readonly MissingResource[] {
   const missing: MissingResource[] = [];
@@ -143,7 +143,7 @@ export function formatResourceAmount(resource: string, amount: number): string {
   return isByteResource(resource) ? formatBytes(amount as Bytes) : formatAmount(amount as Amount);
 }
 
-/** The resource list in Kubernetes' canonical notation; {@link parseResourceList} reads the same amounts back. */
+/** The resource list in Kubernetes' canonical notation; {@link parseResourceList} parses it back. */
 export function formatResourceList(amounts: ResourceAmounts): ResourceList {
   return Object.fromEntries([...amounts].map(([resource, amount]) => [resource, formatResourceAmount(resource, amount)]));
 }

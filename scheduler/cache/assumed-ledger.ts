@@ -1,14 +1,15 @@
-// Decisions in flight: capacity that a target's summary does not show as taken yet (kube-scheduler's "assumed pods").
-// An entry leaves when the summary has seen the delegate on its node, or when the candidate is gone; at rest the ledger is empty.
+// Assumed pods (as in kube-scheduler's cache): capacity taken by recent decisions that a target's summary does not
+// count yet. An entry is removed when the summary counts the delegate, or when the candidate is gone. With no pod in
+// flight the ledger is empty.
 import type { Taken } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
 /** One assumed pod on one target. */
 export interface Assumed {
   readonly requirements: NodeRequirements;
-  /** resourceVersion of the delegate at which it had its node, once it has. */
+  /** resourceVersion at which the delegate was assigned to its node, once it was. */
   scheduledAt?: number;
-  /** What the target's capacity was lowered by; kept by who owns the capacity. */
+  /** What the target's capacity was lowered by. Only the owner of the capacity reads it. */
   taken?: Taken;
 }
 
@@ -16,11 +17,14 @@ export interface Assumed {
 export class AssumedLedger {
   readonly #byTarget = new Map<string, Map<string, Assumed>>();
   readonly #targetsOf = new Map<string, Set<string>>();
-  /** Up to which resourceVersion of pods the last summary of a target is complete. */
+  /** resourceVersion of pods up to which the last summary of a target is complete. */
   readonly #observedUpTo = new Map<string, number>();
   #size = 0;
 
-  /** Notes that a candidate of the proxy pod was sent to a target. Gives the new entry, or undefined when that was noted already. */
+  /**
+   * Records that a candidate of the proxy pod was sent to a target. Returns the new entry, or undefined when it was
+   * recorded already.
+   */
   assume(target: string, uid: string, requirements: NodeRequirements): Assumed | undefined {
     let entries = this.#byTarget.get(target);
     if (entries === undefined) this.#byTarget.set(target, (entries = new Map()));
@@ -33,8 +37,9 @@ export class AssumedLedger {
   }
 
   /**
-   * Notes at which resourceVersion of pods the delegate had its node. Pods and summaries come over two watches: where the last
-   * summary shows the delegate already, the entry is dropped at once. Gives the entry if it was.
+   * Records the resourceVersion at which the delegate was assigned to its node. Pods and summaries arrive on two
+   * watches: when the last summary already counts the delegate, the entry is removed at once. Returns the entry if it
+   * was removed.
    */
   scheduled(target: string, uid: string, resourceVersion: string): Assumed | undefined {
     const entry = this.#byTarget.get(target)?.get(uid);
@@ -43,7 +48,10 @@ export class AssumedLedger {
     return entry.scheduledAt <= (this.#observedUpTo.get(target) ?? -Infinity) ? this.release(target, uid) : undefined;
   }
 
-  /** Drops what a summary shows that is complete up to this resourceVersion of pods. Gives how many were dropped. */
+  /**
+   * Removes what a summary counts that is complete up to this resourceVersion of pods. Returns how many entries were
+   * removed.
+   */
   observed(target: string, resourceVersion: string): number {
     const upTo = Number(resourceVersion);
     this.#observedUpTo.set(target, upTo);
@@ -56,7 +64,7 @@ export class AssumedLedger {
     return dropped;
   }
 
-  /** Drops one entry: its candidate is gone. Gives it, or undefined when there was none. */
+  /** Removes one entry, because its candidate is gone. Returns it, or undefined when there was none. */
   release(target: string, uid: string): Assumed | undefined {
     const entries = this.#byTarget.get(target);
     const entry = entries?.get(uid);
@@ -70,18 +78,18 @@ export class AssumedLedger {
     return entry;
   }
 
-  /** Targets on which something is assumed for a pod. */
+  /** Targets that have an assumed entry for a pod. */
   targetsOf(uid: string): string[] {
     return [...(this.#targetsOf.get(uid) ?? [])];
   }
 
-  /** Drops all entries of a target that was removed. */
+  /** Removes all entries of a target that was removed. */
   forget(target: string): void {
     for (const uid of this.#byTarget.get(target)?.keys() ?? []) this.release(target, uid);
     this.#observedUpTo.delete(target);
   }
 
-  /** What is assumed on a target, oldest first. */
+  /** Assumed pods of a target, oldest first. */
   on(target: string): Iterable<Assumed> {
     return this.#byTarget.get(target)?.values() ?? [];
   }

@@ -1,6 +1,7 @@
-// Decisions for pods that are alike, as the pods of one Deployment are: what was concluded of a target holds for all of them until
-// the target changes, and a change makes a new TargetSnapshot. So a decision looks at the targets that changed since the last one
-// of its class, and plays their ranks anew. The answers are those of {@link schedulePod}, which tests hold it to.
+// Equivalence cache: pods with equal placement inputs, such as those of one Deployment, share what was decided about
+// each target. An entry is valid until its target changes, which creates a new TargetSnapshot. A decision therefore
+// only evaluates the targets that changed since the last decision of its class. The results equal those of {@link
+// schedulePod}, and tests verify that.
 import type { ChangedPlaces } from './changed-places.ts';
 import { concerns, FILTERS, isPerTarget, PER_POD, prepareFilters, type PreparedFilter } from '../decision/filters.ts';
 import { RankTree } from './rank-tree.ts';
@@ -10,33 +11,35 @@ import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
-/** Classes remembered; the one that was not used for longest is forgotten first. */
+/** Maximum number of classes; the least recently used one is evicted. */
 const MOST_CLASSES = 200;
-/** Requirements shared at most before all are forgotten. */
+/** Maximum number of shared requirements; the map is cleared when it is full. */
 const MOST_REQUIREMENTS = 1_000;
 /** Rank of a target that the pod cannot go to. */
 const REJECTED = -1;
-/** Rank of a target that is not for pods of the namespace, and is not mentioned. */
+/** Rank of a target that does not serve the pod's namespace and is not reported. */
 const NOT_CONCERNED = -2;
-/** Added to the score, which is at most 1, of a target with room now: it goes before all that would have it after scale-up. */
+/**
+ * Added to the score, which is at most 1, of a target with free capacity now: it ranks above all that need a scale-up.
+ */
 const HAS_ROOM_NOW = 2;
 
-/** Checks to be made for each pod, with their places in the chain. */
+/** Filters that run for every pod, with their positions in the chain. */
 const POD_FILTERS = FILTERS.flatMap((filter, position) => (PER_POD.has(filter.name) ? [{ filter, position }] : []));
 
 interface ClassRejection extends Rejection {
-  /** Place of the filter in the chain. */
+  /** Position of the filter in the chain. */
   readonly position: number;
 }
 
-/** Remembers by class of pods. What a decision on one target depends on belongs to the class, all but `refusals`. */
+/** Decisions by class of pods. The class includes every input of a decision about one target except `refusals`. */
 export class EquivalenceCache {
   readonly #classes = new Map<string, PodClass>();
   readonly #requirements = new Map<string, NodeRequirements>();
   readonly #ids = new WeakMap<NodeRequirements, number>();
   #lastId = 0;
 
-  /** The one object that stands for all equal requirements. */
+  /** Returns the one object that represents all equal requirements. */
   share(requirements: NodeRequirements): NodeRequirements {
     const text = JSON.stringify(requirements, withEntries);
     const known = this.#requirements.get(text);
@@ -47,8 +50,9 @@ export class EquivalenceCache {
   }
 
   /**
-   * Decides as {@link schedulePod}, and by it where targets are weighed against one another. `targets` must be in the order of keys, and the
-   * same array while only its elements change. `changes` has every such change; without it all targets are looked at.
+   * Decides like {@link schedulePod}; it calls that where targets are compared with one another. `targets` must be
+   * sorted by key, and must be the same array as long as only elements change. `changes` must contain every such
+   * change; without it all targets are evaluated.
    */
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes?: ChangedPlaces): SchedulingDecision {
     return isPerTarget(pod) ? this.#classOf(pod).decide(pod, targets, changes) : schedulePod(pod, targets);
@@ -58,7 +62,7 @@ export class EquivalenceCache {
     const key = this.#keyOf(pod);
     const known = this.#classes.get(key) ?? new PodClass();
     this.#classes.delete(key);
-    this.#classes.set(key, known); // the last in order is the one used last
+    this.#classes.set(key, known); // the most recently used class is last
     if (this.#classes.size > MOST_CLASSES) {
       for (const [oldest] of this.#classes) {
         this.#classes.delete(oldest);
@@ -71,13 +75,13 @@ export class EquivalenceCache {
   #keyOf({ requirements, namespace, placement }: PodToSchedule): string {
     let id = this.#ids.get(requirements);
     if (id === undefined) this.#ids.set(requirements, (id = this.#lastId += 1));
-    // What else is wished does not count where targets are judged one by one.
+    // Nothing else in `placement` matters when each target is judged by itself.
     const { constraints, rules, weights, location } = placement ?? {};
     return `${id} ${namespace} ${JSON.stringify([constraints, rules, weights, location])}`;
   }
 }
 
-/** Maps and sets hold what a key must not lose. */
+/** JSON.stringify drops the contents of Maps and Sets; a key needs them. */
 function withEntries(_key: string, value: unknown): unknown {
   return value instanceof Map || value instanceof Set ? [...value] : value;
 }
@@ -86,7 +90,7 @@ function toRejectedTarget(target: string, { reason, message }: Rejection): Rejec
   return { target, reason, message };
 }
 
-/** Where a target is in a list that is in the order of keys, or would be. */
+/** Index of a target in a list sorted by key, or where it would be inserted. */
 function placeOf(rejected: readonly RejectedTarget[], target: string): number {
   let [low, high] = [0, rejected.length];
   while (low < high) {
@@ -97,21 +101,21 @@ function placeOf(rejected: readonly RejectedTarget[], target: string): number {
   return low;
 }
 
-/** Stands for a target that was not looked at yet. */
+/** Placeholder for a target that was not evaluated yet. */
 const NOT_YET_EVALUATED: TargetSnapshot = { ref: { kind: 'ClusterTarget', name: '' }, key: '', nodeName: '' };
 
-/** What is remembered for pods of one class, by place in the list of targets. */
+/** What is cached for pods of one class, by index in the list of targets. */
 class PodClass {
   #targets: readonly TargetSnapshot[] = [];
-  /** All but those that differ between pods of the class, each with its place in the chain. */
+  /** All filters except those that differ within the class, each with its position in the chain. */
   #filters: readonly (PreparedFilter & { readonly position: number })[] | undefined;
   #scores: readonly PreparedScore[] | undefined;
   #seen: TargetSnapshot[] = [];
-  /** How far the changes of `#targets` have been read. */
+  /** Position in the change log of `#targets` up to which changes were read. */
   #mark = 0;
   #ranks = new RankTree(0);
   #rejections: (ClassRejection | undefined)[] = [];
-  /** For a pod without refusals, in the order of keys; undefined until it is asked for. */
+  /** For a pod without refusals, sorted by key; computed on demand. */
   #rejected: readonly RejectedTarget[] | undefined;
 
   decide(pod: PodToSchedule, targets: readonly TargetSnapshot[], changes: ChangedPlaces | undefined): SchedulingDecision {
@@ -154,7 +158,10 @@ class PodClass {
     this.#ranks.set(i, !concerned ? NOT_CONCERNED : rejection === undefined ? this.#rank(pod, target) : REJECTED);
   }
 
-  /** Keeps the list of rejections, without making it anew, when one comes, goes or becomes another. A list that was given away is not changed. */
+  /**
+   * Updates the list of rejections incrementally when one appears, disappears or changes. A list that was already
+   * returned is never modified.
+   */
   #noteRejection(i: number, target: string, rejection: ClassRejection | undefined): void {
     const before = this.#rejections[i];
     if (this.#rejected === undefined || (before?.reason === rejection?.reason && before?.message === rejection?.message)) return;

@@ -1,28 +1,30 @@
-// Pods on their way to a target that its summary does not count yet, told from what the target shows: the scheduler's own ledger is its memory,
-// a command sees only the clusters.
+// Candidates that a target's summary does not count yet, derived from the target's own objects. The scheduler has its
+// ledger of assumed pods for this; a command sees only the clusters.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
 
-/** A proxy pod that holds a place which is not shown. */
+/** A proxy pod whose capacity in a target is reserved but not yet counted there. */
 export interface PendingCandidate {
   /** `namespace/name`. */
   readonly key: string;
   readonly uid: string;
 }
 
-/** What a target holds of its source. */
+/** What a target has of its source. */
 export interface HeldThere {
   readonly chaperons: Iterable<Chaperon>;
   readonly delegates: Iterable<DelegatePod>;
   readonly summary: ClusterSummary | undefined;
 }
 
-/** Times of conditions are in whole seconds. */
+/** Condition times have a resolution of one second. */
 const ROUNDING_MS = 1_000;
 
-/** Candidates without a node, and delegates that have got one since the summary was made; in the order of their keys. */
+/**
+ * Candidates without a node, and delegates that were assigned to one after the summary was published; sorted by key.
+ */
 export function pendingCandidates({ chaperons, delegates, summary }: HeldThere): readonly PendingCandidate[] {
   const found = new Map<string, PendingCandidate>();
   const seen = new Set<string>();
@@ -36,7 +38,7 @@ export function pendingCandidates({ chaperons, delegates, summary }: HeldThere):
   return [...found.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1));
 }
 
-/** A pod changes after it has got its node, too: then the time of that tells. */
+/** A pod also changes after it was assigned to its node; then the time of that condition decides. */
 function isCounted({ verdict, resourceVersion, status }: DelegatePod, summary: ClusterSummary | undefined): boolean {
   const { podsResourceVersion, time } = summary?.observed ?? {};
   if (verdict.kind !== 'scheduled' || podsResourceVersion === undefined) return false;

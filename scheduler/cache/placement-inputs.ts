@@ -1,4 +1,4 @@
-// Follows what placement is decided by beside pods and targets: virtual nodes, placement policies, labels of namespaces.
+// Watches the inputs of placement other than pods and targets: virtual nodes, placement policies, namespace labels.
 import type { Logger } from 'pino';
 import type { KubernetesObject, Namespace, Node, StringMap } from '../../api/objects/core.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE, TARGET_LABELS_ANNOTATION } from '../../api/objects/keys.ts';
@@ -8,20 +8,20 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { toKnownPolicy, type KnownPolicy, type PolicyBook } from '../snapshot/placement-rules.ts';
 
-/** A virtual node, as far as it decides. */
+/** The fields of a virtual node that placement reads. */
 type NodeRecord = Pick<Node, 'metadata' | 'spec'>;
 
-/** Hears what changed. */
+/** Is notified of changes. */
 export interface PlacementInputsListener {
   nodeChanged(nodeName: string): void;
-  /** A policy, or the labels of a namespace. */
+  /** A policy or the labels of a namespace changed. */
   rulesChanged(): void;
 }
 
-/** A policy and what its status says. */
+/** A policy and its stored object. */
 export type PolicyRecord = KnownPolicy & { readonly object: PlacementPolicy | ClusterPlacementPolicy };
 
-/** Live copies of what decides. */
+/** Caches of the inputs. */
 export class PlacementInputs {
   readonly nodes: Informer<Node, NodeRecord>;
   readonly policies: readonly Informer<PlacementPolicy | ClusterPlacementPolicy, PolicyRecord>[];
@@ -57,17 +57,17 @@ export class PlacementInputs {
     }
   }
 
-  /** Follows until `signal` is aborted. */
+  /** Watches until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#informers().map((informer) => informer.run(signal)));
   }
 
-  /** Resolves once each collection is known, or is known not to be readable now. */
+  /** Resolves when each collection is synced, or is known to be unreadable for now. */
   async untilHeard(): Promise<void> {
     await Promise.all(this.#informers().map((informer) => Promise.race([informer.synced, untilBroken(informer)])));
   }
 
-  /** All policies as they are now. */
+  /** All policies as currently cached. */
   get book(): PolicyBook {
     this.#book ??= {
       isComplete: this.policies.every((informer) => informer.hasSynced) && this.namespaces.hasSynced,
@@ -88,7 +88,7 @@ function untilBroken(informer: Pick<Informer<KubernetesObject, unknown>, 'onConn
   }));
 }
 
-/** Heartbeats change a node all the time; only what decides is kept. */
+/** Heartbeats change a node constantly; only the fields that placement reads are stored. */
 function toNodeRecord({ metadata: { name = '', labels = {}, annotations }, spec }: Node): NodeRecord {
   const said = annotations?.[TARGET_LABELS_ANNOTATION];
   const { unschedulable, taints } = spec ?? {};

@@ -1,15 +1,15 @@
-// The highest of many ranks, kept while single ones change: a tournament. Each match is won by the higher rank, among equals by the
-// lower place, so that ties fall as in a scan from the front. A change plays the matches of one place anew, about ten for a thousand.
+// A tournament tree: the maximum of many ranks while single ranks change. The higher rank wins each match; on a tie the
+// lower index wins, as in a scan from the front. A change replays the matches of one index, about ten for a thousand.
 
-/** A tournament over a fixed number of places. */
+/** A tournament over a fixed number of entries. */
 export class RankTree {
-  /** By place. */
+  /** By index. */
   readonly #ranks: Float64Array;
-  /** Winner's place by match; match 1 is the final, match n is decided between the winners of 2n and 2n + 1. */
+  /** Index of the winner by match. Match 1 is the final; match n is between the winners of 2n and 2n + 1. */
   readonly #winners: Int32Array;
   readonly #leaves: number;
 
-  /** All ranks begin as -Infinity. */
+  /** All ranks start as -Infinity. */
   constructor(places: number) {
     this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(2, places)));
     this.#ranks = new Float64Array(this.#leaves).fill(-Infinity);
@@ -18,12 +18,12 @@ export class RankTree {
     for (let match = this.#leaves - 1; match >= 1; match -= 1) this.#winners[match] = this.#winners[2 * match] as number;
   }
 
-  /** The rank at a place. */
+  /** The rank at an index. */
   at(place: number): number {
     return this.#ranks[place] ?? -Infinity;
   }
 
-  /** Gives a place another rank. */
+  /** Changes the rank at an index. */
   set(place: number, rank: number): void {
     if (this.#ranks[place] === rank) return;
     this.#ranks[place] = rank;
@@ -34,12 +34,12 @@ export class RankTree {
     }
   }
 
-  /** The first of the places with the highest rank; place 0 when all are -Infinity. */
+  /** Lowest index with the highest rank; 0 when all are -Infinity. */
   get best(): number {
     return this.#winners[1] as number;
   }
 
-  /** The first of the places with the highest rank above `floor` that `mayCount`, or -1. */
+  /** Lowest index with the highest rank above `floor` for which `mayCount` holds, or -1. */
   bestOf(places: number, floor: number, mayCount: (place: number) => boolean): number {
     let [best, highest] = [-1, floor];
     for (let place = 0; place < places; place += 1) {

@@ -1,6 +1,6 @@
-// What the scheduler knows of each target's capacity: the last summary less what is assumed since, kept up to date step by step.
-// A step costs what it changes: one row of one target. Every change of a target gives it a new TargetSnapshot object, so that what
-// was concluded from the old one is known to be stale; its capacity is shared and changes in place.
+// The scheduler's view of each target's capacity: the last summary minus the pods assumed since. Each step costs only
+// what it changes, one row of one target. Every change of a target creates a new TargetSnapshot, which invalidates what
+// was cached for the old one; the capacity object is shared and is changed in place.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AssumedLedger, type Assumed } from './assumed-ledger.ts';
@@ -11,7 +11,7 @@ import { toTargetCapacity, type TargetCapacity } from '../snapshot/target-capaci
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import type { TargetTraits } from '../snapshot/target-traits.ts';
 
-/** A target as it is told to {@link TargetViews.update}. */
+/** A target as passed to {@link TargetViews.update}. */
 export interface TargetIdentity {
   readonly ref: TargetRef;
   readonly key: string;
@@ -22,19 +22,19 @@ export interface TargetIdentity {
 /** The capacity of all targets. */
 export class TargetViews {
   readonly ledger = new AssumedLedger();
-  /** Every change of an element of {@link snapshots}. */
+  /** Log of all element changes of {@link snapshots}. */
   readonly changes = new ChangedPlaces();
-  /** In the order of keys. */
+  /** Sorted by key. */
   #targets: TargetSnapshot[] = [];
   readonly #indexes = new Map<string, number>();
 
-  /** Takes over who the target is and whether it may get pods. */
+  /** Stores the target's identity, and whether it accepts pods. */
   update({ ref, key, nodeName, traits }: TargetIdentity, unavailable: Rejection | undefined): void {
     const capacity = this.#get(key)?.capacity;
     this.#put({ ref, key, nodeName, ...(traits !== undefined && { traits }), ...(unavailable !== undefined && { unavailable }), ...(capacity !== undefined && { capacity }) });
   }
 
-  /** Takes over a new summary; what remains assumed is placed in it anew. */
+  /** Stores a new summary and applies the remaining assumed pods to it. */
   publish(key: string, summary: ClusterSummary | undefined): void {
     const target = this.#get(key);
     if (target === undefined) return;
@@ -49,35 +49,38 @@ export class TargetViews {
     this.#put({ ...rest, capacity });
   }
 
-  /** Forgets a target that was removed. */
+  /** Removes a target. */
   remove(key: string): void {
     this.ledger.forget(key);
     if (!this.#indexes.has(key)) return;
     this.#reorder(this.#targets.filter((target) => target.key !== key));
   }
 
-  /** Holds capacity for a candidate until the summary shows its delegate. */
+  /** Reserves capacity for a candidate until the summary counts its delegate. */
   assume(key: string, uid: string, requirements: NodeRequirements): void {
     const entry = this.ledger.assume(key, uid, requirements);
     if (entry !== undefined) this.#changeCapacity(key, (capacity) => (entry.taken = capacity.take(requirements)));
   }
 
-  /** Notes at which resourceVersion of the target its delegate had its node: a summary that is complete up to there shows it. */
+  /**
+   * Records the target's resourceVersion at which its delegate was assigned to a node: a summary complete up to there
+   * counts it.
+   */
   scheduled(key: string, uid: string, resourceVersion: string): void {
     this.#giveBack(key, this.ledger.scheduled(key, uid, resourceVersion));
   }
 
-  /** Gives back what was held for a candidate that is gone. Gives whether anything was held. */
+  /** Releases what was reserved for a candidate that is gone. Returns whether anything was reserved. */
   release(key: string, uid: string): boolean {
     return this.#giveBack(key, this.ledger.release(key, uid));
   }
 
-  /** Gives back whatever is held for a pod that has gone or ended. */
+  /** Releases everything reserved for a pod that is gone or has ended. */
   releaseEverywhere(uid: string): void {
     for (const key of this.ledger.targetsOf(uid)) this.release(key, uid);
   }
 
-  /** All targets as the next decision is to see them, in the order of their keys. Their capacity holds until the next change. */
+  /** All targets for the next decision, sorted by key. Their capacity objects are valid until the next change. */
   snapshots(): readonly TargetSnapshot[] {
     return this.#targets;
   }
@@ -108,7 +111,7 @@ export class TargetViews {
     this.changes.note(index);
   }
 
-  /** Another array, not the same one changed: who remembers things by place in it sees that places have moved. */
+  /** Creates another array: a reader that caches by index sees that indexes have moved. */
   #reorder(targets: TargetSnapshot[]): void {
     this.#targets = targets;
     this.#indexes.clear();

@@ -1,46 +1,57 @@
-// Candidates of this process that nobody has confirmed yet, and up to which of them all are confirmed (ADR 0048). Each is sent with a time of its
-// target's clock after which the target stops it. These times only grow, so one of them tells all earlier candidates from all later ones.
+// Unconfirmed candidates of this process, and the time before which all candidates are confirmed (ADR 0048). Each
+// candidate is sent with a deadline on its target's clock; the target stops it when the deadline passes without a
+// confirmation. Deadlines only increase, so a single one separates earlier candidates from later ones.
 import { CONFIRM_MARGIN_MS, CONFIRM_WITHIN_MS, STOP_MS } from '../../model/delegate/confirmation.ts';
 
-/** What time it is at a target, between two bounds. Our own times are in ms of a monotonic clock, its times in ms since the epoch. */
+/**
+ * The current time at a target, between two bounds. Our own times are in ms of a monotonic clock, the target's in ms
+ * since the epoch.
+ */
 export interface TargetClock {
   earliest(now: number): number | undefined;
   latest(now: number): number | undefined;
 }
 
-/** More unconfirmed candidates of one namespace than this are not sent to a target at once: in a burst its scheduler's word may take too long. */
+/**
+ * Maximum number of unconfirmed candidates of one namespace in a target; in a burst its scheduler may need too long for
+ * more.
+ */
 const MOST_OPEN = 64;
 
-/** A candidate whose time has passed is looked at so often, in ms: its target may be silent for long enough by then. */
+/** Requeue interval of a candidate past its deadline, in ms: its target may have been silent for long enough by then. */
 const LOOK_MS = 2_000;
 
 interface OpenCandidate {
   /** `namespace/name` of the pod. */
   readonly key: string;
-  /** When it must be confirmed, by the target's clock. */
+  /** Deadline of the confirmation, on the target's clock. */
   readonly before: number;
-  /** From when on it has surely been stopped, by our clock. */
+  /** Time after which the target has certainly stopped it, on our clock. */
   readonly goneAt: number;
   isGivenUp: boolean;
 }
 
 interface Place {
   readonly open: Map<string, OpenCandidate>;
-  /** All candidates that were to be confirmed before this are; undefined until the target was asked what an earlier process has said. */
+  /**
+   * All candidates with an earlier deadline are confirmed; undefined until the value written by an earlier process was
+   * read from the target.
+   */
   told: number | undefined;
-  /** The latest time that was sent, or seen. */
+  /** The latest deadline that was sent or observed. */
   last: number;
-  /** The same of bound ones. */
+  /** The same for bound candidates. */
   bound: number;
 }
 
-/** The candidates of all places: the namespaces of each target, by any key. */
+/** The candidates of all places. A place is a namespace of a target, under any key. */
 export class CandidateDeadlines {
   readonly #places = new Map<string, Place>();
 
   /**
-   * Until when a candidate that is about to be sent must be confirmed, by the target's clock; the same when it is sent again. Undefined when it
-   * need not be, for too little is known, or too many are on their way, or earlier ones may still be there.
+   * Deadline of a candidate that is about to be sent, on the target's clock; the same one when it is sent again.
+   * Undefined when it needs no confirmation: too little is known, too many are unconfirmed, or earlier ones may still
+   * exist.
    */
   begin(place: string, pod: { readonly uid: string; readonly key: string }, clock: TargetClock, now: number): number | undefined {
     const { open, told, last } = this.#place(place);
@@ -55,13 +66,16 @@ export class CandidateDeadlines {
     return deadline;
   }
 
-  /** From when on the target has surely stopped the candidate of a pod, by our clock; undefined when nobody can know. */
+  /**
+   * Time after which the target has certainly stopped the pod's candidate, on our clock; undefined when that cannot be
+   * known.
+   */
   goneAt(place: string, uid: string): number | undefined {
     const candidate = this.#places.get(place)?.open.get(uid);
     return candidate?.isGivenUp === false ? candidate.goneAt : undefined;
   }
 
-  /** When the candidate of a pod is to be looked at again whatever happens, by our clock; undefined when that makes no difference. */
+  /** When to reconcile the pod's candidate again in any case, on our clock; undefined when that makes no difference. */
   nextLook(place: string, uid: string, now: number): number | undefined {
     const goneAt = this.goneAt(place, uid);
     if (goneAt === undefined) return undefined;
@@ -69,24 +83,24 @@ export class CandidateDeadlines {
     return [tooLateAt, goneAt].find((time) => time > now) ?? now + LOOK_MS;
   }
 
-  /** The pod is asked for elsewhere. Until it is known that nothing of it is left, nothing later is confirmed. */
+  /** The pod is sent to another target. Until the candidate here is known to be gone, no later one is confirmed. */
   giveUp(place: string, uid: string): void {
     const candidate = this.#places.get(place)?.open.get(uid);
     if (candidate !== undefined) candidate.isGivenUp = true;
   }
 
-  /** Those of pods that were given up, by UID and key of the pod. */
+  /** Candidates that were given up, by UID and key of the pod. */
   givenUp(place: string): readonly (readonly [uid: string, key: string])[] {
     const { open } = this.#place(place);
     return [...open].flatMap(([uid, { key, isGivenUp }]) => (isGivenUp ? [[uid, key] as const] : []));
   }
 
-  /** The target has no candidate of the pod, takes it back by itself, or is not to stop it any more. */
+  /** The target has no candidate of the pod, deletes it by itself, or must not stop it any more. */
   settle(place: string, uid: string): void {
     this.#places.get(place)?.open.delete(uid);
   }
 
-  /** The pod of a candidate that must be confirmed before this time is bound. */
+  /** The pod of a candidate with this deadline is bound. */
   bound(place: string, uid: string, before: number): void {
     const known = this.#place(place);
     known.open.delete(uid);
@@ -94,17 +108,23 @@ export class CandidateDeadlines {
     known.bound = Math.max(known.bound, before);
   }
 
-  /** Whether it is known what the target was told last. */
+  /** Whether the last value written to the target is known. */
   isKnown(place: string): boolean {
     return this.#place(place).told !== undefined;
   }
 
-  /** The target was told that all before this are confirmed; undefined when nobody knows any more. */
+  /**
+   * The target was told that all candidates with an earlier deadline are confirmed; undefined when the stored value is
+   * no longer known.
+   */
   tell(place: string, before: number | undefined): void {
     this.#place(place).told = before;
   }
 
-  /** What the target is to be told: all candidates that must be confirmed before this are. Undefined when that is nothing new for any of them. */
+  /**
+   * The value to write to the target: all candidates with an earlier deadline are confirmed. Undefined when that
+   * confirms no further one.
+   */
   due(place: string): number | undefined {
     const { open, told, last, bound } = this.#place(place);
     if (told === undefined || bound < told) return undefined;
@@ -112,7 +132,7 @@ export class CandidateDeadlines {
     return before > told ? before : undefined;
   }
 
-  /** Forgets a place. */
+  /** Removes a place. */
   drop(place: string): void {
     this.#places.delete(place);
   }

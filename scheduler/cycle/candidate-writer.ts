@@ -1,4 +1,4 @@
-// A candidate as it is seen in a target, and the one call by which it comes to be there.
+// A candidate as a target's caches show it, and the call that creates one.
 import type { DelegationMode } from '../../api/kinds/cluster-target.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { PARENT_UID_LABEL } from '../../api/objects/keys.ts';
@@ -19,7 +19,7 @@ import type { Candidate } from './placement.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** What a target's collections hold of a pod; nothing can be said of a target that has not been listed yet. */
+/** What a target's caches contain of a pod; `unknown` until the target has been listed. */
 export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, proxy: Pick<ProxyPod, 'key' | 'uid'>): Pick<Candidate, 'chaperon' | 'delegate'> | 'nothing' | 'unknown' {
   const { session } = target;
   if (!session?.hasSynced) return 'unknown';
@@ -28,20 +28,20 @@ export function findCandidate(target: Pick<TargetCluster, 'session' | 'holds'>, 
   return made === undefined || !target.holds(made) ? 'nothing' : found;
 }
 
-/** What is known of a candidate beside what its target shows. */
+/** The state of a candidate that its target's objects do not show. */
 export function candidateStateOf(chaperon: Chaperon | undefined, { target, memory, now }: { readonly target: TargetCluster; readonly memory: PodMemory; readonly now: number }): Pick<Candidate, 'deletion' | 'isVoid' | 'isLate'> {
   const deletion = memory.deletionOf(target.key, chaperon?.uid);
   const isVoid = memory.givenUp.has(target.key);
   return { ...(deletion !== undefined && { deletion }), ...(isVoid && { isVoid }), ...(isLate(target, chaperon, now) && { isLate: true }) };
 }
 
-/** Whether a candidate that must be confirmed could be so only after its target has stopped it. */
+/** Whether a candidate that needs a confirmation could only be confirmed after its deadline. */
 function isLate({ session }: TargetCluster, chaperon: Chaperon | undefined, now: number): boolean {
   const before = chaperon?.confirmBefore;
   return before !== undefined && (session?.client.transport.clock.latest(now) ?? Infinity) > before - CONFIRM_MARGIN_MS;
 }
 
-/** Targets without a session that may hold a candidate: one was sent there, or may have been by an earlier process. */
+/** Targets without a session that may have a candidate: one was sent there, or an earlier process may have sent one. */
 export function unobservedTargets(targets: TargetClusters, memory: PodMemory, isInherited: boolean): string[] {
   return [...targets.all()].filter(({ key, ref, session }) => {
     const workedOnce = targets.object(ref)?.status.clusterID !== undefined;
@@ -49,14 +49,14 @@ export function unobservedTargets(targets: TargetClusters, memory: PodMemory, is
   }).map(({ key }) => key);
 }
 
-/** Whether a delegate runs no more and never will again. */
+/** Whether a delegate has terminated for good. */
 export function hasEnded(delegate: DelegatePod | undefined): boolean {
   return isTerminal(delegate?.status.phase);
 }
 
-/** How long a candidate may wait for a connection before another target is asked, in ms. */
+/** How long a candidate may wait for a connection before another target is tried, in ms. */
 const UNSENT_MS = 1_200;
-/** The same of one whose first create may have been done, where no other target may be asked: a slow target must get the time to answer. */
+/** The same after a create whose outcome is unknown, when no other target may be tried: a slow target needs time to answer. */
 const UNSENT_AGAIN_MS = 15_000;
 
 /** How long a create may wait for a connection, in ms. */
@@ -64,24 +64,24 @@ export function connectionPatienceMs(isAgain: boolean): number {
   return isAgain ? UNSENT_AGAIN_MS : UNSENT_MS;
 }
 
-/** Where a candidate is made, and in which way. */
+/** The target of a candidate, and the delegation mode. */
 export interface CandidateHost {
   readonly client: ClusterClient;
   readonly mode: DelegationMode;
   readonly isAgain?: boolean;
 }
 
-/** What became of a candidate. */
+/** Outcome of a create. */
 export type CandidateAnswer =
-  /** The chaperon is there; `resourceVersion` is the target's. */
+  /** The chaperon exists; `resourceVersion` is the target's. */
   | { readonly kind: 'created'; readonly resourceVersion: number }
-  /** It is surely not there: the target will not have it, or (`unsent`) was not asked. */
+  /** It certainly does not exist: the target rejected it, or was not asked (`unsent`). */
   | { readonly kind: 'refused' | 'unsent'; readonly refusal: Rejection };
 
 /**
- * Creates a candidate. Asking again is safe: the name is a function of the proxy's UID, so there is never a second one. `isAgain` says that
- * nobody knows what became of an earlier create: then neither a refusal nor silence says that there is none.
- * @throws what the call threw when nobody knows whether it was done; the pod must then stay with this target.
+ * Creates a candidate. Retrying is safe: the name is derived from the proxy's UID, so there is never a second one.
+ * `isAgain` says that the outcome of an earlier create is unknown: then neither a rejection nor a timeout proves that
+ * none exists. @throws the error of the call when its outcome is unknown; the pod must then stay with this target.
  */
 export async function createCandidate({ client, mode, isAgain = false }: CandidateHost, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
   const { type, toObject } = DELEGATIONS[mode];
@@ -105,7 +105,7 @@ function instead<T>(expected: (thrown: unknown) => boolean, value: T): (thrown: 
   };
 }
 
-/** A chaperon of this name that is ours is the one that was asked for: an earlier answer was lost. */
+/** A chaperon of this name that is ours is the requested one: an earlier response was lost. */
 async function adopt(client: ClusterClient, type: ResourceType, chaperon: PodChaperon, signal: AbortSignal): Promise<CandidateAnswer> {
   const { namespace, name = '', labels } = chaperon.metadata;
   const { metadata } = await client.get(type, { namespace, name }, signal);
@@ -113,7 +113,7 @@ async function adopt(client: ClusterClient, type: ResourceType, chaperon: PodCha
   return { kind: 'refused', refusal: { reason: 'NameCollision', message: `a ${type.kind} ${name} that is not this pod's exists there; delete it` } };
 }
 
-/** What the user is told when a target does not accept a candidate. */
+/** The message for users when a target rejects a candidate. */
 export function toRefusal(error: ApiError, namespace: string): Rejection {
   if (isNotFound(error) && error.message.includes('namespaces')) {
     return { reason: 'NamespaceMissing', message: `namespace ${namespace} does not exist there; create it in the target cluster` };
@@ -125,11 +125,14 @@ export function toRefusal(error: ApiError, namespace: string): Rejection {
   if (isRejection(error)) return { reason: error.reason === '' ? 'Refused' : error.reason, message: error.message };
   if (error.status === 401) return { reason: 'Unauthorized', message: 'it does not accept the credentials in the kubeconfig; renew them in the Secret' };
   if (error.status === 500) return { reason: 'AdmissionFailed', message: error.message };
-  // Throttled or overloaded: such requests were not begun.
+  // Throttled or overloaded: the API server has not processed the request.
   return { reason: error.status === 409 ? 'Conflict' : 'Overloaded', message: error.message };
 }
 
-/** The source may make PodChaperons in the namespaces that let it in, and is denied the right in others; some namespaces let in no source at all. */
+/**
+ * The source may create PodChaperons in namespaces that admit it and is denied in others; some namespaces admit no
+ * source at all.
+ */
 function isNamespaceNotAllowed({ status, message }: ApiError): boolean {
   return status === 403 && (message.includes('cannot create resource "podchaperons"') || message.includes('NamespaceNotAllowed:'));
 }

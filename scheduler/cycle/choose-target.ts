@@ -1,5 +1,5 @@
-// Asks the pure decision for one pod, or for a group of pods at once, with all that is observed now. Nothing is sent from here: a place
-// that was found is held in the ledger, and the controller does the rest.
+// Runs the decision for one pod, or for all pods of a group, on the current cache. Nothing is sent here: a chosen
+// target is reserved in the ledger, and the controller performs the step.
 import type { Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -23,7 +23,7 @@ import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import type { TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
-/** What a chooser works with. */
+/** Dependencies of the chooser. */
 export interface ChooserOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
@@ -31,55 +31,57 @@ export interface ChooserOptions {
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
 }
 
-/** A target for one pod, with what would be sent there. */
+/** The target chosen for a pod, with the object to send. */
 export interface Chosen {
   readonly kind: 'chosen';
   readonly target: string;
   readonly chaperon: PodChaperon;
   readonly requirements: NodeRequirements;
-  /** Only a node that its autoscaler adds would take the pod. */
+  /** The pod fits only on a node that the target's autoscaler would add. */
   readonly afterScaleUp: boolean;
-  /** Why it was chosen, for the Binding. */
+  /** Why the target was chosen; stored with the Binding. */
   readonly placement: string | undefined;
 }
 
-/** What was decided for a pod. */
+/** Outcome for a pod. */
 export type Choice =
   | Chosen
-  /** A place was found together with others of its group, and is held: see `PodMemory.reserved`. */
+  /** A target was reserved together with others of the group; see `PodMemory.reserved`. */
   | { readonly kind: 'reserved' }
-  /** Something is missing or under way whose end asks for the pod again. */
+  /** Something is missing or in progress; when that ends, the pod is enqueued again. */
   | { readonly kind: 'later' }
-  /** The proxy does not say what its source pod is. */
+  /** The proxy has no readable source pod. */
   | { readonly kind: 'invalid'; readonly message: string }
-  /** `isPerTarget`: the answer does not depend on where other pods are. `retryMs`: when the answer changes by itself. */
+  /**
+   * `isPerTarget`: the outcome does not depend on where other pods are. `retryMs`: when the outcome changes by itself.
+   */
   | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly isPerTarget: boolean; readonly retryMs?: number };
 
 type IncompleteGroup = Extract<GroupState, { readonly kind: 'incomplete' }>;
 
-/** A place for a member of a group. */
+/** The target chosen for a member of a group. */
 interface MemberPlace {
   readonly member: ProxyPod;
   readonly answer: Chosen;
 }
 
-/** What a group was tried on when it found too few places. */
+/** The inputs with which a group found too few targets. */
 interface TriedGroup {
   readonly unplaced: number;
   readonly fit: number;
   readonly targets: readonly TargetSnapshot[];
-  /** How far capacity had changed. */
+  /** Position in the change log of capacity. */
   readonly mark: number;
   readonly policies: PolicyBook;
-  /** How often pods had changed their places. */
+  /** Change counter of placed pods. */
   readonly placed: number;
-  /** When a refusal or a wait of a member ends, in ms of a monotonic clock. */
+  /** When a refusal or a delay of a member ends, in ms of a monotonic clock. */
   readonly retryAt: number;
 }
 
-/** Without the finalizer its delegate could outlive it. */
+/** Without the finalizer the delegate could outlive the pod. */
 const NOT_ADMITTED = `finalizer ${DELEGATE_FINALIZER} is missing, so the pod did not pass the webhook; delete the pod, and create it again from its own manifest`;
-/** Groups remembered at most before all are forgotten. */
+/** Maximum number of groups; the map is cleared when it is full. */
 const MOST_TRIED = 1_000;
 
 function groupKeyOf({ namespace, group }: ProxyPod): string {
@@ -95,7 +97,7 @@ export class TargetChooser {
   readonly #options: ChooserOptions;
   readonly #state: ClusterCache;
   readonly #decisions = new EquivalenceCache();
-  /** Groups that found too few places, by namespace and name. */
+  /** Groups that found too few targets, by namespace and name. */
   readonly #tried = new Map<string, TriedGroup>();
 
   constructor(options: ChooserOptions, state: ClusterCache) {
@@ -103,12 +105,12 @@ export class TargetChooser {
     this.#state = state;
   }
 
-  /** Where a pod is to go, by itself or with its group. */
+  /** Chooses the target of a pod, by itself or with its group. */
   choose(proxy: ProxyPod, memory: PodMemory): Choice {
     const groupState = this.#state.groups.stateOf(proxy.uid);
     switch (groupState?.kind) {
       case 'failed':
-        return { kind: 'later' }; // the last candidate that is taken back asks again
+        return { kind: 'later' }; // the deletion of the last candidate enqueues the pod again
       case 'too-few':
         return { kind: 'none', rejected: [tooFewMembers(proxy, groupState.exist)], isPerTarget: true };
       case 'incomplete':
@@ -119,13 +121,16 @@ export class TargetChooser {
     }
   }
 
-  /** What is sent to a target for a pod; undefined where its record cannot be read. */
+  /** The object to send to a target for a pod; undefined when the pod's record cannot be read. */
   chaperonFor(proxy: ProxyPod, target: string): PodChaperon | undefined {
     const restored = sourcePodOf(proxy);
     return restored.kind === 'restored' ? this.#overridden(proxy, this.#toChaperon(proxy, restored.pod), target) : undefined;
   }
 
-  /** Finds places for all unplaced members at once, or holds none. While nothing has changed since it held none, it is not tried again for each of them. */
+  /**
+   * Reserves targets for all unplaced members at once, or for none. After a failure it is not repeated for each member
+   * while the inputs are unchanged.
+   */
   #chooseForGroup(proxy: ProxyPod, memory: PodMemory, incomplete: IncompleteGroup): Choice {
     const { unplaced, needed } = incomplete;
     const tried = this.#tried.get(groupKeyOf(proxy));
@@ -144,7 +149,9 @@ export class TargetChooser {
     return memory.reserved === undefined ? own : { kind: 'reserved' };
   }
 
-  /** Holds a place for each member that finds one, for as long as this decision takes. `own` is the answer for `proxy`. */
+  /**
+   * Reserves a target for each member that finds one, for the time of this decision. `own` is the outcome for `proxy`.
+   */
   #tryPlaces(proxy: ProxyPod, unplaced: IncompleteGroup['unplaced']): { readonly places: readonly MemberPlace[]; readonly own: Choice; readonly retriedAt: number } {
     const places: MemberPlace[] = [];
     let own: Choice = { kind: 'later' };
@@ -162,7 +169,7 @@ export class TargetChooser {
     return { places, own, retriedAt };
   }
 
-  /** Holds a place for the pod, and remembers why there. */
+  /** Reserves the target for the pod, and stores why it was chosen. */
   hold(proxy: ProxyPod, { target, requirements, placement, afterScaleUp }: Chosen): void {
     const memory = this.#state.memoryOf(proxy.uid);
     memory.placement = placement;
@@ -221,10 +228,10 @@ export class TargetChooser {
     return toPodChaperon(sourcePod, { clusterId: this.#options.sourceId, namespace, name, uid, labels });
   }
 
-  /** As policies would have it in this target. */
+  /** The chaperon with the overrides of policies for this target. */
   #overridden(proxy: ProxyPod, chaperon: PodChaperon, target: string): PodChaperon {
     const rules = rulesFor(proxy, this.#state.world.policies);
-    // Nobody would make a pod without a controller again, so it waits for its target.
+    // A pod without a controller would not be recreated, so it waits for its target.
     const fenced = rules.failover?.value === 'Fenced' && proxy.controllerUid !== undefined ? fencedChaperon : (same: PodChaperon) => same;
     if (rules.overrides === undefined) return fenced(chaperon);
     const snapshot = this.#state.views.snapshots().find(({ key }) => key === target);

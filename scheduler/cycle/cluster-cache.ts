@@ -1,5 +1,5 @@
-// What the scheduler knows, kept current by watches: the capacity of targets, and what is remembered of each pod that has no node yet.
-// Nothing is decided here; each change asks for the pods that it concerns.
+// The scheduler's cache, kept current by watches: capacity of targets, and per-pod state of each pod without a node. It
+// decides nothing; each change enqueues the pods that it concerns.
 import type { Pod } from '../../api/objects/core.ts';
 import type { Chaperon, DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import { isTerminal } from '../../model/pod/pod.ts';
@@ -32,18 +32,18 @@ export interface ObservedClusters {
   readonly targets: TargetClusters;
   /** Virtual nodes and policies. */
   readonly inputs: PlacementInputs;
-  /** Weights of scores and location, as the installation says. */
+  /** Score weights and location from the installation's settings. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
 }
 
-/** The scheduler's knowledge. */
+/** The scheduler's cache. */
 export class ClusterCache {
   readonly views = new TargetViews();
-  /** Pods that no target could take. */
+  /** Pods that fit no target. */
   readonly waiting = new WaitingPods();
-  /** Pods that are placed together. */
+  /** Gangs: pods that are placed all or none. */
   readonly groups = new PodGroups();
-  /** Keys of those whose place depends on where other pods are. */
+  /** Keys of pods whose decision depends on where other pods are. */
   readonly #waitingOnPods = new Set<string>();
   readonly #placed = new PlacedPods();
   readonly #clusters: ObservedClusters;
@@ -51,10 +51,13 @@ export class ClusterCache {
   readonly #lastVerdictAt = new Map<string, number>();
   readonly #lost = new LostTargets();
   readonly #startedAt = Date.now();
-  /** UIDs of pods without a node that were there before this process began: by what was listed, for clocks of machines differ. */
+  /**
+   * UIDs of pods without a node that existed before this process started. Taken from the first list, because clocks of
+   * machines differ.
+   */
   readonly #inherited = new Set<string>();
   #begun = false;
-  /** Until when candidates may be held up by a target that is lost. */
+  /** Deadlines of candidates that a lost target may delay. */
   deadlines: CandidateDeadlines | undefined;
   #enqueue: (key: string) => void = () => undefined;
 
@@ -62,7 +65,7 @@ export class ClusterCache {
     this.#clusters = clusters;
   }
 
-  /** Starts to listen; `enqueue` asks for a pod to be looked at. Call before the informers run. */
+  /** Registers the watch handlers; `enqueue` requests a reconcile of a pod. Call before the informers run. */
   observe(enqueue: (key: string) => void): void {
     const { proxies, targets, inputs } = this.#clusters;
     this.#enqueue = enqueue;
@@ -78,7 +81,7 @@ export class ClusterCache {
       if (before !== undefined && before.uid !== after?.uid) this.#forget(before);
       if (!this.#begun && after !== undefined && after.nodeName === undefined) this.#inherited.add(after.uid);
       if (after !== undefined) this.#countPlace(after);
-      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // from the bind on, the pod is the feedback controller's
+      if (after?.nodeName !== undefined) this.#memories.delete(after.uid); // after the bind the feedback controller owns the pod
       else this.#enqueue(key);
     });
     targets.listen({
@@ -93,7 +96,7 @@ export class ClusterCache {
     });
   }
 
-  /** Places that are held for groups in a target that is gone: their pods are asked for again. */
+  /** Drops reservations of groups in a target that is gone, and enqueues their pods. */
   #forgetReserved(targetKey: string): void {
     for (const memory of this.#memories.values()) {
       const { reserved } = memory;
@@ -153,7 +156,9 @@ export class ClusterCache {
     this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
 
-  /** Notes where a pod is counted: on its node, or where it has a candidate. Whoever waits for other pods is asked for. */
+  /**
+   * Updates where a pod is counted: on its node, or where it has a candidate. Enqueues pods that wait for other pods.
+   */
   #countPlace(proxy: ProxyPod): void {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
     const nodeName = proxy.nodeName ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
@@ -183,49 +188,52 @@ export class ClusterCache {
     return asked.length > 0 ? 'asked' : 'unplaced';
   }
 
-  /** Asks for pods to be looked at. */
+  /** Enqueues pods. */
   enqueueAll(keys: Iterable<string>): void {
     for (const key of keys) this.#enqueue(key);
   }
 
-  /** What placement is decided by beside the pod and the targets. */
+  /** Placement inputs other than the pod and the targets. */
   get world(): PlacementWorld {
     const { inputs, placement } = this.#clusters;
     return { policies: inputs.book, placed: this.#placed, ...placement };
   }
 
-  /** A candidate of the pod is on its way to a target: its capacity is held, and it counts as placed there. */
+  /** A candidate of the pod was sent to a target: its capacity is reserved, and the pod counts as placed there. */
   assume(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     this.memoryOf(proxy.uid).targets.add(targetKey);
     this.#countPlace(proxy);
   }
 
-  /** Holds a place for as long as a decision about several pods takes; nobody is told. {@link assume} makes it last. */
+  /**
+   * Reserves a target for the duration of a decision about several pods, without notifications. {@link assume} makes it
+   * last.
+   */
   tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
     if (nodeName !== undefined) this.#placed.place(proxy, nodeName);
   }
 
-  /** Takes back what {@link tryPlace} did. */
+  /** Undoes {@link tryPlace}. */
   undoPlace(targetKey: string, proxy: ProxyPod): void {
     this.views.release(targetKey, proxy.uid);
     this.#placed.remove(proxy.uid);
   }
 
-  /** No target takes the pod now: it is asked for again when something changes, also the places of others if those count. */
+  /** No target fits the pod now. It is enqueued again on a change; with `onPods` also when other pods move. */
   wait(proxy: ProxyPod, onPods: boolean): void {
     this.waiting.add(proxy);
     if (onPods) this.#waitingOnPods.add(proxy.key);
   }
 
-  /** Asks for all pods that wait for room, in the order of their turns. */
+  /** Enqueues all pods that wait for capacity, in scheduling order. */
   wakeWaiting(): void {
     for (const key of this.waiting.takeAll()) this.#enqueue(key);
   }
 
-  /** Where the pod has a chaperon or delegate now. `now` is in ms of a monotonic clock. */
+  /** The pod's current chaperons and delegates. `now` is in ms of a monotonic clock. */
   gatherCandidates(proxy: ProxyPod, memory: PodMemory, now: number): Candidate[] {
     const candidates: Candidate[] = [];
     for (const key of memory.targets) {
@@ -246,7 +254,7 @@ export class ClusterCache {
     this.candidateGone(memory, target);
   }
 
-  /** The target holds nothing of the pod, unless a create is still under way. */
+  /** The target has nothing of the pod, unless a create is still in progress. */
   candidateGone(memory: PodMemory, target: string): void {
     if (memory.pendingCreate?.target === target || memory.reserved?.target === target) return;
     memory.candidateGone(target);
@@ -258,14 +266,15 @@ export class ClusterCache {
   }
 
   /**
-   * Targets that may hold a candidate of the pod and cannot be asked now: one was sent there and its session is being made anew, or the
-   * pod is older than this process and the target, which worked once, has not been heard since.
+   * Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
+   * being reopened, or the pod is older than this process and the target, which worked before, has not been observed
+   * since.
    */
   unobserved({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
     return unobservedTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
   }
 
-  /** What holds a pod without a node up, as far as that is a target. `now` is in ms of a monotonic clock. */
+  /** Which target delays a pod without a node, if any. `now` is in ms of a monotonic clock. */
   delayOf(proxy: ProxyPod, now: number): Delay {
     const memory = this.memoryOf(proxy.uid);
     const [target] = [...memory.targets, ...this.unobserved(proxy, memory)];
@@ -275,12 +284,12 @@ export class ClusterCache {
     return { target, isCommitted: memory.reserved?.target !== target, ...(lostForMs !== undefined && { lostForMs }), ...(goneAt !== undefined && this.#clusters.targets.get(target)?.outlook.silentMs !== undefined && { endsInMs: goneAt - now }) };
   }
 
-  /** From now on pods that come are new: no other process can have sent a candidate of theirs. */
+  /** From now on a new pod is really new: no other process can have sent a candidate of it. */
   begin(): void {
     this.#begun = true;
   }
 
-  /** What is remembered of the pod of this UID. */
+  /** The state of the pod with this UID. */
   memoryOf(uid: string): PodMemory {
     let memory = this.#memories.get(uid);
     if (memory === undefined) this.#memories.set(uid, (memory = new PodMemory(uid)));

@@ -1,4 +1,5 @@
-// Shell that tells targets which candidates are bound (ADR 0048): one write a second at most for all those of a namespace, behind the binds.
+// Controller that tells targets which candidates are bound (ADR 0048): at most one write a second for all candidates of
+// a namespace, after the binds.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { CONFIRM_BEFORE_ANNOTATION, PARENT_CLUSTER_LABEL, STOPS_UNCONFIRMED_ANNOTATION, TRUE } from '../../api/objects/keys.ts';
@@ -24,16 +25,16 @@ export interface ConfirmationOptions {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly logger: Logger;
-  /** Work waits for this. */
+  /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }
 
 const FIELD_MANAGER = 'isthmus-candidates';
-/** Binds are gathered for so long before they are told, in ms. */
+/** Binds are collected for this long before they are confirmed, in ms. */
 const GATHER_MS = 1_000;
-/** How soon it is looked again whether a candidate that was given up has gone, in ms. */
+/** Retry interval of the check whether a candidate that was given up is gone, in ms. */
 const AGAIN_MS = 1_000;
-/** A call is given up after so long, in ms: it must not wait behind a burst. */
+/** Timeout of a call, in ms: it must not wait behind a burst. */
 const CALL_MS = 5_000;
 
 /** Key of a namespace in a target. */
@@ -45,11 +46,11 @@ export function placeOf(target: string, { namespace }: Pick<ProxyPod, 'namespace
 export class Confirmations {
   readonly deadlines = new CandidateDeadlines();
   readonly #options: ConfirmationOptions;
-  /** When what is gathered is told, by place, in ms of a monotonic clock. */
+  /** When the collected binds of a place are written, in ms of a monotonic clock. */
   readonly #tellAt = new Map<string, number>();
-  /** Places where nobody knows whether the last write was done. */
+  /** Places where the outcome of the last write is unknown. */
   readonly #unanswered = new Set<string>();
-  /** Places whose targets do not take leases. */
+  /** Places whose targets do not accept leases. */
   readonly #refused = new Set<string>();
   #enqueue: (place: string) => void = () => undefined;
 
@@ -78,7 +79,10 @@ export class Confirmations {
     });
   }
 
-  /** Until when a candidate that is about to be sent must be confirmed; undefined where its target would not stop it, or may take long over it. */
+  /**
+   * Deadline of a candidate that is about to be sent; undefined where its target would not stop it, or where it may
+   * take long.
+   */
   deadlineFor({ key, session }: TargetCluster, proxy: ProxyPod, mayTakeLong: boolean): number | undefined {
     const stops = session?.mode === 'PodChaperon' && session.summary?.metadata.annotations?.[STOPS_UNCONFIRMED_ANNOTATION] === TRUE;
     const place = placeOf(key, proxy);
@@ -97,14 +101,14 @@ export class Confirmations {
   async #reconcile(place: string, signal: AbortSignal): Promise<ReconcileResult> {
     const [targetKey = '', namespace = ''] = place.split(' ');
     const target = this.#options.targets.get(targetKey);
-    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE; // its return brings the place back here
+    if (target?.session === undefined || target.availability.kind !== 'ready' || this.#refused.has(place)) return DONE; // the target's return enqueues the place again
     const where = { client: target.session.client.urgent(CALL_MS), namespace };
     if (!this.deadlines.isKnown(place) || this.#unanswered.has(place)) await this.#read(place, where, signal);
     if (!(await this.#isClear(place, where, signal))) return { kind: 'requeue-after', ms: AGAIN_MS };
     return this.#tellInTime(place, where, signal);
   }
 
-  /** Whether nothing is left of what was given up. */
+  /** Whether all candidates that were given up are gone. */
   async #isClear(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<boolean> {
     for (const [uid, key] of this.deadlines.givenUp(place)) {
       if (await isGone(client, { namespace, key, uid }, signal)) this.deadlines.settle(place, uid);
@@ -130,8 +134,8 @@ export class Confirmations {
   }
 
   /**
-   * What is sent from now on is later than what is told, whether that is done or not. When no answer comes, what was told is read before anything
-   * else is: an older write must not come after a newer one.
+   * Candidates sent from now on have a later deadline than the written one, whatever the outcome. After a timeout the
+   * stored value is read first: an older write must not arrive after a newer one.
    */
   async #tell(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const before = this.deadlines.due(place);
@@ -146,13 +150,13 @@ export class Confirmations {
       this.#unanswered.delete(place);
     } catch (error) {
       if (!isRejection(error)) throw error;
-      this.#options.logger.warn({ place }, 'the target does not take confirmations together; candidates are confirmed one by one');
+      this.#options.logger.warn({ place }, 'the target does not support SourceLeases; candidates are confirmed one by one');
       this.#refused.add(place);
       await this.#tellEach(place, { client, namespace }, signal);
     }
   }
 
-  /** Takes the deadline off what is bound. No later candidate of the place gets one. */
+  /** Removes the deadline from each bound candidate. No later candidate of the place gets a deadline. */
   async #tellEach(place: string, { client, namespace }: Where, signal: AbortSignal): Promise<void> {
     const { targets, proxies } = this.#options;
     const target = targets.get(place.split(' ')[0] ?? '');
@@ -170,7 +174,7 @@ interface Where {
   readonly namespace: string;
 }
 
-/** Whether a target holds nothing of a pod, by a live read. What arrives later is too late for it. */
+/** Whether a target has nothing of a pod, by an uncached read. A candidate that arrives later is past its deadline. */
 async function isGone(client: ClusterClient, { namespace, key, uid }: { readonly namespace: string; readonly key: string; readonly uid: string }, signal: AbortSignal): Promise<boolean> {
   const name = delegateName(key.slice(key.indexOf('/') + 1), uid);
   return (await client.get(POD_CHAPERONS, { namespace, name }, signal).catch(unless(isNotFound))) === undefined;

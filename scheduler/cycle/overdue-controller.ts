@@ -1,4 +1,5 @@
-// Shell that looks at each pod without a node after a while, beside the scheduling loop: what holds the loop up does not hold this up.
+// Controller that checks each pod without a node after a delay, apart from the scheduling loop: what blocks the loop
+// does not block this one.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -18,21 +19,21 @@ export interface OverdueOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly state: ClusterCache;
-  /** Where users read that a pod waits for a target that is lost. */
+  /** Sink of the Event that a pod waits for a lost target. */
   readonly events: EventSink;
   readonly logger: Logger;
-  /** Work waits for this. */
+  /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }
 
-/** Such a write does not wait behind those that hold the pod up, or it would come too late, and is given up after so long, in ms. */
+/** Timeout of a write, in ms. It does not queue behind the writes that delay the pod, or it would come too late. */
 const WRITE_MS = 10_000;
-/** Pods that are told at once. */
+/** Concurrent status writes. */
 export const CONDITIONS_AT_ONCE = 48;
 
 /** Starts the controller. Call before the informer of proxies runs. */
 export function startOverdue({ source, proxies, state, events, logger, ready }: OverdueOptions, signal: AbortSignal): void {
-  /** Pods without a node by UID, and when each was first seen, in ms of a monotonic clock. */
+  /** Pods without a node by UID, and when each was first observed, in ms of a monotonic clock. */
   const seenAt = new Map<string, number>();
   const urgent = source.urgent(WRITE_MS);
   const words = new EventThrottle(events, signal);

@@ -1,5 +1,5 @@
-// One step of placing a pod: one candidate at a time, and the target decides (design D6).
-// The bind is the commit point: before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
+// One step of placing a pod. There is one candidate at a time, and its target decides. The bind is the commit point:
+// before it the scheduler owns the pod and its finalizer, after it the feedback controller does.
 import { CONFIRM_BEFORE_ANNOTATION, DELEGATE_NAME_ANNOTATION, FENCE_ANNOTATION, SPEC_AT_BIND_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { Condition } from '../../api/objects/core.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
@@ -12,63 +12,69 @@ import type { GroupState } from '../queue/pod-groups.ts';
 import { explainRejections, type RejectedTarget } from '../decision/schedule-pod.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** What became of the delete of a candidate: nobody knows, or it was done. Its collections may not show that yet, and its pods are heard apart from it. */
+/**
+ * State of a candidate's delete: sent without an answer yet, or done. The target's caches may not show it yet, and its
+ * pods arrive on another watch.
+ */
 export type CandidateDeletion = 'sent' | 'done';
 
 /** A chaperon or delegate of the pod in some target. */
 export interface Candidate {
   readonly target: string;
   readonly nodeName: string;
-  /** Whether the target can be talked to now. */
+  /** Whether the target is reachable now. */
   readonly reachable: boolean;
   readonly chaperon: Chaperon | undefined;
   readonly delegate: DelegatePod | undefined;
-  /** A delete of this very chaperon that this process has sent; missing when there is none. */
+  /** The delete of this chaperon that this process sent; missing when there is none. */
   readonly deletion?: CandidateDeletion;
-  /** It was given up: its target has stopped it, or is about to. */
+  /** It was given up: its target has stopped it or is about to. */
   readonly isVoid?: boolean;
-  /** Were it bound now, its target might stop it before it heard of that. */
+  /** If it were bound now, its target could stop it before the confirmation arrives. */
   readonly isLate?: boolean;
-  /** When waiting for its verdict began, or its target last gave one to any pod, in ms. */
+  /** When waiting for its verdict started, or when the target last decided about any pod, in ms. */
   readonly waitingSince: number;
 }
 
-/** All that is known of one pod. */
+/** Everything known about one pod. */
 export interface PlacementState {
   readonly proxy: ProxyPod;
   readonly candidates: readonly Candidate[];
-  /** A create was sent and its outcome is not visible yet. */
+  /** A create was sent and its outcome is not observed yet. */
   readonly pendingCreate: boolean;
-  /** Until when its target's autoscaler may make room for it, in ms, where the target was chosen for that. */
+  /** Time until which the target's autoscaler may add a node, in ms; set when the target was chosen for that. */
   readonly scaleUpUntil?: number;
-  /** What the group that the pod is placed with means for it; missing when it is in none. */
+  /** State of the pod's group; missing when it is in none. */
   readonly group?: GroupState['kind'];
-  /** Targets that may hold a candidate from before this process began, and have not been heard since. */
+  /** Targets that may have a candidate from an earlier process, and that this process has not observed yet. */
   readonly unobserved: readonly string[];
 }
 
-/** The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `withdraw` for the target. */
+/**
+ * The next step. Plans of `bind`, `release` and `unschedulable` are for the source, of `delete-candidate` for the
+ * target.
+ */
 export type PlacementStep =
   | { readonly kind: 'no-change' }
   | { readonly kind: 'wait'; readonly ms?: number }
   | { readonly kind: 'choose-target' }
   | { readonly kind: 'bind'; readonly target: string; readonly plan: Plan }
-  /** Write in the target: it is not to stop the candidate by itself. */
+  /** Write in the target that removes the candidate's deadline. */
   | { readonly kind: 'waive'; readonly target: string; readonly plan: Plan }
   | { readonly kind: 'delete-candidate'; readonly target: string; /** Of the chaperon. */ readonly uid: string; readonly refusal: Rejection | undefined; readonly plan: Plan }
   | { readonly kind: 'release'; readonly plan: Plan };
 
-/** How long a target may take to say yes or no while it gives no verdict to any pod, in ms. */
+/** How long a target may take without a decision about any pod, in ms. */
 export const PATIENCE_MS = 10_000;
 
-/** How long a target whose autoscaler is declared may take to add a node, in ms. */
+/** How long a target with a declared autoscaler may take to add a node, in ms. */
 export const SCALE_UP_PATIENCE_MS = 300_000;
 
-/** Decides the next step for a pod. `now` is in ms, of the same clock as `waitingSince`. */
+/** Decides the next step of a pod. `now` is in ms, on the clock of `waitingSince`. */
 export function planPlacement(state: PlacementState, now: number): PlacementStep {
   const { proxy } = state;
   if (proxy.nodeName !== undefined) return { kind: 'no-change' };
-  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // ended is final, also without a node
+  if (proxy.terminating || isTerminal(proxy.phase)) return planRelease(state); // a terminal phase is final, also without a node
   if (proxy.gated) return { kind: 'no-change' };
   const [candidate, ...others] = state.candidates.toSorted(byVerdict);
   const stray = others.find(mayBeDeleted);
@@ -80,20 +86,20 @@ export function planPlacement(state: PlacementState, now: number): PlacementStep
 
 function planCandidate(state: PlacementState, candidate: Candidate, now: number): PlacementStep {
   const { chaperon } = candidate;
-  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran: that must not be forgotten
-  // Going away, or the chaperon has gone and its delegate follows: ask the next target only when both are gone.
+  if (chaperon?.mode === 'Pod' && chaperon.ended !== undefined) return planByVerdict(state, candidate, now); // it ran, and that result must not be lost
+  // The candidate is being deleted, or only its delegate is left: try the next target when both are gone.
   if (chaperon === undefined || isGoing(candidate) || !candidate.reachable) return { kind: 'wait' };
   if (candidate.isVoid === true) return deleteCandidate(candidate, VOID);
   if (candidate.isLate === true) return { kind: 'waive', target: candidate.target, plan: planWaiver(chaperon) };
-  if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined); // a yes comes too late: who is bound must not lose its delegate
+  if (candidate.deletion === 'sent') return deleteCandidate(candidate, undefined); // too late to bind: a bound pod must not lose its delegate
   if (chaperon.podMissing) return deleteCandidate(candidate, { reason: 'DelegateGone', message: 'its delegate pod was deleted there before the pod was bound' });
   if (state.group === 'failed') return deleteCandidate(candidate, undefined);
   return planByVerdict(state, candidate, now);
 }
 
-const VOID: Rejection = { reason: 'NoVerdict', message: 'it was lost when it had been asked, and stops what it was asked for' };
+const VOID: Rejection = { reason: 'NoVerdict', message: 'it became unreachable after it was asked, and stops the candidate by itself' };
 
-/** The target is slow: it is not to stop the candidate any more. */
+/** The target is slow: it must not stop the candidate any more. */
 function planWaiver({ namespace, name, uid }: Chaperon): Plan {
   return [{ kind: 'patch', type: POD_CHAPERONS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, annotations: { [CONFIRM_BEFORE_ANNOTATION]: null } } } }];
 }
@@ -106,7 +112,7 @@ function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candi
   const { target, delegate } = candidate;
   const verdict = verdictOf(candidate);
   const hasSaidNo = verdict.kind === 'refused' || verdict.kind === 'gated';
-  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // "Unschedulable" is what wakes an autoscaler
+  if (hasSaidNo && now < scaleUpUntil && delegate !== undefined) return { kind: 'wait', ms: scaleUpUntil - now }; // the condition "Unschedulable" is what triggers an autoscaler
   switch (verdict.kind) {
     case 'scheduled':
       return mayCommit(group) ? { kind: 'bind', target, plan: planBinding(proxy, candidate) } : { kind: 'wait' };
@@ -119,7 +125,7 @@ function planByVerdict({ proxy, group, scaleUpUntil = 0 }: PlacementState, candi
   }
 }
 
-/** The bind is the commit point, for a group of all its members. */
+/** The bind is the commit point; for a group, the bind of all members. */
 function mayCommit(group: PlacementState['group']): boolean {
   return group === undefined || group === 'complete';
 }
@@ -160,7 +166,7 @@ function planBinding({ namespace, name, uid, specDigests = '' }: ProxyPod, candi
   ];
 }
 
-/** Tells the user, by the PodScheduled condition, why no target takes the pod; nothing when it says so already. */
+/** Sets the PodScheduled condition to the reasons why no target fits; empty when it already says so. */
 export function planUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTarget[], now: string): Plan {
   const message = explainRejections(rejected);
   const before = proxy.podScheduled;
@@ -179,12 +185,12 @@ export function planUnschedulable(proxy: ProxyPod, rejected: readonly RejectedTa
   ];
 }
 
-/** The word of the target: of the delegate pod itself when it is there, else what the chaperon says of it. */
+/** The target's verdict: of the delegate pod when it exists, else what the chaperon's status says. */
 function verdictOf({ chaperon, delegate }: Candidate): Verdict {
   return delegate?.verdict ?? chaperon?.verdict ?? { kind: 'pending' };
 }
 
-/** A candidate that has its node goes first, so that it is the others that are withdrawn; one that is withdrawn already goes last. */
+/** A candidate with a node sorts first, so that the others are deleted; one that is being deleted sorts last. */
 function byVerdict(one: Candidate, other: Candidate): number {
   const rank = (candidate: Candidate) => (candidate.deletion !== undefined || candidate.isVoid === true ? 2 : verdictOf(candidate).kind === 'scheduled' ? 0 : 1);
   return rank(one) - rank(other) || (one.target < other.target ? -1 : 1);

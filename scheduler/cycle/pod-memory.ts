@@ -1,36 +1,39 @@
-// What the scheduler remembers of a pod that is not written in any object. Losing it (a restart) is safe: chaperons are seen again
-// in their targets, and refusals are asked for again.
+// Per-pod state of the scheduler that no object stores. Losing it in a restart is safe: chaperons are observed again in
+// their targets, and refusals happen again.
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { CandidateDeletion } from './placement.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** A create whose chaperon has not been seen in the target's collection yet. */
+/** A create whose chaperon is not in the target's cache yet. */
 export type PendingCreate =
-  /** Sent, and no answer came: it may have been done. */
+  /** Sent without an answer: it may have succeeded. */
   | { readonly kind: 'unconfirmed'; readonly target: string }
-  /** Done at this resourceVersion of the target. */
+  /** Succeeded at this resourceVersion of the target. */
   | { readonly kind: 'created'; readonly target: string; readonly resourceVersion: number };
 
 interface Refusal extends Rejection {
   readonly until: number;
 }
 
-/** Memory of one proxy pod. Times are in ms of a monotonic clock. */
+/** State of one proxy pod. Times are in ms of a monotonic clock. */
 export class PodMemory {
   readonly uid: string;
   pendingCreate: PendingCreate | undefined;
   bindSent = false;
-  /** When the candidate that there is now was sent, in ms since the epoch. */
+  /** When the current candidate was sent, in ms since the epoch. */
   candidateSince: number | undefined;
-  /** A place found together with those of its group: what is to be sent, and where. */
+  /** The target reserved together with the group, and the object to send. */
   reserved: { readonly key: string; readonly target: string; readonly chaperon: PodChaperon } | undefined;
-  /** Why the last candidate went where it went; the Binding takes it to the pod. */
+  /** Why the last candidate went where it did; stored with the Binding. */
   placement: string | undefined;
-  /** Until when the target's autoscaler may make room, in ms of a monotonic clock; 0 where it was chosen for room that is there. */
+  /**
+   * Time until which the target's autoscaler may add a node, in ms of a monotonic clock; 0 when the target had
+   * capacity.
+   */
   scaleUpUntil = 0;
-  /** Targets that may hold a chaperon or delegate of the pod. */
+  /** Targets that may have a chaperon or delegate of the pod. */
   readonly targets = new Set<string>();
-  /** Targets that were asked and given up: they stop what they may have made, or have done so. */
+  /** Targets that were given up: they stop, or have stopped, what they may have created. */
   readonly givenUp = new Set<string>();
   readonly #refusals = new Map<string, Refusal>();
   readonly #seenAt = new Map<string, number>();
@@ -40,12 +43,12 @@ export class PodMemory {
     this.uid = uid;
   }
 
-  /** Does not ask this target again before `until`. */
+  /** Excludes this target until `until`. */
   refuse(target: string, { reason, message }: Rejection, until: number): void {
     this.#refusals.set(target, { reason, message, until });
   }
 
-  /** Refusals that still hold, and when the first of them ends. */
+  /** Refusals still in force, and when the first of them ends. */
   refusals(now: number): { readonly byTarget: ReadonlyMap<string, Rejection>; readonly nextEnd: number | undefined } {
     let nextEnd: number | undefined;
     for (const [target, { until }] of this.#refusals) {
@@ -55,26 +58,26 @@ export class PodMemory {
     return { byTarget: this.#refusals, nextEnd };
   }
 
-  /** When the candidate in a target was first seen. */
+  /** When the candidate in a target was first observed. */
   firstSeen(target: string, now: number): number {
     const seen = this.#seenAt.get(target) ?? now;
     this.#seenAt.set(target, seen);
     return seen;
   }
 
-  /** A delete of the chaperon of this UID is under way, was done, or (`undefined`) was not done. */
+  /** The delete of the chaperon with this UID is in progress, was done, or (`undefined`) was not done. */
   noteDeletion(target: string, uid: string, deletion: CandidateDeletion | undefined): void {
     if (deletion === undefined) this.#deletions.delete(target);
     else this.#deletions.set(target, { uid, deletion });
   }
 
-  /** What became of the delete of this very chaperon. */
+  /** State of this chaperon's delete. */
   deletionOf(target: string, uid: string | undefined): CandidateDeletion | undefined {
     const known = this.#deletions.get(target);
     return known?.uid === uid ? known?.deletion : undefined;
   }
 
-  /** The target holds nothing of the pod any more. */
+  /** The target has nothing of the pod any more. */
   candidateGone(target: string): void {
     this.targets.delete(target);
     this.#seenAt.delete(target);

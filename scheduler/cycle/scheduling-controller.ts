@@ -1,5 +1,6 @@
-// Shell of scheduling: gathers what is known of a proxy pod and of the targets, lets pure functions decide, and does the one step they name.
-// Nothing here polls: proxies, chaperons, delegates, summaries and targets are watched, and each change asks for the pods it concerns.
+// The scheduling loop: collects the state of a proxy pod and of the targets, calls the pure decision, and performs the
+// one step that it returns. Nothing is polled: proxies, chaperons, delegates, summaries and targets are watched, and
+// each change enqueues the pods that it concerns.
 import type { Logger } from 'pino';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { Pod } from '../../api/objects/core.ts';
@@ -32,7 +33,7 @@ import type { RejectedTarget } from '../decision/schedule-pod.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { TargetChooser } from './choose-target.ts';
 
-/** What the scheduler works with. */
+/** Dependencies of the scheduler. */
 export interface SchedulingOptions {
   readonly source: ClusterClient;
   /** UID of the source's kube-system Namespace. */
@@ -40,28 +41,31 @@ export interface SchedulingOptions {
   /** Proxy pods of the source. */
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
-  /** Virtual nodes and policies. Run by the caller, who may share them, once this has started. */
+  /** Virtual nodes and policies. The caller runs them after this has started, and may share them. */
   readonly inputs: PlacementInputs;
-  /** Where users read what became of their pods. */
+  /** Sink of Events about pods. */
   readonly events: EventSink;
   readonly logger: Logger;
-  /** Weights of scores and where the source is, as the installation says. */
+  /** Score weights and location of the source from the installation's settings. */
   readonly placement?: Pick<PlacementWorld, 'weights' | 'location'> | undefined;
-  /** Where decisions are written down with what they were made on. */
+  /** Log of decisions with their inputs. */
   readonly decisionLog?: { write(decision: DecisionToLog): void } | undefined;
-  /** Resolves when all proxies, targets and inputs are known; nothing is decided before. */
+  /** Resolves when all proxies, targets and inputs are synced; nothing is decided before. */
   readonly ready: Promise<unknown>;
 }
 
-/** Pods worked on at once. A pod whose target does not answer holds one of these and nobody else's. */
+/** Concurrent reconciles. A pod whose target does not answer occupies one of them and blocks no other pod. */
 const CONCURRENCY = 1_000;
-/** How long a target that refused a pod is not asked again, in ms: its scheduler's word may change soon, its admission's rarely. */
+/**
+ * How long a target that refused a pod is excluded, in ms: its scheduler's verdict may change soon, its admission's
+ * rarely.
+ */
 const REFUSAL_MS = { verdict: 5_000, rejected: 10_000, unsent: 2_000 };
-/** A target that has not answered a create for so long is asked whether it answers at all, in ms. */
+/** A target that has not answered a create for this long is probed, in ms. */
 const UNANSWERED_MS = 1_000;
 const SILENT: Rejection = { reason: 'Unreachable', message: 'it has stopped answering' };
 
-/** Starts the loop, and gives what it has seen, for those that look after it. */
+/** Starts the loop. Returns its cache, for the controllers beside it. */
 export function startScheduling(options: SchedulingOptions, signal: AbortSignal): ClusterCache {
   const { logger, ready } = options;
   const scheduling = new Scheduling(options, new EventThrottle(options.events, signal));
@@ -72,7 +76,7 @@ export function startScheduling(options: SchedulingOptions, signal: AbortSignal)
   return scheduling.state;
 }
 
-/** A candidate on its way. */
+/** A candidate being sent. */
 interface Sending {
   readonly target: TargetCluster | undefined;
   readonly chaperon: PodChaperon;
@@ -102,7 +106,7 @@ class Scheduling {
     const proxy = this.#options.proxies.get(key);
     if (proxy === undefined || proxy.nodeName !== undefined) return DONE;
     const memory = this.state.memoryOf(proxy.uid);
-    if (memory.bindSent) return DONE; // it is bound, and the watch is behind: whatever its candidate does is the feedback controller's now
+    if (memory.bindSent) return DONE; // it is bound and the watch is behind; the feedback controller owns its candidate now
     this.#giveUpLost(proxy, memory);
     return this.#lookAgain(proxy, memory, await this.#step(proxy, memory, signal));
   }
@@ -128,7 +132,7 @@ class Scheduling {
           recordCandidate(proxy, memory, { target: step.target, error: `${step.refusal.reason}: ${step.refusal.message}` });
         }
         await this.#deleteCandidate(memory, step, signal);
-        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is going: its target need not stop it
+        this.confirmations.deadlines.settle(placeOf(step.target, proxy), proxy.uid); // it is being deleted, so its target need not stop it
         return DONE;
       case 'waive':
         return this.#waive(proxy, step, signal);
@@ -138,7 +142,7 @@ class Scheduling {
     }
   }
 
-  /** A target of which nothing is heard has stopped what nobody has confirmed by now: the pod may be asked for elsewhere. */
+  /** A silent target has stopped every candidate past its deadline: the pod may go to another target. */
   #giveUpLost(proxy: ProxyPod, memory: PodMemory): void {
     const { deadlines } = this.confirmations;
     for (const key of memory.targets) {
@@ -146,7 +150,7 @@ class Scheduling {
       const outlook = this.#options.targets.get(key)?.outlook;
       if (goneAt === undefined || outlook === undefined || !hasSurelyStopped({ goneAt, now: performance.now() }, outlook)) continue;
       const sentAt = new Date(memory.candidateSince ?? NaN).toJSON();
-      this.#options.logger.info({ target: key, pod: proxy.key, uid: proxy.uid, sentAt }, 'a lost target has stopped what it was asked for; the pod goes elsewhere');
+      this.#options.logger.info({ target: key, pod: proxy.key, uid: proxy.uid, sentAt }, 'a lost target has stopped its candidate; the pod goes to another target');
       deadlines.giveUp(placeOf(key, proxy), proxy.uid);
       memory.givenUp.add(key);
       if (memory.pendingCreate?.target === key) memory.pendingCreate = undefined;
@@ -167,7 +171,10 @@ class Scheduling {
     return { ...known, scaleUpUntil: memory.scaleUpUntil, ...(group !== undefined && { group }) };
   }
 
-  /** Finds out what became of a create that is not visible: asks again if no answer came, sees it gone if the collection is past it. */
+  /**
+   * Determines the outcome of a create that is not observed: repeats it when no answer came, treats it as gone when the
+   * cache is past it.
+   */
   async #settlePendingCreate(proxy: ProxyPod, memory: PodMemory, signal: AbortSignal): Promise<void> {
     const pending = memory.pendingCreate;
     if (pending === undefined) return;
@@ -208,11 +215,11 @@ class Scheduling {
     }
   }
 
-  /** Sends the create. When nobody knows what became of it it throws, and the pod stays with this target until somebody does. */
+  /** Sends the create. It throws when the outcome is unknown; the pod then stays with this target until it is known. */
   async #sendCandidate(proxy: ProxyPod, { target, chaperon }: Sending, signal: AbortSignal): Promise<ReconcileResult> {
     const memory = this.state.memoryOf(proxy.uid);
     const { session } = target ?? {};
-    if (target === undefined || session?.mode === undefined) return DONE; // the target's return, or its removal, brings the pod back here
+    if (target === undefined || session?.mode === undefined) return DONE; // the target's return or removal enqueues the pod again
     const isAgain = memory.pendingCreate !== undefined;
     if (!isAgain && !(await session.answering.answersNow())) return this.#turnDown(proxy, target, { refusal: SILENT, ms: REFUSAL_MS.unsent });
     memory.targets.add(target.key);
@@ -228,7 +235,7 @@ class Scheduling {
     return { kind: 'requeue-after', ms: 0 };
   }
 
-  /** The target surely has no candidate of the pod: the next one is asked. */
+  /** The target certainly has no candidate of the pod: the next target is tried. */
   #turnDown(proxy: ProxyPod, { key }: TargetCluster, { refusal, ms }: { readonly refusal: Rejection; readonly ms: number }): ReconcileResult {
     const memory = this.state.memoryOf(proxy.uid);
     memory.pendingCreate = undefined;
@@ -247,13 +254,13 @@ class Scheduling {
       this.#successes.record(scheduled(proxy, this.#options.targets.get(target)?.nodeName ?? target, memory.placement));
     } catch (error) {
       memory.bindSent = false;
-      // The pod has gone, or has its node already: the watch tells which.
+      // The pod is gone or already has its node: the watch shows which.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     }
     return DONE;
   }
 
-  /** When no answer comes it throws, and is asked for again: until then nobody knows whether the candidate goes. */
+  /** Throws on a timeout and is retried: until then it is unknown whether the candidate is being deleted. */
   async #deleteCandidate(memory: PodMemory, { target, uid, plan }: { readonly target: string; readonly uid: string; readonly plan: Plan }, signal: AbortSignal): Promise<void> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client === undefined) return;
@@ -267,7 +274,7 @@ class Scheduling {
     }
   }
 
-  /** From then on nobody can know when the target has stopped it; the watch brings the pod back here. */
+  /** Afterwards nobody can know when the target has stopped it; the watch enqueues the pod again. */
   async #waive(proxy: ProxyPod, { target, plan }: { readonly target: string; readonly plan: Plan }, signal: AbortSignal): Promise<ReconcileResult> {
     const client = this.#options.targets.get(target)?.session?.client;
     if (client === undefined) return DONE;

@@ -1,5 +1,5 @@
-// Which targets may get a pod: an ordered chain of checks, the first rejection counts and is told to the user.
-// What a check needs of the whole world (counts by domain, the waiting tier) is worked out once for a pod, not once for a target.
+// Filters: which targets may get a pod. An ordered chain; the first rejection of a target counts and is reported. Work
+// that depends on all targets (counts by topology domain, the next tier) is done once per pod, not once per target.
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
 import { firstUntoleratedTaint, toleratesTaint } from '../../model/pod/tolerations.ts';
 import { ruleAgainst } from '../snapshot/placement-rules.ts';
@@ -12,39 +12,42 @@ import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import { tierFilter } from './tiers.ts';
 import { topologySpreadFilter } from './topology-spread.ts';
 
-/** Gives the reason against a target, or undefined when it has none. */
+/** Returns why the target is rejected, or undefined when it passes. */
 export type Check = (target: TargetSnapshot) => Rejection | undefined;
 
-/** One check by its name. `prepare` gives undefined when the check has nothing to say to this pod. */
+/** A named filter. `prepare` returns undefined when the filter does not apply to the pod. */
 export interface Filter {
   readonly name: string;
   readonly prepare: (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Check | undefined;
 }
 
-/** A check that is ready for one pod. */
+/** A filter prepared for one pod. */
 export interface PreparedFilter {
   readonly name: string;
   readonly check: Check;
 }
 
-/** All checks in order: what an administrator decides, what the user wishes, what the target has. A target of another namespace is not even mentioned: see {@link concerns}. */
+/**
+ * All filters in order: the administrator's decisions, the user's constraints, the target's capacity. A Target of
+ * another namespace is not reported at all: see {@link concerns}.
+ */
 export const FILTERS: readonly Filter[] = [
   { name: 'Policy', prepare: policy }, // placement policies allow it
-  { name: 'Available', prepare: () => ({ unavailable }) => unavailable }, // it can be reached and accepts us
-  { name: 'VirtualNode', prepare: virtualNode }, // its virtual node is there, and not cordoned
-  { name: 'Taints', prepare: taints }, // the pod tolerates what users put on the virtual node
+  { name: 'Available', prepare: () => ({ unavailable }) => unavailable }, // the target is reachable and accepts our credentials
+  { name: 'VirtualNode', prepare: virtualNode }, // its virtual node exists and is not cordoned
+  { name: 'Taints', prepare: taints }, // the pod tolerates the taints on the virtual node
   { name: 'NodeAffinity', prepare: nodeAffinity }, // nodeSelector and required affinity of the proxy pod
-  { name: 'PodAffinity', prepare: (pod, targets) => podAffinityFilter(pod, labelsByNode(targets)) }, // near and far from other pods
-  { name: 'TopologySpread', prepare: topologySpreadFilter }, // not more here than elsewhere
+  { name: 'PodAffinity', prepare: (pod, targets) => podAffinityFilter(pod, labelsByNode(targets)) }, // pod affinity and anti-affinity
+  { name: 'TopologySpread', prepare: topologySpreadFilter }, // maxSkew over clusters
   { name: 'Override', prepare: override }, // the policy's patch applies to the delegate
-  { name: 'Summary', prepare: () => hasSummary }, // it has told its capacity
-  { name: 'NotRefused', prepare: notRefused }, // its own scheduler, quota or admission has not just said no
-  { name: 'Room', prepare: room }, // one of its nodes can take the pod now, or after scale-up
-  { name: 'Share', prepare: shareFilter }, // its share of the replicas is not used up
-  { name: 'Tier', prepare: tierFilter }, // its tier has its turn
+  { name: 'Summary', prepare: () => hasSummary }, // it has published a ClusterSummary
+  { name: 'NotRefused', prepare: notRefused }, // its scheduler, quota or admission has not just refused the pod
+  { name: 'Room', prepare: room }, // a node has free capacity for the pod now, or would after a scale-up
+  { name: 'Share', prepare: shareFilter }, // its replica share is not used up
+  { name: 'Tier', prepare: tierFilter }, // its tier is open
 ];
 
-/** The checks that have something to say to a pod, in order. `targets` are those that concern it. */
+/** The filters that apply to a pod, in order. `targets` are those that concern it. */
 export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedFilter[] {
   const prepared: PreparedFilter[] = [];
   for (const { name, prepare } of FILTERS) {
@@ -54,12 +57,12 @@ export function prepareFilters(pod: PodToSchedule, targets: readonly TargetSnaps
   return prepared;
 }
 
-/** Checks whose answer differs between pods that are otherwise alike; the answers of all others are remembered until the target changes. */
+/** Filters whose result differs between pods of one class; all other results are cached until the target changes. */
 export const PER_POD: ReadonlySet<string> = new Set(['NotRefused']);
 
 /**
- * Whether what is decided for a pod depends on each target by itself: no counts over other targets, no waiting. Then conclusions can be
- * remembered by target.
+ * Whether the decision depends on each target by itself: no counts over other targets, no delays. Only then can results
+ * be cached by target.
  */
 export function isPerTarget({ placement }: PodToSchedule): boolean {
   if (placement === undefined) return true;
@@ -73,17 +76,17 @@ export function isPerTarget({ placement }: PodToSchedule): boolean {
   return placed.every(({ antiAffinity }) => antiAffinity === undefined);
 }
 
-/** Whether a target is one for pods of this namespace at all: a Target only serves its own namespace. */
+/** Whether a target serves pods of this namespace: a Target serves only its own namespace. */
 export function concerns(target: TargetSnapshot, namespace: string): boolean {
   return target.ref.kind === 'ClusterTarget' || target.ref.namespace === namespace;
 }
 
-/** Labels of virtual nodes by name. */
+/** Labels of virtual nodes, by node name. */
 export function labelsByNode(targets: readonly TargetSnapshot[]): ReadonlyMap<string, Readonly<Record<string, string>>> {
   return new Map(targets.map(({ nodeName, traits }) => [nodeName, traits?.labels ?? {}]));
 }
 
-/** What the pod's delegate asks of a node of this target. */
+/** What the pod's delegate requires of a node of this target. */
 export function requirementsIn(pod: PodToSchedule, target: TargetSnapshot): NodeRequirements {
   return pod.placement?.overridden?.get(target.key) ?? pod.requirements;
 }
@@ -96,7 +99,7 @@ function policy({ placement }: PodToSchedule): Check | undefined {
 
 const CORDON_TAINT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
-/** kube-scheduler plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
+/** As kube-scheduler's plugin NodeUnschedulable: a pod that tolerates the cordon's taint may go there. */
 function virtualNode({ placement }: PodToSchedule): Check | undefined {
   if (placement === undefined) return undefined;
   const ignoresCordon = placement.constraints.tolerations?.some((toleration) => toleratesTaint(toleration, CORDON_TAINT)) ?? false;
@@ -104,7 +107,7 @@ function virtualNode({ placement }: PodToSchedule): Check | undefined {
     if (traits === undefined) return undefined;
     if (!traits.hasNode) return { reason: 'NoVirtualNode', message: `its virtual node ${nodeName} does not exist; check that the component virtual-node runs` };
     if (!traits.cordoned || ignoresCordon) return undefined;
-    return { reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" lets pods in again` };
+    return { reason: 'Cordoned', message: `its virtual node is cordoned; "kubectl uncordon ${nodeName}" admits pods again` };
   };
 }
 
@@ -162,7 +165,7 @@ function room(pod: PodToSchedule): Check {
   };
 }
 
-/** Whether a node that the target's autoscaler may add would take the pod. */
+/** Whether a node that the target's autoscaler may add fits the pod. */
 export function fitsAfterScaleUp(pod: PodToSchedule, target: TargetSnapshot): boolean {
   return target.traits?.headroom?.hasRoomFor(requirementsIn(pod, target)) ?? false;
 }

@@ -1,4 +1,5 @@
-// Puts together what one pod is placed by: its constraints, the policies' rules, the weights of scores, and how its delegate differs by target.
+// Collects the placement inputs of one pod: its constraints, the rules of policies, score weights, and overrides of its
+// delegate by target.
 import type { Pod, StringMap, TopologySpreadConstraint } from '../../api/objects/core.ts';
 import { SCORE_WEIGHTS_ANNOTATION } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -11,16 +12,16 @@ import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../sna
 import { toRequirements } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 
-/** What is the same for all pods. */
+/** Inputs that are the same for all pods. */
 export interface PlacementWorld {
   readonly policies: PolicyBook;
   readonly placed: PlacedPods;
-  /** What the installation says; policies and pods may say otherwise. */
+  /** The installation's weights; policies and pods may override them. */
   readonly weights?: Partial<ScoreWeights>;
   readonly location?: PlacementConstraints['location'];
 }
 
-/** A pod that is to be placed, with what would be sent to a target. `now` is in ms since the epoch. */
+/** A pod to place, with the object to send to a target. `now` is in ms since the epoch. */
 export interface PodInQuestion {
   readonly proxy: ProxyPod;
   readonly sourcePod: Pod;
@@ -28,7 +29,7 @@ export interface PodInQuestion {
   readonly now: number;
 }
 
-/** What a decision about a pod is made on beside the targets. `share` gives one object for equal requirements. */
+/** The pod as the decision reads it. `share` returns one object for equal requirements. */
 export function toPodToSchedule(question: PodInQuestion, world: PlacementWorld, targets: Iterable<TargetSnapshot>, decided: Decided): PodToSchedule {
   const { share = (requirements) => requirements, refusals } = decided;
   const placement = toPlacementConstraints(question, world);
@@ -36,13 +37,13 @@ export function toPodToSchedule(question: PodInQuestion, world: PlacementWorld, 
   return { namespace: question.proxy.namespace, requirements: share(toRequirements(question.chaperon.spec)), refusals, placement: { ...placement, ...overrides } };
 }
 
-/** What earlier decisions leave behind. */
+/** State from earlier decisions. */
 export interface Decided {
   readonly refusals: PodToSchedule['refusals'];
   readonly share?: (requirements: NodeRequirements) => NodeRequirements;
 }
 
-/** What a pod is placed by, all but overrides; see {@link overridesFor}. */
+/** All placement inputs of a pod except overrides; see {@link overridesFor}. */
 export function toPlacementConstraints({ proxy, sourcePod, now }: PodInQuestion, { policies, placed, weights, location }: PlacementWorld): PlacementConstraints {
   const { namespace, labels, controllerUid } = proxy;
   const rules = rulesFor({ namespace, labels }, policies);
@@ -65,13 +66,13 @@ function needsCounts({ affinity, topologySpreadConstraints = [] }: ClusterConstr
   return affinity?.podAffinity !== undefined || affinity?.podAntiAffinity !== undefined || topologySpreadConstraints.length > 0 || replicas !== undefined;
 }
 
-/** An annotation that cannot be read counts for nothing: weights are placement, not limits. */
+/** An invalid annotation is ignored: weights are preferences, not limits. */
 function weightsOf(annotations: StringMap, rules: PlacementRules, installation: Partial<ScoreWeights> | undefined): ScoreWeights {
   const parsed = parseWeights(annotations[SCORE_WEIGHTS_ANNOTATION] ?? '');
   return mergeWeights(installation, rules.weights?.value, parsed.kind === 'weights' ? parsed.weights : undefined);
 }
 
-/** The policy's spread is a topology spread constraint like the pod's own ones, over the pods that the policy selects. */
+/** The policy's spread is a topology spread constraint like the pod's own, over the pods that the policy selects. */
 function withPolicySpread(constraints: ClusterConstraints, { spread, spreadSelector = {} }: PlacementRules): ClusterConstraints {
   if (spread === undefined) return constraints;
   const added = spread.value.map(({ topologyKey, maxSkew = 1, whenUnsatisfiable = 'ScheduleAnyway' }): TopologySpreadConstraint => ({
@@ -81,8 +82,8 @@ function withPolicySpread(constraints: ClusterConstraints, { spread, spreadSelec
 }
 
 /**
- * What the delegate asks of a node where a policy changes it, by target; undefined where it changes none. A patch that cannot be
- * applied in a target keeps the pod out of it: see {@link overriddenChaperon}.
+ * What the delegate requires of a node where a policy overrides it, by target; undefined when no policy does. A target
+ * where the patch cannot be applied is rejected: see {@link overriddenChaperon}.
  */
 function overridesFor(chaperon: PodChaperon, rules: PlacementRules, targets: Iterable<TargetSnapshot>, share: NonNullable<Decided['share']>): Pick<PlacementConstraints, 'overridden' | 'unpatchable'> {
   if (rules.overrides === undefined) return {};

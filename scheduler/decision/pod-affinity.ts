@@ -1,6 +1,6 @@
-// Affinity and anti-affinity between pods, over virtual nodes instead of nodes (kube-scheduler plugin InterPodAffinity, required terms
-// of the pod, required anti-affinity of the pods that are placed already, preferred terms of the pod). A domain is the set of virtual
-// nodes with one value of a label, so "near" means in one cluster, or in clusters of one region.
+// Inter-pod affinity and anti-affinity over virtual nodes instead of nodes, as in kube-scheduler's plugin
+// InterPodAffinity: required terms of the pod, required anti-affinity of existing pods, preferred terms of the pod. A
+// topology domain is the set of virtual nodes with one value of a label: one cluster, or the clusters of one region.
 import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
 import { formatSelector, matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import type { PodClass } from '../snapshot/placed-pods.ts';
@@ -13,7 +13,7 @@ interface TermOwner {
   readonly labels: StringMap;
 }
 
-/** A term, and how many pods that it means are in each domain. */
+/** A term with its number of matching pods in each domain. */
 interface CountedTerm {
   readonly term: PodAffinityTerm;
   readonly byDomain: ReadonlyMap<string, number>;
@@ -22,7 +22,7 @@ interface CountedTerm {
 /** Labels by virtual node. */
 export type NodeLabels = ReadonlyMap<string, StringMap>;
 
-/** Whether a term of `owner` means a pod with these labels in this namespace. */
+/** Whether a term of `owner` selects a pod with these labels in this namespace. */
 function means(term: PodAffinityTerm, owner: TermOwner, pod: TermOwner, namespaces: PlacementConstraints['namespaces']): boolean {
   const selector = withLabelKeys(withLabelKeys(term.labelSelector, term.matchLabelKeys, owner.labels), term.mismatchLabelKeys, owner.labels, 'NotIn');
   return isInNamespaces(term, owner, pod.namespace, namespaces) && matchesLabelSelector(selector, pod.labels);
@@ -48,7 +48,7 @@ function addDomains(byDomain: Map<string, number>, { byNode }: PodClass, topolog
   }
 }
 
-/** Gives the filter for a pod, or undefined when neither it nor a placed pod has a term that concerns it. */
+/** The filter for a pod, or undefined when no term of the pod or of an existing pod applies. */
 export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
   const { placement } = pod;
   if (placement === undefined) return undefined;
@@ -58,7 +58,7 @@ export function podAffinityFilter(pod: PodToSchedule, nodes: NodeLabels): ((targ
   const far = (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map((term) => countTerm(term, owner, placement, nodes));
   const kept = excludedDomains(owner, placement, nodes);
   if (near.length + far.length + kept.size === 0) return undefined;
-  // The first of a group that wants to be together may begin it: no pod is there yet, and the pod is one of those that it looks for.
+  // The first pod of a self-affine group is allowed: no matching pod exists yet, and the pod matches its own term.
   const isFirst = near.every(({ term, byDomain }) => byDomain.size === 0 && means(term, owner, owner, placement.namespaces));
   return ({ nodeName }) => {
     const labels = nodes.get(nodeName) ?? {};
@@ -85,7 +85,7 @@ function farRejection(far: readonly CountedTerm[], labels: StringMap): Rejection
   return undefined;
 }
 
-/** `key=value` of the domains that placed pods keep this pod out of, by their required anti-affinity. */
+/** `key=value` of the domains that existing pods exclude by their required anti-affinity. */
 function excludedDomains(owner: TermOwner, placement: PlacementConstraints, nodes: NodeLabels): ReadonlySet<string> {
   const kept = new Set<string>();
   for (const placed of placement.placed) {
@@ -109,7 +109,7 @@ function exclusion(kept: ReadonlySet<string>, labels: StringMap): Rejection | un
   return undefined;
 }
 
-/** Why a target without the label of a topology cannot get the pod. */
+/** Why a target without the topology label is rejected. */
 export function missingKey(topologyKey: string, what: string): Rejection {
   return { reason: 'MissingTopologyKey', message: `it has no label ${topologyKey}, which the pod's ${what} asks for; label its ClusterTarget or Target` };
 }
@@ -118,7 +118,10 @@ function describeTerm({ labelSelector }: PodAffinityTerm): string {
   return labelSelector === undefined ? 'no labels at all' : formatSelector(labelSelector);
 }
 
-/** Sum of the weights of the preferred terms that hold on a target, less those of anti-affinity; undefined when the pod has none. */
+/**
+ * Sum of the weights of the preferred terms that a target satisfies, minus those of anti-affinity; undefined when the
+ * pod has none.
+ */
 export function podPreference(pod: PodToSchedule, nodes: NodeLabels): ((target: TargetSnapshot) => number) | undefined {
   const { placement } = pod;
   const { podAffinity, podAntiAffinity } = placement?.constraints.affinity ?? {};

@@ -1,20 +1,21 @@
-// Replicas of a workload in proportion (3 here, 5 there): each next replica goes to the share that is furthest behind its weight
-// (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Counted by the object that controls the pods.
+// Divides the replicas of a workload by weights (3 here, 5 there). Each next replica goes to the share that is furthest
+// below its weight (D'Hondt's method: exact whenever the weights add up to a divisor of the replicas). Replicas are
+// counted by controller.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
-/** What a share has against what it should have; the least goes first. */
+/** Current replicas of a share relative to its weight; the lowest is next. */
 interface ShareState {
   readonly count: number;
   readonly weight: number;
 }
 
-/** How far a target is ahead of its share with one more replica; undefined when it is in none. Smaller goes first. */
+/** How far a target would exceed its share with one more replica; undefined when it is in no share. Lower is better. */
 export type ShareRank = (target: TargetSnapshot) => number | undefined;
 
-/** Gives the rank of targets by their shares, or undefined for a pod without shares. */
+/** Returns the share rank of targets, or undefined for a pod without shares. */
 export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ShareRank | undefined {
   const { placement } = pod;
   const replicas = placement?.rules.replicas;
@@ -32,7 +33,7 @@ export function shareRank(pod: PodToSchedule, targets: readonly TargetSnapshot[]
   };
 }
 
-/** Replicas of the pod's workload by virtual node; a pod that nothing controls is counted with its like. */
+/** Replicas of the pod's workload by virtual node. Pods without a controller are counted by equal labels. */
 function countByNode(namespace: string, { placed, labels, controllerUid }: PlacementConstraints): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const other of placed) {
@@ -43,7 +44,7 @@ function countByNode(namespace: string, { placed, labels, controllerUid }: Place
   return counts;
 }
 
-/** Gives the filter for a pod whose shares must hold. */
+/** The filter for a pod whose shares are required. */
 export function shareFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
   const replicas = pod.placement?.rules.replicas;
   if (replicas?.value.whenUnsatisfiable !== 'DoNotSchedule') return undefined;

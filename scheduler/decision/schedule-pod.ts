@@ -1,4 +1,4 @@
-// Step 3 of a pod's way: which target. Filter, rank, choose; nothing else happens here.
+// Chooses the target of a pod: filter, score, select the best. Pure.
 import { concerns, fitsAfterScaleUp, prepareFilters, requirementsIn, type PreparedFilter } from './filters.ts';
 import { shareRank, type ShareRank } from './replica-shares.ts';
 import { prepareScores, weightedMean, type PreparedScore } from './scores.ts';
@@ -6,31 +6,31 @@ import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { tierOf, untilNextTier } from './tiers.ts';
 
-/** A target that the pod cannot go to, and why. */
+/** A target that was rejected, and why. */
 export interface RejectedTarget extends Rejection {
   readonly target: string;
 }
 
-/** A target that the pod could go to, with what it is ranked by. */
+/** A feasible target with its ranking criteria. */
 export interface RankedTarget {
   readonly target: TargetSnapshot;
-  /** Tier of the policy, from 0; a lower one wins over everything. */
+  /** Tier of the policy, from 0; a lower tier precedes every other criterion. */
   readonly tier: number;
-  /** Only a node that its autoscaler adds would take the pod; targets with room now win over it. */
+  /** The pod fits only on a node that the autoscaler would add; targets with free capacity now precede it. */
   readonly afterScaleUp: boolean;
-  /** How far its share of the replicas is ahead; less wins over scores. */
+  /** How far the target would exceed its replica share; lower precedes scores. */
   readonly shareExcess: number;
   /** Weighted mean of the scores, in [0,1]. */
   readonly score: number;
 }
 
-/** The outcome of a decision. */
+/** The result of a decision. */
 export type SchedulingDecision =
   | ({ readonly kind: 'chosen'; readonly rejected: readonly RejectedTarget[] } & RankedTarget)
-  /** `retryInSeconds`: when a further tier of the policy has its turn. */
+  /** `retryInSeconds`: when the policy's next tier opens. */
   | { readonly kind: 'none'; readonly rejected: readonly RejectedTarget[]; readonly retryInSeconds?: number };
 
-/** Chooses the best target. Independent of the order of `targets`: equal ones are told apart by the key that sorts first. */
+/** Chooses the best target, independent of the order of `targets`: on a tie the key that sorts first wins. */
 export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot>): SchedulingDecision {
   const concerned = [...targets].filter((target) => concerns(target, pod.namespace));
   const filters = prepareFilters(pod, concerned);
@@ -48,14 +48,14 @@ export function schedulePod(pod: PodToSchedule, targets: Iterable<TargetSnapshot
   return { kind: 'none', rejected, ...(retryInSeconds !== undefined && { retryInSeconds }) };
 }
 
-/** Ranks the targets that may get a pod; `concerned` are all that it counts replicas over. */
+/** Ranks the feasible targets; replicas are counted over all of `concerned`. */
 export function rankTargets(pod: PodToSchedule, feasible: readonly TargetSnapshot[], concerned: readonly TargetSnapshot[]): readonly RankedTarget[] {
   const scores = prepareScores(pod, feasible);
   const share = shareRank(pod, concerned);
   return feasible.map((target) => rankTarget(pod, target, scores, share));
 }
 
-/** Ranks one target by scores that are ready. */
+/** Ranks one target by prepared scores. */
 export function rankTarget(pod: PodToSchedule, target: TargetSnapshot, scores: readonly PreparedScore[], share?: ShareRank): RankedTarget {
   return {
     target,
@@ -78,7 +78,7 @@ function bestOf(ranked: readonly RankedTarget[]): RankedTarget | undefined {
   return best;
 }
 
-/** Negative when the first goes first: by tier, then room now, then share, then score, then key. */
+/** Negative when `one` precedes: by tier, free capacity now, share, score, key. */
 export function compareRanked(one: RankedTarget, other: RankedTarget): number {
   if (one.tier !== other.tier) return one.tier - other.tier;
   if (one.afterScaleUp !== other.afterScaleUp) return one.afterScaleUp ? 1 : -1;
@@ -87,10 +87,10 @@ export function compareRanked(one: RankedTarget, other: RankedTarget): number {
   return one.target.key < other.target.key ? -1 : 1;
 }
 
-/** So many targets are named to the user; a condition must stay readable, and small. */
+/** Maximum number of targets that are named, so that a condition stays readable and small. */
 const NAMED_TARGETS = 20;
 
-/** One sentence for the user: every target, or the first twenty, with what is in the way. */
+/** One sentence for the user: each target, up to the maximum, with the reason of its rejection. */
 export function explainRejections(rejected: readonly RejectedTarget[]): string {
   if (rejected.length === 0) return '0/0 targets can run this pod: there is no ClusterTarget, nor a Target in its namespace; create one, for example with "isthmus peer"';
   const each = rejected.slice(0, NAMED_TARGETS).map(({ target, reason, message }) => `${target}: ${reason}: ${message}`);

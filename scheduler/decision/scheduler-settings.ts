@@ -1,18 +1,18 @@
-// What the installation tells its scheduler about placement, as the ConfigMap by which `isthmus explain` and `isthmus plan` know it too.
+// The installation's placement settings, stored in a ConfigMap that `isthmus explain` and `isthmus plan` read.
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/keys.ts';
 import type { PlacementWorld } from './placement-constraints.ts';
 import { parseWeights } from '../snapshot/score-weights.ts';
 
-/** Weights of scores and where the source is. */
+/** Score weights and location of the source. */
 export type SchedulerSettings = Pick<PlacementWorld, 'weights' | 'location'>;
 
-/** A ConfigMap, as far as it matters here. */
+/** The fields of the ConfigMap that are used. */
 export interface SettingsConfigMap extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-/** The ConfigMap to keep. */
+/** The ConfigMap with the settings. */
 export function toSettingsConfigMap({ weights = {}, location }: SchedulerSettings, namespace: string): SettingsConfigMap {
   const text = Object.entries(weights).map(([name, weight]) => `${name}=${weight}`).join(',');
   const { region, zone } = location ?? {};
@@ -20,7 +20,7 @@ export function toSettingsConfigMap({ weights = {}, location }: SchedulerSetting
   return { metadata: { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, data };
 }
 
-/** Reads it back; what cannot be read is as if it had not been set. */
+/** Parses the ConfigMap; an invalid value counts as unset. */
 export function readSettingsConfigMap({ data = {} }: Pick<SettingsConfigMap, 'data'>): SchedulerSettings {
   const parsed = parseWeights(data['scoreWeights'] ?? '');
   const { region, zone } = data;

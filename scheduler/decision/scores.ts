@@ -1,5 +1,5 @@
-// How good a target is for a pod: scores in [0,1], and their mean by weight.
-// What a score needs of the whole world (the cheapest price, counts by domain) is worked out once for a pod.
+// Scores in [0,1] of a target for a pod, and their weighted mean. Work that depends on all targets (the lowest price,
+// counts by topology domain) is done once per pod.
 import type { ScoreName } from '../../api/kinds/placement-policy.ts';
 import { CPU, PODS, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { matchesNodeSelectorTerm } from '../../model/pod/node-selector.ts';
@@ -10,10 +10,10 @@ import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { TargetCapacity } from '../snapshot/target-capacity.ts';
 import { spreadCount } from './topology-spread.ts';
 
-/** A score in [0,1] of one target. */
+/** Score of one target, in [0,1]. */
 export type Score = (target: TargetSnapshot) => number;
 
-/** A score that is ready for one pod. */
+/** A score prepared for one pod. */
 export interface PreparedScore {
   readonly name: ScoreName;
   readonly weight: number;
@@ -22,7 +22,7 @@ export interface PreparedScore {
 
 type Prepare = (pod: PodToSchedule, targets: readonly TargetSnapshot[]) => Score | undefined;
 
-/** How each score is made ready; undefined when it has nothing to say to a pod. `targets` are those that may get the pod. */
+/** Prepares each score; undefined when it does not apply to a pod. `targets` are the feasible ones. */
 const SCORES: Readonly<Record<ScoreName, Prepare>> = {
   leastAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : leastAllocated(target.capacity, requirementsIn(pod, target).requests) * spareFactor(pod, target)),
   mostAllocated: (pod) => (target) => (target.capacity === undefined ? 0 : 1 - leastAllocated(target.capacity, requirementsIn(pod, target).requests)),
@@ -35,10 +35,10 @@ const SCORES: Readonly<Record<ScoreName, Prepare>> = {
   locality: (pod) => (target) => locality(pod, target),
 };
 
-/** The round trip that scores one half, in ms: what lies between a neighbouring region and another continent. */
+/** The round trip that scores one half, in ms: between a neighbouring region and another continent. */
 const HALF_AT_RTT_MS = 50;
 
-/** The scores that count for a pod. */
+/** The scores that apply to a pod. */
 export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapshot[]): readonly PreparedScore[] {
   const weights = pod.placement?.weights ?? DEFAULT_WEIGHTS;
   const prepared: PreparedScore[] = [];
@@ -50,7 +50,7 @@ export function prepareScores(pod: PodToSchedule, targets: readonly TargetSnapsh
   return prepared;
 }
 
-/** Mean of the scores by weight, in [0,1]; 0 where none counts. */
+/** Weighted mean of the scores, in [0,1]; 0 when none applies. */
 export function weightedMean(scores: readonly PreparedScore[], target: TargetSnapshot): number {
   let [sum, weights] = [0, 0];
   for (const { weight, of } of scores) {
@@ -60,14 +60,17 @@ export function weightedMean(scores: readonly PreparedScore[], target: TargetSna
   return weights === 0 ? 0 : Math.round((sum / weights) * GRAINS) / GRAINS;
 }
 
-/** Means are rounded to this part of 1: what is equal but for the order of additions is equal. A power of 2, so that rounding is exact. */
+/**
+ * Means are rounded to this fraction, so that the order of additions makes no difference. A power of 2, so that
+ * rounding is exact.
+ */
 const GRAINS = 2 ** 40;
 
 const ALWAYS_SCORED = [CPU, 'memory'];
 
 /**
- * Share of the target that would still be free with the pod on it: the mean over CPU, memory and every other
- * resource that the pod asks for (kube-scheduler `NodeResourcesFit`, LeastAllocated, over the whole target).
+ * Fraction of the target that would stay free with the pod on it: the mean over CPU, memory and every other resource
+ * that the pod requests (kube-scheduler's `NodeResourcesFit` with LeastAllocated, over the whole target).
  */
 export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmounts): number {
   let [sum, count] = [0, 0];
@@ -80,19 +83,19 @@ export function leastAllocated(capacity: TargetCapacity, requests: ResourceAmoun
   return sum / count;
 }
 
-/** With so many nodes that can take the pod one more or less makes no difference. */
+/** From this number of fitting nodes on, one more makes no difference. */
 const ENOUGH_NODES = 4;
 
 /**
- * From ½ where no node could take the pod to 1 where four or more can. Between decision and verdict a target's own pods take holes
- * unseen; where there is a second and a third hole the pod still finds one (P5, docs/results/benchmarks.md).
+ * From ½ when no node fits the pod to 1 when four or more do. Between decision and verdict the target's own pods may
+ * take a free node unseen; with a second and a third one the pod still fits (P5, docs/results/benchmarks.md).
  */
 function spareFactor(pod: PodToSchedule, target: TargetSnapshot): number {
   const nodes = target.capacity?.nodesFor(requirementsIn(pod, target), ENOUGH_NODES) ?? ENOUGH_NODES;
   return (1 + nodes / ENOUGH_NODES) / 2;
 }
 
-/** Free share of each resource that is scored, in [0,1], with the pod on the target. */
+/** Free fraction of each scored resource, in [0,1], with the pod on the target. */
 function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readonly number[] {
   const resources = new Set([...ALWAYS_SCORED, ...requests.keys()]);
   resources.delete(PODS);
@@ -102,10 +105,13 @@ function freeShares(capacity: TargetCapacity, requests: ResourceAmounts): readon
 function freeShare(capacity: TargetCapacity, requests: ResourceAmounts, resource: string): number {
   const total = capacity.allocatable.get(resource) ?? 0;
   const left = (capacity.free.get(resource) ?? 0) - (requests.get(resource) ?? 0);
-  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that claims more free than it has is not better for it
+  return total > 0 ? Math.min(Math.max(0, left) / total, 1) : 0; // a target that reports more free than allocatable gains nothing
 }
 
-/** How evenly the resources would be used: 1 when all are used alike (kube-scheduler `NodeResourcesBalancedAllocation`, dominant against least). */
+/**
+ * How evenly resources would be used: 1 when all are used alike (kube-scheduler's `NodeResourcesBalancedAllocation`,
+ * dominant against least).
+ */
 export function balanced(capacity: TargetCapacity, requests: ResourceAmounts): number {
   const shares = freeShares(capacity, requests);
   return 1 - (Math.max(...shares) - Math.min(...shares));
@@ -113,7 +119,10 @@ export function balanced(capacity: TargetCapacity, requests: ResourceAmounts): n
 
 const IS_GPU = /(?:^|[/.-])gpu(?:$|[.-])|\/mig-/;
 
-/** 1 where pod and target agree on GPUs, 0 for a pod without on a target with: those are to stay free for pods that need them. */
+/**
+ * 1 when pod and target agree on GPUs, 0 for a pod without on a target with GPUs: those stay free for pods that need
+ * them.
+ */
 function gpuForGpuPods(pod: PodToSchedule, target: TargetSnapshot): number {
   const wantsGpu = hasGpu(requirementsIn(pod, target).requests);
   return !wantsGpu && target.capacity !== undefined && hasGpu(target.capacity.allocatable) ? 0 : 1;
@@ -126,7 +135,7 @@ function hasGpu(amounts: ResourceAmounts): boolean {
   return false;
 }
 
-/** Preferred node affinity and pod (anti-)affinity, from 0 for the target where the least holds to 1 for the most. */
+/** Preferred node affinity and pod (anti-)affinity, normalized from 0 for the lowest sum to 1 for the highest. */
 function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score | undefined {
   const terms = pod.placement?.constraints.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   const near = podPreference(pod, labelsByNode(targets));
@@ -139,7 +148,7 @@ function preferredAffinity(pod: PodToSchedule, targets: readonly TargetSnapshot[
   return ascending((target) => -preference(target), targets);
 }
 
-/** 1 for the targets with the least, 0 for those with the most; a target with Infinity scores 0. */
+/** 1 for the targets with the lowest value, 0 for those with the highest; Infinity scores 0. */
 function ascending(valueOf: Score | undefined, targets: readonly TargetSnapshot[]): Score | undefined {
   if (valueOf === undefined) return undefined;
   let [least, most] = [Infinity, -Infinity];
@@ -156,7 +165,7 @@ function ascending(valueOf: Score | undefined, targets: readonly TargetSnapshot[
   };
 }
 
-/** The cheapest price of the pod over the price here; a target without prices scores 0, one that costs nothing 1. */
+/** The lowest price of the pod divided by the price here; a target without prices scores 0, a free one 1. */
 function cost(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score {
   let cheapest = Infinity;
   for (const target of targets) cheapest = Math.min(cheapest, priceOf(pod, target) ?? Infinity);
@@ -167,7 +176,7 @@ function cost(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Score {
   };
 }
 
-/** What the pod costs in an hour on a target; undefined where no resource of it has a price. */
+/** Price of the pod per hour on a target; undefined when none of its resources has a price. */
 export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | undefined {
   const prices = target.traits?.prices;
   if (prices === undefined) return undefined;
@@ -177,7 +186,7 @@ export function priceOf(pod: PodToSchedule, target: TargetSnapshot): number | un
   return sum;
 }
 
-/** How near a target is to the source: 1 for itself, ¾ in its zone, ½ in its region, else 0. */
+/** Distance between target and source: 1 for the source itself, ¾ in its zone, ½ in its region, else 0. */
 function locality({ placement }: PodToSchedule, { traits }: TargetSnapshot): number {
   if (traits?.isSelf === true) return 1;
   const { region, zone } = placement?.location ?? {};

@@ -1,18 +1,21 @@
-// Tiers of a policy: targets that are used in order. A lower tier wins over every score; a higher one waits for its time.
+// Tiers of a policy: targets in order of use. A lower tier precedes every score; a higher one opens after a delay.
 import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementRules } from '../snapshot/placement-rules.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 import { labelsFor } from '../snapshot/target-traits.ts';
 
-/** The tier of a target, from 0; undefined when the policy's tiers leave it out. A target that several tiers select is in the first. */
+/**
+ * Tier of a target, from 0; undefined when no tier selects it. A target that several tiers select is in the first of
+ * them.
+ */
 export function tierOf(rules: PlacementRules | undefined, target: TargetSnapshot): number | undefined {
   if (rules?.tiers === undefined) return 0;
   const index = rules.tiers.value.findIndex(({ targets }) => matchesLabelSelector(targets, labelsFor(rules.tiers, target.traits)));
   return index < 0 ? undefined : index;
 }
 
-/** How many seconds a pod must have waited before each tier, by index. */
+/** How many seconds after the pod's creation each tier opens, by index. */
 export function tierOpenings(rules: PlacementRules | undefined): readonly number[] {
   let opensAt = 0;
   return (rules?.tiers?.value ?? []).map(({ waitSeconds = 0 }) => {
@@ -22,14 +25,14 @@ export function tierOpenings(rules: PlacementRules | undefined): readonly number
   });
 }
 
-/** In how many seconds the next tier gets its turn; undefined when all have it. */
+/** In how many seconds the next tier opens; undefined when all are open. */
 export function untilNextTier({ placement }: PodToSchedule): number | undefined {
   if (placement === undefined) return undefined;
   const opening = tierOpenings(placement.rules).find((opensAt) => opensAt > placement.waitedSeconds);
   return opening === undefined ? undefined : opening - placement.waitedSeconds;
 }
 
-/** Gives the filter for a pod whose policy has tiers. */
+/** The filter for a pod whose policy has tiers. */
 export function tierFilter({ placement }: PodToSchedule): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
   const tiers = placement?.rules.tiers;
   if (placement === undefined || tiers === undefined) return undefined;

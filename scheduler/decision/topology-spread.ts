@@ -1,4 +1,5 @@
-// Topology spread over virtual nodes (kube-scheduler plugin PodTopologySpread): pods are counted across clusters, by proxy pods.
+// Topology spread over virtual nodes, as in kube-scheduler's plugin PodTopologySpread: proxy pods are counted across
+// clusters.
 import type { StringMap, TopologySpreadConstraint } from '../../api/objects/core.ts';
 import { matchesLabelSelector, withLabelKeys } from '../../model/objects/label-selector.ts';
 import { matchesNodeSelector } from '../../model/pod/node-selector.ts';
@@ -7,17 +8,17 @@ import { missingKey } from './pod-affinity.ts';
 import type { PlacementConstraints, PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** One constraint with what is counted for it. */
+/** A constraint with its counts. */
 interface Counted {
   readonly constraint: TopologySpreadConstraint;
   readonly byDomain: ReadonlyMap<string, number>;
-  /** The least count that others are held against. */
+  /** The minimum count over eligible domains. */
   readonly least: number;
-  /** 1 when the pod is one of those it spreads over, else 0. */
+  /** 1 when the pod matches the constraint's selector, else 0. */
   readonly self: number;
 }
 
-/** Gives the filter for the constraints that must hold, or undefined when the pod has none. */
+/** The filter for required constraints (DoNotSchedule), or undefined when the pod has none. */
 export function topologySpreadFilter(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => Rejection | undefined) | undefined {
   const counted = countConstraints(pod, targets, 'DoNotSchedule');
   if (counted.length === 0) return undefined;
@@ -35,7 +36,7 @@ export function topologySpreadFilter(pod: PodToSchedule, targets: readonly Targe
   };
 }
 
-/** How many pods would be there with this one, summed over the constraints that need not hold; undefined when the pod has none. */
+/** Matching pods with this one, summed over preferred constraints (ScheduleAnyway); undefined when the pod has none. */
 export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot[]): ((target: TargetSnapshot) => number) | undefined {
   const counted = countConstraints(pod, targets, 'ScheduleAnyway');
   if (counted.length === 0) return undefined;
@@ -43,7 +44,7 @@ export function spreadCount(pod: PodToSchedule, targets: readonly TargetSnapshot
     let sum = 0;
     for (const { constraint, byDomain } of counted) {
       const domain = traits?.labels[constraint.topologyKey];
-      if (domain === undefined) return Infinity; // kube-scheduler ignores such nodes: they come last
+      if (domain === undefined) return Infinity; // kube-scheduler ignores such nodes; they sort last
       sum += byDomain.get(domain) ?? 0;
     }
     return sum;
@@ -89,7 +90,7 @@ function domainsByNode(constraint: TopologySpreadConstraint, placement: Placemen
   return domains;
 }
 
-/** Whether the pods of a target count: where the pod could not go by its node affinity or, if asked for, by taints, they do not. */
+/** Whether the pods of a target are counted: not where node affinity or, if requested, taints exclude the pod. */
 function isCounted({ nodeAffinityPolicy = 'Honor', nodeTaintsPolicy = 'Ignore' }: TopologySpreadConstraint, { constraints }: PlacementConstraints, { traits, nodeName }: TargetSnapshot): boolean {
   const labels: StringMap = traits?.labels ?? {};
   if (nodeAffinityPolicy === 'Honor' && !matchesNodeSelector(constraints, labels, nodeName)) return false;

@@ -1,5 +1,5 @@
-// The log of decisions: each with all that it was made on, so that it can be made again. Targets are written when they have changed since
-// they were written last, so that a log holds what is new, and a new file begins with all of them.
+// The decision log: each decision with all its inputs, so that it can be replayed. A target is logged when it has
+// changed since it was logged last. A new file starts with all targets.
 import { schedulePod, type SchedulingDecision } from '../decision/schedule-pod.ts';
 import { parseRecordText, recordTarget, restoreTarget, toRecordText, type RecordedTarget } from './recorded-world.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
@@ -10,14 +10,14 @@ export type DecisionLine =
   | { readonly kind: 'removed'; readonly key: string }
   | { readonly kind: 'decision'; readonly time: string; readonly name: string; readonly pod: PodToSchedule; readonly outcome: RecordedOutcome };
 
-/** What was decided: the target's key, or that there was none, with the reason of each target that was rejected. */
+/** The chosen target's key, or none with the reason of each rejected target. */
 export interface RecordedOutcome {
   readonly chosen?: string;
   readonly score?: number;
   readonly rejected: readonly (readonly [target: string, reason: string])[];
 }
 
-/** The outcome of a decision as it is recorded. */
+/** The outcome of a decision as it is logged. */
 export function toOutcome(decision: SchedulingDecision): RecordedOutcome {
   const rejected = decision.rejected.map(({ target, reason }) => [target, reason] as const);
   return decision.kind === 'chosen' ? { chosen: decision.target.key, score: decision.score, rejected } : { rejected };
@@ -31,15 +31,15 @@ export interface DecisionToLog {
   readonly name: string;
   readonly pod: PodToSchedule;
   readonly targets: readonly TargetSnapshot[];
-  /** Made of `pod` and `targets` as they are. */
+  /** Made from `pod` and `targets`. */
   readonly decision: SchedulingDecision;
 }
 
-/** Turns decisions into lines of a log. */
+/** Converts decisions to log lines. */
 export class DecisionLog {
   readonly #written = new Map<string, TargetSnapshot>();
 
-  /** The lines to add for a decision; call before anything that it was made on changes. `anew`: a file begins. */
+  /** The lines for a decision; call before any of its inputs changes. `anew`: a new file starts. */
   linesOf({ time, name, pod, targets, decision }: DecisionToLog, anew: boolean): readonly string[] {
     if (anew) this.#written.clear();
     const lines: DecisionLine[] = [];
@@ -59,7 +59,7 @@ export class DecisionLog {
   }
 }
 
-/** A decision that comes out otherwise now. */
+/** A decision whose outcome differs now. */
 export interface Difference {
   readonly time: string;
   readonly name: string;
@@ -67,15 +67,15 @@ export interface Difference {
   readonly now: RecordedOutcome;
 }
 
-/** What a replay found. */
+/** The result of a replay. */
 export interface Replay {
   readonly decisions: number;
   readonly differences: readonly Difference[];
-  /** Lines that are none, by number from 1: the last of a file that was cut off, say. */
+  /** Line numbers, from 1, that could not be parsed: the last line of a truncated file, for example. */
   readonly unreadable: readonly number[];
 }
 
-/** Makes the decisions of a log again, line by line. */
+/** Repeats the decisions of a log, line by line. */
 export class Replayer {
   readonly #targets = new Map<string, TargetSnapshot>();
   readonly #differences: Difference[] = [];
@@ -83,7 +83,7 @@ export class Replayer {
   #decisions = 0;
   #lines = 0;
 
-  /** The next line. */
+  /** Reads the next line. */
   read(text: string): void {
     this.#lines += 1;
     if (text.trim() === '') return;
@@ -103,7 +103,7 @@ export class Replayer {
     }
   }
 
-  /** What was found so far. */
+  /** The result so far. */
   get result(): Replay {
     return { decisions: this.#decisions, differences: this.#differences, unreadable: this.#unreadable };
   }
@@ -115,7 +115,7 @@ export class Replayer {
   }
 }
 
-/** Makes all decisions of a log again. */
+/** Repeats all decisions of a log. */
 export function replay(lines: Iterable<string>): Replay {
   const replayer = new Replayer();
   for (const line of lines) replayer.read(line);

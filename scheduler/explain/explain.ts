@@ -1,5 +1,5 @@
-// Why a pod goes where it goes, or nowhere: every check and every score of every target, what decided, and the smallest change that would help.
-// It asks the very functions that decide, so it cannot say something else than they do.
+// Explains a decision: every filter and score of every target, what ranked the winner first, and the smallest change
+// that would make a pod fit. It calls the functions that decide, so it cannot disagree with them.
 import { PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ScoreName } from '../../api/kinds/placement-policy.ts';
 import { formatResourceAmount, PODS } from '../../model/resources/resources.ts';
@@ -10,7 +10,7 @@ import { prepareScores } from '../decision/scores.ts';
 import type { PodToSchedule, TargetSnapshot } from '../snapshot/snapshot.ts';
 import type { Rejection } from '../snapshot/rejection.ts';
 
-/** The answer of one check: it has nothing to say to this pod, it passes, or no. */
+/** The answer of one filter: it does not apply to the pod, passes, or rejects. */
 export type CheckAnswer = { readonly filter: string; readonly answer: 'not-asked' | 'passes' } | ({ readonly filter: string; readonly answer: 'no' } & Rejection);
 
 /** One score of a target. */
@@ -24,28 +24,28 @@ export interface ExplainedScore {
 export interface ExplainedTarget {
   readonly target: string;
   readonly checks: readonly CheckAnswer[];
-  /** Only for targets that pass all checks. */
+  /** Only for targets that pass all filters. */
   readonly scores?: readonly ExplainedScore[];
   readonly tier?: number;
   readonly afterScaleUp?: boolean;
   readonly score?: number;
 }
 
-/** What put the first before the second. */
+/** The criterion that ranked the first before the second. */
 export type Deciding = 'tier' | 'room-now' | 'share' | 'score' | 'name';
 
-/** The whole explanation of a decision. */
+/** The explanation of a decision. */
 export interface Explanation {
   readonly chosen?: string;
-  /** Best first; targets that cannot have the pod last, by name. */
+  /** Best first; rejected targets last, by name. */
   readonly targets: readonly ExplainedTarget[];
-  /** Missing where there was no choice. */
+  /** Missing when fewer than two targets were feasible. */
   readonly margin?: { readonly over: string; readonly by: Deciding; readonly score: number };
-  /** What would let the pod in somewhere; only where no target can have it. */
+  /** The change that would make the pod fit some target; only when it fits none. */
   readonly smallestChange?: { readonly target: string; readonly changes: readonly string[] };
 }
 
-/** Explains the decision that `schedulePod` makes of the same pod and targets. */
+/** Explains the decision that `schedulePod` makes for the same pod and targets. */
 export function explainPod(pod: PodToSchedule, targets: readonly TargetSnapshot[]): Explanation {
   const concerned = targets.filter((target) => concerns(target, pod.namespace)).toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const checked = concerned.map((target) => ({ target, checks: checkAll(pod, concerned, target) }));
@@ -90,7 +90,10 @@ interface CheckedTarget {
   readonly checks: readonly CheckAnswer[];
 }
 
-/** The target with the fewest noes, of these the one whose first no comes last in the chain, and what each of them asks for. */
+/**
+ * The target with the fewest rejections, on a tie the one whose first rejection comes last in the chain, and what each
+ * rejection asks for.
+ */
 function smallestChange(pod: PodToSchedule, failing: readonly CheckedTarget[]): Explanation['smallestChange'] {
   const noes = ({ checks }: CheckedTarget) => checks.filter(({ answer }) => answer === 'no').length;
   const firstNo = ({ checks }: CheckedTarget) => checks.findIndex(({ answer }) => answer === 'no');
@@ -104,7 +107,9 @@ function smallestChange(pod: PodToSchedule, failing: readonly CheckedTarget[]): 
   return { target: nearest.target.key, changes };
 }
 
-/** The request that must shrink least, by its part, for some node to take the pod; undefined when no single one would do. */
+/**
+ * The smallest relative reduction of one request that makes the pod fit some node; undefined when no single one does.
+ */
 function smallerRequest(pod: PodToSchedule, target: TargetSnapshot): string | undefined {
   const requirements = requirementsIn(pod, target);
   let best: { readonly resource: string; readonly asked: number; readonly fits: number } | undefined;
@@ -130,10 +135,10 @@ function largestThatFits(asked: number, fits: (amount: number) => boolean): numb
   return low;
 }
 
-/** Targets that the record at a bound pod names with their reasons; an annotation must stay small. */
+/** Maximum number of targets in the record on a bound pod; an annotation must stay small. */
 const MOST_RECORDED = 20;
 
-/** What a bound pod carries: where it went and why not elsewhere, as compact JSON. */
+/** The record on a bound pod: where it went and why not elsewhere, as compact JSON. */
 export function toPlacementRecord(decision: SchedulingDecision): string | undefined {
   if (decision.kind === 'none') return undefined;
   const { target, tier, afterScaleUp, score, rejected } = decision;
@@ -149,7 +154,7 @@ export function toPlacementRecord(decision: SchedulingDecision): string | undefi
   });
 }
 
-/** The same plan, whose Binding takes the record to the pod. */
+/** The same plan with the record added to its Binding. */
 export function withPlacementRecord(plan: Plan, record: string | undefined): Plan {
   if (record === undefined) return plan;
   return plan.map((command) => {

@@ -1,4 +1,5 @@
-// What decisions were made on, as plain JSON and back: for what-if, for the decision log, for replay. What is read back decides alike.
+// Inputs of decisions as plain JSON and back, for `isthmus plan`, the decision log and replay. Restored inputs give the
+// same decisions.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
@@ -8,13 +9,13 @@ import { toTargetCapacity } from '../snapshot/target-capacity.ts';
 import type { NodeRequirements } from '../snapshot/node-requirements.ts';
 import type { TargetTraits } from '../snapshot/target-traits.ts';
 
-/** A target as it was at a decision. */
+/** A target at the time of a decision. */
 export interface RecordedTarget {
   readonly ref: TargetRef;
   readonly key: string;
   readonly nodeName: string;
   readonly unavailable?: Rejection;
-  /** What was left of its capacity, assumed pods taken off. */
+  /** Its remaining capacity, without assumed pods. */
   readonly summary?: ClusterSummary;
   readonly traits?: RecordedTraits;
 }
@@ -40,7 +41,7 @@ function recordTraits({ prices, headroom, ...traits }: TargetTraits): RecordedTr
   return { ...traits, ...(prices !== undefined && { prices: [...prices] }), ...(headroom !== undefined && { headroom: headroom.toSummary() }) };
 }
 
-/** The target that was recorded, with a capacity of its own. */
+/** The recorded target, with a capacity object of its own. */
 export function restoreTarget({ summary, traits, ...identity }: RecordedTarget): TargetSnapshot {
   return { ...identity, ...(summary !== undefined && { capacity: toTargetCapacity(summary) }), ...(traits !== undefined && { traits: restoreTraits(traits) }) };
 }
@@ -49,15 +50,15 @@ function restoreTraits({ prices, headroom, ...traits }: RecordedTraits): TargetT
   return { ...traits, ...(prices !== undefined && { prices: new Map(prices) }), ...(headroom !== undefined && { headroom: toTargetCapacity(headroom) }) };
 }
 
-/** Marks a Map in JSON; no key of Kubernetes begins so. */
+/** Key that represents a Map in JSON; no Kubernetes key starts like this. */
 const MAP_MARK = '$map';
 
-/** JSON in which Maps survive. */
+/** JSON that preserves Maps. */
 export function toRecordText(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (part instanceof Map ? { [MAP_MARK]: [...(part as Map<unknown, unknown>)] } : part));
 }
 
-/** Reads what {@link toRecordText} wrote. Throws SyntaxError for what is no JSON. */
+/** Parses the output of {@link toRecordText}. Throws SyntaxError for invalid JSON. */
 export function parseRecordText(text: string): unknown {
   return JSON.parse(text, (_key, part: unknown) => {
     const entries = typeof part === 'object' && part !== null && Object.hasOwn(part, MAP_MARK) ? (part as Record<string, unknown>)[MAP_MARK] : undefined;
@@ -65,5 +66,5 @@ export function parseRecordText(text: string): unknown {
   });
 }
 
-/** A pod as {@link toRecordText} takes it: all that decides, Maps included. */
+/** A pod as {@link toRecordText} stores it: all inputs of the decision, Maps included. */
 export type RecordedPod = PodToSchedule & { readonly requirements: NodeRequirements; readonly placement?: PlacementConstraints };

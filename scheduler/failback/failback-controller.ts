@@ -1,4 +1,4 @@
-// Shell of failback: knows since when targets are ready, and evicts what is to come back to them.
+// Controller of failback: tracks since when targets are ready, and evicts the pods that should return to them.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -17,14 +17,14 @@ export interface FailbackOptions {
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
-  /** The policies as they are now. */
+  /** The current policies. */
   readonly policies: () => PolicyBook;
   readonly logger: Logger;
-  /** Work waits for this. */
+  /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
 }
 
-/** Policies may change meanwhile: how often it is looked again while pods are away, in ms. */
+/** Reconcile interval while pods are away, in ms: policies may change meanwhile. */
 const LOOK_MS = 60_000;
 
 /** Starts the controller. Call before the informer of proxies runs. */
@@ -53,7 +53,7 @@ class Failback {
     this.#options = options;
   }
 
-  /** Takes over whether a target is ready. Gives whether it has just become so. */
+  /** Records whether a target is ready. Returns whether it has just become ready. */
   note(target: string, isReady: boolean): boolean {
     if (!isReady) this.#readySince.delete(target);
     if (!isReady || this.#readySince.has(target)) return false;
@@ -75,7 +75,7 @@ class Failback {
     return { kind: 'requeue-after', ms: PAUSE_MS };
   }
 
-  /** A budget says no for now: it is asked again at the next turn. */
+  /** A PodDisruptionBudget may refuse the eviction: it is retried at the next reconcile. */
   async #evict({ namespace, name, uid }: ProxyPod, signal: AbortSignal): Promise<void> {
     const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };
     try {

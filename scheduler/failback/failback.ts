@@ -1,14 +1,17 @@
-// Whether a pod goes back to a target that was lost when it was placed (`failback` of a policy): evicted one after the other, so that budgets
-// hold, once the target has been ready for a while. The scheduler then places it anew; where it goes elsewhere it does so for good.
+// Whether a pod returns to a target that was lost when the pod was placed (`failback` of a policy). Pods are evicted
+// one by one, so that PodDisruptionBudgets hold, after the target has been ready for a while. The scheduler then places
+// the replacement; if that goes elsewhere, it stays there.
 import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 
-/** A target that has been ready for so long counts as stable, in ms. */
+/** A target that has been ready for this long is stable, in ms. */
 export const STABLE_MS = 300_000;
-/** Shortest time between two evictions for one target, in ms. */
+/** Minimum time between two evictions for one target, in ms. */
 export const PAUSE_MS = 5_000;
 
-/** Whether a pod runs elsewhere because this target was lost, and can be had back: its controller makes another one. */
+/**
+ * Whether a pod runs elsewhere because this target was lost, and can be evicted: its controller creates another one.
+ */
 export function isAway(proxy: ProxyPod, target: { readonly key: string; readonly nodeName: string }): boolean {
   const runs = proxy.nodeName !== undefined && proxy.nodeName !== target.nodeName && !proxy.terminating && !isTerminal(proxy.phase);
   return runs && proxy.controllerUid !== undefined && (proxy.awayFrom?.includes(target.key) ?? false);
@@ -20,15 +23,15 @@ export type FailbackStep =
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'evict'; readonly proxy: ProxyPod };
 
-/** What is known of a target. Times are in ms of one clock; `readySince` is missing while it is not ready. */
+/** State of a target. Times are in ms of one clock; `readySince` is missing while it is not ready. */
 export interface ReturnedTarget {
   readonly readySince: number | undefined;
   readonly evictedAt: number | undefined;
-  /** Pods that are away from it and are to come back by themselves. */
+  /** Pods that are away from it and should return. */
   readonly away: readonly ProxyPod[];
 }
 
-/** Decides the next step; the pod whose name sorts first goes first. */
+/** Decides the next step; the pod whose name sorts first is first. */
 export function planFailback({ readySince, evictedAt = -Infinity, away }: ReturnedTarget, now: number): FailbackStep {
   const [next] = away.toSorted((one, other) => (one.key < other.key ? -1 : 1));
   if (next === undefined || readySince === undefined) return { kind: 'no-change' };

@@ -1,11 +1,11 @@
-// What placement policies say of objects that go to all targets, for the controller that copies them: composition hands it over.
+// What placement policies say about objects that are copied to all targets, for the controller that copies them.
 import type { TargetCluster } from '../../targets/target-cluster.ts';
 import type { TargetClusters } from '../../targets/target-clusters.ts';
 import type { PlacementInputs } from '../cache/placement-inputs.ts';
 import { mayFollow, type SelectedObject } from '../snapshot/placement-rules.ts';
 import { toTargetLabels } from '../snapshot/target-traits.ts';
 
-/** The word of the policies as they are now. */
+/** The rules of the current policies. */
 export class FollowRules {
   readonly #inputs: PlacementInputs;
   readonly #targets: TargetClusters;
@@ -19,12 +19,12 @@ export class FollowRules {
   allow(pods: readonly SelectedObject[], { ref, nodeName }: Pick<TargetCluster, 'ref' | 'nodeName'>): boolean | 'unknown' {
     const { book, nodes } = this.#inputs;
     const node = nodes.get(nodeName);
-    if (node === undefined && book.policies.length > 0) return 'unknown'; // its labels may be what a policy asks for
+    if (node === undefined && book.policies.length > 0) return 'unknown'; // a policy may select the node's labels
     const labels = this.#targets.object(ref)?.labels ?? {};
     return mayFollow(pods, toTargetLabels({ kind: ref.kind, nodeName, node, labels }), book);
   }
 
-  /** Hears that the answers may have changed; call before the inputs run. */
+  /** Calls `listener` when the answers may have changed; call before the inputs run. */
   onChange(listener: () => void): void {
     this.#inputs.listen({ nodeChanged: listener, rulesChanged: listener });
   }

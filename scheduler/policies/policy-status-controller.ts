@@ -1,4 +1,4 @@
-// Shell that writes the status of placement policies when it changes.
+// Controller that updates the status of placement policies.
 import type { Logger } from 'pino';
 import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -14,7 +14,10 @@ export interface PolicyStatusOptions {
   readonly logger: Logger;
 }
 
-/** Starts the controller; call before the inputs run. Keys of namespaced policies have a slash, those of the cluster's have none. */
+/**
+ * Starts the controller; call before the inputs run. Keys of namespaced policies contain a slash, those of cluster
+ * policies do not.
+ */
 export function startPolicyStatus({ source, inputs, logger }: PolicyStatusOptions, signal: AbortSignal): void {
   const reconcile = async (key: string) => {
     const policy = inputs.policies.map((informer) => informer.get(key)).find((found) => found !== undefined);

@@ -1,16 +1,17 @@
-// What the status of a policy says: whether it can be used. One that cannot keeps its pods from being placed at all, so its author should see it.
+// The status of a policy: whether it is valid. An invalid policy blocks the placement of its pods, so its author must
+// see it.
 import type { ClusterPlacementPolicy, PlacementPolicy } from '../../api/kinds/placement-policy.ts';
 import { CLUSTER_PLACEMENT_POLICIES, PLACEMENT_POLICIES } from '../../api/resource-types.ts';
 import { withConditions, type ConditionUpdate } from '../../model/objects/conditions.ts';
 import { NOTHING, type Plan } from '../../model/objects/plan.ts';
 
-/** A policy object with what is wrong with it. */
+/** A policy object with its validation error. */
 export interface JudgedPolicy {
   readonly object: PlacementPolicy | ClusterPlacementPolicy;
   readonly problem?: string;
 }
 
-/** Writes the conditions `Ready` and `Accepted`; nothing when they say so already. `now` is an RFC 3339 time. */
+/** Sets the conditions `Ready` and `Accepted`; empty when they are up to date. `now` is RFC 3339. */
 export function planPolicyStatus({ object, problem }: JudgedPolicy, now: string): Plan {
   const { namespace, name = '', uid = '', generation = 0 } = object.metadata;
   const before = object.status ?? {};
@@ -22,6 +23,6 @@ export function planPolicyStatus({ object, problem }: JudgedPolicy, now: string)
 
 function toldOf(problem: string | undefined): readonly ConditionUpdate[] {
   if (problem === undefined) return ['Accepted', 'Ready'].map((type) => ({ type, status: 'True', reason: 'Accepted', message: 'the policy is in force' }));
-  const message = `the policy ${problem}; until it is corrected, the pods that it may concern are placed nowhere`;
+  const message = `the policy ${problem}; until it is corrected, no pod that it may select is placed`;
   return ['Accepted', 'Ready'].map((type) => ({ type, status: 'False', reason: 'Invalid', message }));
 }

@@ -1,14 +1,14 @@
-// What the user is told of a group that cannot be placed yet; see pod-groups.ts.
+// Messages about a gang that cannot be placed yet; see pod-groups.ts.
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { RejectedTarget } from '../decision/schedule-pod.ts';
 
-/** Fewer pods of the group exist than must be placed together. */
+/** The group has fewer pods than must be placed together. */
 export function tooFewMembers({ group }: Pick<ProxyPod, 'group'>, exist: number): RejectedTarget {
   const { name = '', minCount = 0 } = group ?? {};
   return { target: `group ${name}`, reason: 'GroupIncomplete', message: `${exist} of at least ${minCount} pods exist; create the others` };
 }
 
-/** Not all that must be placed together find a place at once. */
+/** Not all pods that must be placed together fit at once. */
 export function groupDoesNotFit({ group }: Pick<ProxyPod, 'group'>, fit: number, needed: number): RejectedTarget {
   const message = `${fit} of ${needed} pods that must be placed together find a place now; none is sent until all do`;
   return { target: `group ${group?.name ?? ''}`, reason: 'GroupDoesNotFit', message };

@@ -1,33 +1,33 @@
-// Gangs: pods of one group are placed all or none (as the Coscheduling plugin's PodGroup, with the count on the pods themselves).
-// Until the least number of a group has a node in some target none of it is bound, and when one finds no place all candidates are
-// taken back. Once one is bound the group is committed: whoever comes later is placed by itself.
+// Gangs: pods of one group are placed all or none, as with the Coscheduling plugin's PodGroup; the minimum count is on
+// the pods. Until the minimum has nodes in targets no member is bound; when one member fits nowhere all candidates are
+// deleted. After the first bind the group is committed, and later members are placed individually.
 import type { PodGroup } from '../../model/pod/pod-group.ts';
 import { yieldToEventLoop, type WaitingPod } from './waiting-pods.ts';
 
-/** How far a member has come: without a target, asked for in one, sure of its node there, bound. */
+/** Progress of a member: without a target, sent to one, assigned to a node there, bound. */
 export type MemberState = 'unplaced' | 'asked' | 'placed' | 'bound';
 
-/** A member as the index keeps it. */
+/** A member as the index stores it. */
 export interface GroupMember extends WaitingPod {
   readonly uid: string;
   readonly group: PodGroup;
 }
 
-/** What a group means for its members now. */
+/** State of a group for its members. */
 export type GroupState =
   /** Fewer members exist than must be placed together. */
   | { readonly kind: 'too-few'; readonly exist: number }
-  /** Of `unplaced`, in the order of their turns, at least `needed` must find a place at once. */
+  /** Of `unplaced`, in scheduling order, at least `needed` must fit at once. */
   | { readonly kind: 'incomplete'; readonly unplaced: readonly GroupMember[]; readonly needed: number }
-  /** One has found no place: all candidates are taken back, and nothing is tried until they are. */
+  /** One member fits nowhere: all candidates are deleted, and nothing is tried until they are gone. */
   | { readonly kind: 'failed' }
-  /** All that are needed have their nodes, or had: each member is on its own. */
+  /** The required members have, or had, their nodes: each member is placed individually. */
   | { readonly kind: 'complete' };
 
 interface Group {
   readonly members: Map<string, GroupMember>;
   readonly states: Map<string, MemberState>;
-  /** One has been bound: there is no way back. */
+  /** A member was bound: the group can no longer be rolled back. */
   committed: boolean;
   failed: boolean;
 }
@@ -37,7 +37,7 @@ export class PodGroups {
   readonly #groups = new Map<string, Group>();
   readonly #byUid = new Map<string, GroupMember>();
 
-  /** Takes over a member as it is now. Gives the keys of the others when its state has changed. */
+  /** Updates a member. Returns the keys of the other members when its state has changed. */
   put({ uid, key, namespace, priority, createdAt, group: { name, minCount } }: GroupMember, state: MemberState): readonly string[] {
     const member: GroupMember = { uid, key, namespace, priority, createdAt, group: { name, minCount } };
     const group = this.#groupOf(member);
@@ -49,13 +49,13 @@ export class PodGroups {
     return before === state ? [] : others(group, uid);
   }
 
-  /** A member's candidate is gone. Gives the keys of the others when that is news. */
+  /** A member's candidate is gone. Returns the keys of the other members when that changes the state. */
   displace(uid: string): readonly string[] {
     const member = this.#byUid.get(uid);
     return member === undefined ? [] : this.put(member, 'unplaced');
   }
 
-  /** Forgets a member that has gone. Gives the keys of the others. */
+  /** Removes a member. Returns the keys of the other members. */
   remove(uid: string): readonly string[] {
     const member = this.#byUid.get(uid);
     if (member === undefined) return [];
@@ -67,7 +67,7 @@ export class PodGroups {
     return others(group, uid);
   }
 
-  /** A member has found no place. Gives the keys of the others, whose candidates are to be taken back. */
+  /** A member fits nowhere. Returns the keys of the other members, whose candidates must be deleted. */
   fail(uid: string): readonly string[] {
     const member = this.#byUid.get(uid);
     if (member === undefined) return [];
@@ -76,7 +76,7 @@ export class PodGroups {
     return group.failed ? others(group, uid) : [];
   }
 
-  /** What the group of a pod means for it; undefined when it is in none. */
+  /** State of a pod's group; undefined when it is in none. */
   stateOf(uid: string): GroupState | undefined {
     const member = this.#byUid.get(uid);
     if (member === undefined) return undefined;

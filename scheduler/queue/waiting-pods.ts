@@ -1,31 +1,31 @@
-// Pods that no target could take, in the order in which they get the room that appears: higher priority first (kube-scheduler's
-// `PrioritySort`), and among equals one namespace after another, so that nobody's thousand pods keep out somebody else's one.
+// Pods that fit no target, in the order in which they get freed capacity: higher priority first (kube-scheduler's
+// `PrioritySort`), then round robin over namespaces, so that a namespace with a thousand pods does not starve another.
 
-/** A pod that waits. */
+/** A waiting pod. */
 export interface WaitingPod {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
   readonly priority: number;
-  /** When it was created, in ms since the epoch. */
+  /** Creation time, in ms since the epoch. */
   readonly createdAt: number;
 }
 
-/** The pods that wait for room. */
+/** The pods that wait for capacity. */
 export class WaitingPods {
   readonly #pods = new Map<string, WaitingPod>();
 
-  /** Adds a pod; one that waits already is taken as it is now. */
+  /** Adds a pod, or updates one that waits already. */
   add({ key, namespace, priority, createdAt }: WaitingPod): void {
     this.#pods.set(key, { key, namespace, priority, createdAt });
   }
 
-  /** Takes a pod out; false when it did not wait. */
+  /** Removes a pod; false when it was not waiting. */
   delete(key: string): boolean {
     return this.#pods.delete(key);
   }
 
-  /** Takes all pods out and gives their keys in the order of their turns. */
+  /** Removes all pods and returns their keys in scheduling order. */
   takeAll(): readonly string[] {
     if (this.#pods.size === 0) return [];
     const ordered = yieldToEventLoop([...this.#pods.values()]);
@@ -34,7 +34,7 @@ export class WaitingPods {
   }
 }
 
-/** By priority, then by the turn that a pod has in its namespace (the first of each, then the second of each), then by age. */
+/** By priority, then by the pod's position in its namespace (first of each, then second of each), then by age. */
 export function yieldToEventLoop<P extends WaitingPod>(pods: readonly P[]): readonly P[] {
   const turns = new Map<string, number>();
   const placed = pods.toSorted(byAge).map((pod) => {

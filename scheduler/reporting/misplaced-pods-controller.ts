@@ -1,5 +1,5 @@
-// Shell that looks at each virtual node once in a while for pods that Isthmus did not place there. A watch of them would cost more than
-// this seldom case is worth: one small list, which the API server answers from its cache by an index.
+// Controller that periodically lists each virtual node for pods that Isthmus did not place there. One small list, which
+// the API server answers from an index of its cache, costs less than a watch for this rare case.
 import type { Logger } from 'pino';
 import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -11,7 +11,7 @@ import type { TargetClusters } from '../../targets/target-clusters.ts';
 import { messageOf } from '../../process/errors.ts';
 import { planMisplacedPodRemoval } from './misplaced-pods.ts';
 
-/** How often a virtual node is looked at, in ms: the targets share it evenly. */
+/** List interval of each virtual node, in ms; the targets are spread evenly over it. */
 const EVERY_MS = 30_000;
 
 /** What the controller works with. */
@@ -19,13 +19,13 @@ export interface MisplacedPodsOptions {
   readonly source: ClusterClient;
   readonly targets: TargetClusters;
   readonly logger: Logger;
-  /** Work waits for this. */
+  /** Reconciling starts when this resolves. */
   readonly ready: Promise<unknown>;
-  /** How often a virtual node is looked at, in ms; {@link EVERY_MS} when missing. */
+  /** List interval of each virtual node, in ms; {@link EVERY_MS} when missing. */
   readonly everyMs?: number;
 }
 
-/** Looks until `signal` is aborted. Never throws. */
+/** Runs until `signal` is aborted. Never throws. */
 export async function followMisplacedPods({ source, targets, logger, ready, everyMs = EVERY_MS }: MisplacedPodsOptions, signal: AbortSignal): Promise<void> {
   await ready.catch(() => undefined);
   while (!signal.aborted) {

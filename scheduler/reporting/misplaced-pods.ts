@@ -1,11 +1,15 @@
-// Pods on a virtual node that Isthmus did not place there: somebody wrote spec.nodeName, or another scheduler chose a node that takes no pods.
-// No kubelet runs them, and none ends them: such a pod, once deleted, would stay Terminating for ever, and its namespace with it.
+// Pods on a virtual node that Isthmus did not place there: somebody set spec.nodeName, or another scheduler chose the
+// node. No kubelet runs or terminates them: after a delete such a pod would stay Terminating for ever, and its
+// namespace with it.
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
 import type { Plan } from '../../model/objects/plan.ts';
 import { isProxyPod, isTerminating } from '../../model/pod/pod.ts';
 
-/** Ends what waits for a kubelet that there is not, as a kubelet does with a pod that it never started. Finalizers are left to who set them. */
+/**
+ * Force-deletes terminating pods, as a kubelet does with a pod that it never started. Finalizers are left to their
+ * owners.
+ */
 export function planMisplacedPodRemoval(pods: readonly Pod[]): Plan {
   return pods.flatMap((pod) => {
     const { namespace, name = '', uid = '', deletionGracePeriodSeconds = 0 } = pod.metadata;

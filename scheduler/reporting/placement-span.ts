@@ -1,8 +1,8 @@
-// What traces tell of placement: the whole of it, and each target that was asked. Pure.
+// Trace spans of placement: the whole, and each target that was tried. Pure.
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { podAttributes, type Span, type TraceContext } from '../../model/proxy/trace.ts';
 
-/** A part of placement. Times are in ms since the epoch; `error` is why the target did not take the pod. */
+/** A part of placement. Times are in ms since the epoch; `error` is why the target refused the pod. */
 export interface PlacementPart {
   readonly name: 'schedule' | 'candidate';
   readonly spanId: string;
@@ -12,7 +12,7 @@ export interface PlacementPart {
   readonly error?: string;
 }
 
-/** The span of a part of the pod's placement. */
+/** The span of one part of the pod's placement. */
 export function placementSpan(proxy: ProxyPod, { traceId, rootId }: TraceContext, { target, error, ...part }: PlacementPart): Span {
   return { ...part, traceId, parentId: rootId, attributes: { ...podAttributes(proxy), 'isthmus.target': target }, ...(error !== undefined && { error }) };
 }

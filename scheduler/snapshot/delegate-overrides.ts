@@ -1,4 +1,5 @@
-// How a policy changes the delegate in some targets: JSON patches on what is sent there. What makes it a delegate stays as it was.
+// Applies the overrides of a policy to the delegate for some targets: JSON patches. Fields that make it a delegate
+// cannot be changed.
 import jsonPatch from 'fast-json-patch';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import type { StringMap } from '../../api/objects/core.ts';
@@ -7,16 +8,16 @@ import { matchesLabelSelector } from '../../model/objects/label-selector.ts';
 import type { PlacementRules } from './placement-rules.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 
-/** The chaperon for one target, or why the policy's patch does not apply to it. */
+/** The chaperon for one target, or why the policy's patch does not apply. */
 export type OverriddenChaperon = { readonly kind: 'chaperon'; readonly chaperon: PodChaperon } | { readonly kind: 'failed'; readonly message: string };
 
-/** The chaperon after all overrides for a target with these labels; the very same one where there is none. */
+/** The chaperon with all overrides for a target with these labels; the same object when there are none. */
 export function overriddenChaperon(chaperon: PodChaperon, { overrides }: PlacementRules, target: TargetLabels | undefined): OverriddenChaperon {
   const patch = (overrides?.value ?? []).flatMap((override) => (matchesLabelSelector(override.targets, labelsFor(override, target)) ? override.patch : []));
   if (patch.length === 0) return { kind: 'chaperon', chaperon };
   const { labels = {}, annotations = {} } = chaperon.metadata;
   try {
-    // A copy: the library changes its document in place. Maps that a patch adds to are there even when empty.
+    // The library patches in place, so patch a copy. Maps that a patch adds to exist even when empty.
     const document = structuredClone({ metadata: { labels, annotations }, spec: chaperon.spec });
     const { newDocument } = jsonPatch.applyPatch(document, structuredClone(patch) as Parameters<typeof jsonPatch.applyPatch>[1], true);
     return { kind: 'chaperon', chaperon: withOwnKeys(chaperon, newDocument) };
@@ -28,7 +29,7 @@ export function overriddenChaperon(chaperon: PodChaperon, { overrides }: Placeme
 
 type Patched = Pick<PodChaperon, 'spec'> & { readonly metadata: { readonly labels: StringMap; readonly annotations: StringMap } };
 
-/** Keys of ours say whose delegate it is; a patch that touches them is undone there. */
+/** Our keys identify the delegate; changes to them are reverted. */
 function withOwnKeys(chaperon: PodChaperon, { metadata, spec }: Patched): PodChaperon {
   const kept = (patched: StringMap, original: StringMap = {}): StringMap => ({
     ...Object.fromEntries(Object.entries(patched).filter(([key]) => !key.startsWith(OWN_PREFIX) || Object.hasOwn(original, key))),

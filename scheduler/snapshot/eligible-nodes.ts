@@ -1,6 +1,6 @@
-// Which nodes of a target a pod may use at all, by selector, affinity and taints, as far as a summary tells nodes apart:
-// group by group, and by name where the pod names nodes, for holes carry digests of their nodes' names.
-// What a summary leaves open is answered with yes: the target's own scheduler has the last word.
+// Eligible nodes of a target: which nodes pass the pod's selector, affinity and taints, as far as a summary shows.
+// Nodes are judged by group, and by name digest where the pod names nodes. What a summary leaves open counts as
+// eligible: the target's own scheduler decides.
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { StringMap, Taint } from '../../api/objects/core.ts';
 import { nodeDigest, splitDigests } from '../../model/resources/node-digest.ts';
@@ -10,28 +10,28 @@ import { firstUntoleratedTaint } from '../../model/pod/tolerations.ts';
 import type { OpenRows, TableRow } from './node-capacity-table.ts';
 import type { NodeRequirements } from './node-requirements.ts';
 
-/** Nodes alike in labels and taints. */
+/** Nodes with equal labels and taints. */
 export interface GroupOfNodes {
-  /** All that are known. */
+  /** All known labels. */
   readonly labels: StringMap;
-  /** Keys of labels that its nodes have with values that are not known. */
+  /** Label keys whose values are not published. */
   readonly unknownValues: ReadonlySet<string>;
-  /** Each node has the hostname label, with its name. */
+  /** Each node has the hostname label with its own name. */
   readonly hasHostnames: boolean;
   readonly taints: readonly Taint[];
   readonly shape: ResourceAmounts;
-  /** As it was published, without holes; labels that all nodes share are among its own. */
+  /** As published, without free node shapes; labels common to all nodes are included. */
   readonly published: Omit<NodeGroup, 'holes'>;
   /** Equal for groups that admit the same pods. */
   readonly key: string;
 }
 
-/** A hole with the digests of its nodes' names, where they were published. */
+/** A free node shape with the digests of its nodes' names, if published. */
 export interface CapacityRow extends TableRow {
   readonly digests: readonly string[] | undefined;
 }
 
-/** Reads the groups of a summary. Holes of no nodes are left out. */
+/** Parses the groups of a summary. Shapes without nodes are skipped. */
 export function readGroups(nodeGroups: readonly NodeGroup[], commonLabels: StringMap): { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] } {
   const rows: CapacityRow[] = [];
   const groups = nodeGroups.map((group, index) => {
@@ -76,12 +76,15 @@ export function openRows(pod: NodeRequirements, groups: readonly GroupOfNodes[],
 
 type Verdict =
   | { readonly kind: 'none' | 'all' }
-  /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not speak of. */
+  /** Depends on the node's name: `named` by digest, `others` for all names that the pod does not mention. */
   | { readonly kind: 'by-name'; readonly named: ReadonlyMap<string, boolean>; readonly others: boolean };
 
-/** So many groups are remembered for the pods of one class; then it begins anew. */
+/** Maximum number of groups cached per class of pods; the cache is cleared when it is full. */
 const MOST_GROUPS = 2_000;
-/** By requirements: what was concluded of groups, in whatever target. Most summaries change holes, and their groups stay. */
+/**
+ * By requirements: verdicts about groups, of any target. Most summaries change only free node shapes; their groups
+ * stay.
+ */
 const concluded = new WeakMap<NodeRequirements, Map<string, Verdict>>();
 
 function verdictsOf(pod: NodeRequirements): Map<string, Verdict> {
@@ -92,7 +95,7 @@ function verdictsOf(pod: NodeRequirements): Map<string, Verdict> {
   return fresh;
 }
 
-/** No node is called this. */
+/** No node has this name. */
 const ANOTHER_NAME = '\0';
 
 function toVerdict(pod: NodeRequirements, group: GroupOfNodes, names: ReadonlySet<string>): Verdict {

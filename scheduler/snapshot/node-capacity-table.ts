@@ -1,23 +1,27 @@
-// The holes of one target in typed arrays: a row for each distinct free vector of a group of nodes, a column for each resource.
-// A published row's vector never changes, only how many nodes still have it: a pod taken from it gets a row of its own, which
-// returns into its origin when its last pod is given back. So giving back everything restores exactly what was published.
+// Free node shapes of one target in typed arrays: a row for each distinct free vector of a node group, a column for
+// each resource. A published row's vector never changes, only the number of nodes that still have it. A pod taken from
+// a row moves its node to a row of its own, which returns to the origin when its last pod is released. Releasing
+// everything restores exactly the published table.
 
-/** A request as columns of one table; amounts of 0 are left out. */
+/** A request as columns of one table; zero amounts are omitted. */
 export interface RowRequest {
-  /** Resources asked for that no node of the table has: nothing fits. */
+  /** Requested resources that no node of the table has: nothing fits. */
   readonly unknown: readonly string[];
   readonly columns: readonly number[];
   readonly amounts: readonly number[];
 }
 
-/** Equal nodes, as they are put into a table. */
+/** Equal nodes, as added to a table. */
 export interface TableRow {
   readonly group: number;
   readonly count: number;
   readonly free: ReadonlyMap<string, number>;
 }
 
-/** Weights by which the roomiest node is found: 1 ÷ allocatable of the group's nodes, 0 for a resource that does not count. */
+/**
+ * Weights that determine the node with most free: 1 ÷ allocatable of the group's nodes, 0 for a resource that does not
+ * count.
+ */
 export interface RoomWeights {
   readonly resource: string;
   /** By group. */
@@ -26,9 +30,9 @@ export interface RoomWeights {
 
 /** Which rows a pod may use. */
 export interface OpenRows {
-  /** By group: 0 none, 1 all, 2 those that `rows` names. */
+  /** By group: 0 none, 1 all, 2 those listed in `rows`. */
   readonly groups: Uint8Array;
-  /** By published row: 1 for those that count where their group says 2. */
+  /** By published row: 1 for the eligible ones of a group with value 2. */
   readonly rows: Uint8Array;
 }
 
@@ -49,7 +53,7 @@ export class NodeCapacityTable {
   #users: Int32Array;
   readonly #spare: number[] = [];
 
-  /** Rows must come in the order of their shares by the weights that {@link roomiest} is asked with, the largest first. */
+  /** Rows must be sorted by their free share under the weights passed to {@link roomiest}, largest first. */
   constructor(rows: readonly TableRow[]) {
     this.resources = [...new Set(rows.flatMap(({ free }) => [...free.keys()]))];
     this.#columns = new Map(this.resources.map((resource, column) => [resource, column]));
@@ -82,12 +86,12 @@ export class NodeCapacityTable {
     return { unknown, columns, amounts };
   }
 
-  /** The first row of an open group that has room, or {@link NO_ROW}. */
+  /** The first row of an eligible group that fits, or {@link NO_ROW}. */
   firstFit(request: RowRequest, open: OpenRows): number {
     return request.unknown.length > 0 ? NO_ROW : this.#firstFit(request, open, this.#rows);
   }
 
-  /** How many nodes have room, counted up to `most`. */
+  /** Number of nodes that fit, counted up to `most`. */
   countFitting(request: RowRequest, open: OpenRows, most: number): number {
     let nodes = 0;
     if (request.unknown.length > 0) return 0;
@@ -104,10 +108,10 @@ export class NodeCapacityTable {
     return NO_ROW;
   }
 
-  /** The row with room where most of the node is free, by the mean of the weighted resources, or {@link NO_ROW}. */
+  /** The fitting row with the largest free share of its node, by the weighted mean, or {@link NO_ROW}. */
   roomiest(request: RowRequest, open: OpenRows, weights: readonly RoomWeights[]): number {
     if (request.unknown.length > 0) return NO_ROW;
-    let best = this.#firstFit(request, open, this.#published); // of those, the first is the roomiest
+    let best = this.#firstFit(request, open, this.#published); // the first published row that fits has most free
     let most = best === NO_ROW ? -1 : this.#shareFree(best, weights);
     for (let row = this.#published; row < this.#rows; row += 1) {
       if (!this.#isOpen(row, open) || !this.#hasRoom(row, request)) continue;
@@ -117,7 +121,7 @@ export class NodeCapacityTable {
     return best;
   }
 
-  /** Of the rows in open groups, what is missing on the one where fewest resources are; undefined when no row is open. */
+  /** Missing resources of the eligible row that lacks the fewest; undefined when no row is eligible. */
   fewestMissing(request: RowRequest, open: OpenRows): readonly string[] | undefined {
     let fewest = Infinity;
     let nearest = NO_ROW;
@@ -159,7 +163,7 @@ export class NodeCapacityTable {
     return share;
   }
 
-  /** Takes a node of the row for a pod. Gives the row that this node is now: the argument of {@link giveBack}. */
+  /** Takes a node of the row for a pod. Returns the node's new row, the argument of {@link giveBack}. */
   take(row: number, request: RowRequest): number {
     const taken = row < this.#published ? this.#split(row) : row;
     this.#users[taken] = (this.#users[taken] ?? 0) + 1;
@@ -218,7 +222,7 @@ export class NodeCapacityTable {
     this.#free = free;
   }
 
-  /** All rows that still have nodes, as plain data, in the order of the table, each with the published row that its nodes are of. */
+  /** All rows that still have nodes, as plain data in table order, each with the published row of its nodes. */
   *rows(): Generator<TableRow & { readonly published: number }> {
     for (let row = 0; row < this.#rows; row += 1) {
       const count = this.#count[row] ?? 0;

@@ -1,8 +1,8 @@
-// What a delegate pod asks of a node, as decisions compare it with nodes.
+// What a delegate pod requires of a node.
 import type { Affinity, StringMap, Toleration } from '../../api/objects/core.ts';
 import type { ResourceAmounts } from '../../model/resources/resources.ts';
 
-/** What a delegate pod asks of a node. Equal pods should share one object: what follows from it is remembered by identity. */
+/** What a delegate pod requires of a node. Equal pods should share one object: results are cached by identity. */
 export interface NodeRequirements {
   readonly requests: ResourceAmounts;
   readonly nodeSelector?: StringMap;

@@ -1,6 +1,6 @@
-// Where the source's pods are, or are about to be: proxy pods bound to virtual nodes and candidates on their way.
-// Affinity, topology spread and replica shares count by it. Pods alike in labels and controller are counted together, so that a count
-// costs as many steps as there are kinds of pods, not pods.
+// Where the source's pods are or are about to be: proxy pods bound to virtual nodes, and candidates. Affinity, topology
+// spread and replica shares count by it. Pods with equal labels and controller are counted together, so that a count
+// costs one step per class of pods, not per pod.
 import type { PodAffinityTerm, StringMap } from '../../api/objects/core.ts';
 
 /** A pod as it is counted. */
@@ -13,14 +13,14 @@ export interface PlacedPod {
   readonly terminating: boolean;
 }
 
-/** Pods that are counted alike. */
+/** Pods that are counted together. */
 export interface PodClass {
   readonly namespace: string;
   readonly labels: StringMap;
   readonly controllerUid?: string;
   readonly antiAffinity?: readonly PodAffinityTerm[];
   readonly terminating: boolean;
-  /** How many of them are on each virtual node; never 0. */
+  /** Number of them on each virtual node; never 0. */
   readonly byNode: ReadonlyMap<string, number>;
 }
 
@@ -28,15 +28,15 @@ interface CountedClass extends PodClass {
   readonly byNode: Map<string, number>;
 }
 
-/** Counts of pods by kind and virtual node. */
+/** Counts of pods by class and virtual node. */
 export class PlacedPods {
   readonly #classes = new Map<string, CountedClass>();
-  /** Kinds of pods that have anti-affinity. */
+  /** Number of classes with anti-affinity. */
   #antiAffine = 0;
   #changes = 0;
   readonly #places = new Map<string, { readonly classKey: string; readonly nodeName: string }>();
 
-  /** Notes where a pod is; one that was elsewhere, or was labelled otherwise, is moved. */
+  /** Records where a pod is; a pod that was elsewhere or had other labels is moved. */
   place(pod: PlacedPod, nodeName: string): void {
     const classKey = classKeyOf(pod);
     const before = this.#places.get(pod.uid);
@@ -48,7 +48,7 @@ export class PlacedPods {
     this.#changes += 1;
   }
 
-  /** Forgets a pod that is nowhere any more. */
+  /** Removes a pod. */
   remove(uid: string): void {
     const place = this.#places.get(uid);
     const counted = this.#classes.get(place?.classKey ?? '');
@@ -63,17 +63,17 @@ export class PlacedPods {
     if (counted.antiAffinity !== undefined) this.#antiAffine -= 1;
   }
 
-  /** How often a pod has come to a place or left one. */
+  /** Number of changes so far. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Whether some pod keeps others away: then every pod must be held against all of them. */
+  /** Whether some pod has anti-affinity: then every pod is checked against those pods. */
   get hasAntiAffinity(): boolean {
     return this.#antiAffine > 0;
   }
 
-  /** All kinds of pods that are somewhere. */
+  /** All classes with at least one pod. */
   classes(): Iterable<PodClass> {
     return this.#classes.values();
   }
@@ -83,7 +83,7 @@ export class PlacedPods {
     return this.#places.get(uid)?.nodeName;
   }
 
-  /** Pods that are counted. */
+  /** Number of counted pods. */
   get size(): number {
     return this.#places.size;
   }

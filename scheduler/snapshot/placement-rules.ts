@@ -1,6 +1,6 @@
-// What the policies make of one pod. Fails closed: while policies are not known, or one that concerns the pod cannot be read, or two
-// contradict one another, the pod is placed nowhere. What is required or forbidden adds up over all policies; of the rest a policy of
-// the namespace wins over one of the cluster, field by field; but overrides of the cluster are applied after those of the namespace.
+// Combines all policies into the rules for one pod. Fails closed: while policies are not synced, or a relevant one is
+// invalid, or two conflict, the pod is not placed. Required and forbidden targets add up over all policies. For other
+// fields a namespaced policy precedes a cluster policy, field by field; overrides of cluster policies are applied last.
 import type {
   ClusterPlacementPolicy, Failback, PlacementPolicy, PlacementPolicySpec, PolicyOverride, PolicyReplicas, PolicySpread, PolicyTier,
 } from '../../api/kinds/placement-policy.ts';
@@ -11,40 +11,40 @@ import type { ScoreWeights } from './score-weights.ts';
 import type { Rejection } from './rejection.ts';
 import { labelsFor, type TargetLabels } from './target-traits.ts';
 
-/** A policy as it is remembered. */
+/** A policy as it is cached. */
 export interface KnownPolicy {
-  /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`, for people. */
+  /** `PlacementPolicy NAMESPACE/NAME` or `ClusterPlacementPolicy NAME`, for messages. */
   readonly title: string;
-  /** Missing for a policy of the cluster. */
+  /** Missing for a cluster policy. */
   readonly namespace?: string;
   readonly spec: PlacementPolicySpec;
-  /** Why it cannot be used. */
+  /** Why it is invalid. */
   readonly problem?: string;
 }
 
-/** All policies, or that they are not known. */
+/** All policies, with whether they are synced. */
 export interface PolicyBook {
   /** False until all policies have been listed once. */
   readonly isComplete: boolean;
   readonly policies: readonly KnownPolicy[];
-  /** Labels of the namespaces that are known. */
+  /** Labels of the known namespaces. */
   readonly namespaces: ReadonlyMap<string, StringMap>;
 }
 
-/** Something that a policy says, with the policy that says it. */
+/** A value with the policy that set it. */
 export interface Said<T> {
   readonly by: string;
   readonly value: T;
-  /** It is a policy of the cluster. */
+  /** Set by a cluster policy. */
   readonly isClusters?: boolean;
 }
 
-/** An override, and whether a policy of the cluster says it. */
+/** An override, and whether a cluster policy set it. */
 export type SaidOverride = PolicyOverride & Pick<Said<unknown>, 'isClusters'>;
 
-/** What holds for one pod. */
+/** The rules for one pod. */
 export interface PlacementRules {
-  /** Why the pod may be placed nowhere at all. */
+  /** Why the pod must not be placed at all. */
   readonly blocked?: Rejection;
   readonly require: readonly Said<LabelSelector>[];
   readonly forbid: readonly Said<LabelSelector>[];
@@ -55,17 +55,17 @@ export interface PlacementRules {
   readonly overrides?: Said<readonly SaidOverride[]>;
   readonly failover?: Said<'Never' | 'Fenced'>;
   readonly failback?: Said<Failback>;
-  /** The pods that `spread` spreads. */
+  /** The pods that `spread` counts. */
   readonly spreadSelector?: LabelSelector;
 }
 
-/** The rules where there is no policy. */
+/** The rules without any policy. */
 export const NO_RULES: PlacementRules = { require: [], forbid: [] };
 
-/** Fields of which one policy's word holds. */
+/** Fields of which only one policy's value applies. */
 const PREFERENCES = ['tiers', 'replicas', 'spread', 'weights', 'overrides', 'failover', 'failback'] as const;
 
-/** Remembers a policy object, whatever its shape. */
+/** Caches a policy object, whatever its shape. */
 export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy): KnownPolicy {
   const { namespace, name = '' } = policy.metadata;
   const title = namespace === undefined ? `ClusterPlacementPolicy ${name}` : `PlacementPolicy ${namespace}/${name}`;
@@ -73,13 +73,13 @@ export function toKnownPolicy(policy: PlacementPolicy | ClusterPlacementPolicy):
   return { title, spec: policy.spec, ...(namespace !== undefined && { namespace }), ...(problem !== undefined && { problem }) };
 }
 
-/** A pod, or an object that follows one, by what policies select it by. */
+/** A pod, or an object that follows one, as policies select it. */
 export interface SelectedObject {
   readonly namespace: string;
   readonly labels: StringMap;
 }
 
-/** The rules for a pod of these labels. */
+/** The rules for a pod with these labels. */
 export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules {
   if (!book.isComplete) return { ...NO_RULES, blocked: { reason: 'PoliciesUnknown', message: 'placement policies have not been read yet; if that lasts, run "isthmus install" again, and check that the scheduler may list them' } };
   if (book.policies.length === 0) return NO_RULES;
@@ -90,7 +90,7 @@ export function rulesFor(pod: SelectedObject, book: PolicyBook): PlacementRules 
   return { require: saidBy('require'), forbid: saidBy('forbid'), ...preferences(selecting) };
 }
 
-/** Whether a policy is about a pod. One that cannot be read is about every pod that it could be about. */
+/** Whether a policy selects a pod. An invalid policy selects every pod that it might. */
 function selects({ namespace, spec, problem }: KnownPolicy, pod: SelectedObject, namespaces: PolicyBook['namespaces']): boolean {
   if (namespace !== undefined && namespace !== pod.namespace) return false;
   if (problem !== undefined) return true;
@@ -113,7 +113,7 @@ function preferences(selecting: readonly KnownPolicy[]): Partial<PlacementRules>
   return 'tiers' in rules && 'replicas' in rules ? oneDivision(own, rules) : rules;
 }
 
-/** The policies whose word on a field holds, those of the namespace before those of the cluster; two of them contradict one another. */
+/** The policies whose value of a field applies, namespaced before cluster policies; two of one level conflict. */
 function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCES)[number]): readonly KnownPolicy[] {
   const speaking = selecting.filter(({ spec }) => spec[field] !== undefined);
   const own = speaking.filter(({ namespace }) => namespace !== undefined);
@@ -122,13 +122,13 @@ function speakingOf(selecting: readonly KnownPolicy[], field: (typeof PREFERENCE
   return own;
 }
 
-/** What an administrator changes of delegates, nobody in a namespace takes back. */
+/** An administrator's overrides cannot be reverted within a namespace. */
 function allOverrides(selecting: readonly KnownPolicy[]): Said<readonly SaidOverride[]> {
   const speaking = selecting.filter(({ spec }) => spec.overrides !== undefined).toSorted((a, b) => Number(a.namespace === undefined) - Number(b.namespace === undefined));
   return { by: speaking.map(({ title }) => title).join(' and '), value: speaking.flatMap(({ namespace, spec }) => (spec.overrides ?? []).map((override) => (namespace === undefined ? { ...override, isClusters: true } : override))) };
 }
 
-/** Tiers and replicas both divide pods: those of the namespace's own policies hold. */
+/** Tiers and replicas both divide pods: those of the namespace's own policies apply. */
 function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>): Partial<PlacementRules> {
   const ownFields = (['tiers', 'replicas'] as const).filter((field) => own.some(({ spec }) => spec[field] !== undefined));
   const [field] = ownFields;
@@ -140,8 +140,8 @@ function oneDivision(own: readonly KnownPolicy[], rules: Record<string, unknown>
 }
 
 /**
- * Why policies keep a pod, or an object that follows it, out of a target with these labels; undefined when they do not. A rule binds also the
- * target itself: what that says of itself can keep pods out, and never lets them in.
+ * Why policies exclude a target with these labels for a pod, or for an object that follows it; undefined when they do
+ * not. Labels that the target reports itself can exclude it, and never admit it.
  */
 export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefined): Rejection | undefined {
   if (rules.blocked !== undefined) return rules.blocked;
@@ -154,8 +154,9 @@ export function ruleAgainst(rules: PlacementRules, target: TargetLabels | undefi
 }
 
 /**
- * Whether an object that goes to all targets (a Service, say) may be copied to one: some of its pods may run there. `pods` are those that
- * need it. `unknown` while policies are not known, cannot be used or contradict one another: nothing new is copied then, and nothing removed.
+ * Whether an object that goes to all targets (a Service, for example) may be copied to one: some of its pods may run
+ * there. `pods` are those that need it. `unknown` while policies are not synced, invalid or in conflict: nothing is
+ * then copied or removed.
  */
 export function mayFollow(pods: readonly SelectedObject[], target: TargetLabels, book: PolicyBook): boolean | 'unknown' {
   let isUnknown = false;

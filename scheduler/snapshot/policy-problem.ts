@@ -1,4 +1,4 @@
-// What is wrong with a policy's spec beyond what the API server's schema and CEL rules catch, or where those were not in force.
+// Validation of a policy's spec beyond the CRD's schema and CEL rules, or for objects stored before those applied.
 import { selectorProblem } from '../../model/objects/label-selector.ts';
 import { isScoreName } from './score-weights.ts';
 
@@ -7,12 +7,15 @@ const FIELDS: ReadonlySet<string> = new Set([
 ]);
 const SELECTORS = ['namespaceSelector', 'podSelector', 'require', 'forbid'] as const;
 const PATCHABLE = /^\/(?:spec|metadata\/labels|metadata\/annotations)\//;
-/** Whoever may write policies of a namespace must not have delegates ask for what the policies of the source have not seen. */
+/** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
 const PATCHABLE_IN_NAMESPACE = /^\/spec\/(?:nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(?:\/|$)/;
 const OF_A_NAMESPACE = 'has a path that only a ClusterPlacementPolicy may change; a PlacementPolicy may change nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/';
 const OPERATIONS: ReadonlySet<unknown> = new Set(['add', 'replace', 'remove', 'test']);
 
-/** Why a policy, of a namespace or of the cluster, cannot be used, as the end of a sentence that begins with its name; undefined when it can. */
+/**
+ * Why a namespaced or cluster policy is invalid, as the end of a sentence that starts with its name; undefined when it
+ * is valid.
+ */
 export function policyProblem(spec: unknown, scope: 'namespace' | 'cluster'): string | undefined {
   if (!isObject(spec)) return 'has no spec';
   const unknown = Object.keys(spec).find((field) => !FIELDS.has(field));
@@ -38,9 +41,9 @@ function partsProblem({ tiers, replicas, overrides, weights, spread }: Part, sco
 type Part = Readonly<Record<string, unknown>>;
 
 function listProblem(field: string, list: unknown, problemOf: (part: Part) => string | undefined): string | undefined {
-  if (!Array.isArray(list)) return `cannot be read: ${field} is no list`;
+  if (!Array.isArray(list)) return `cannot be read: ${field} is not a list`;
   for (const part of list as unknown[]) {
-    const problem = isObject(part) ? problemOf(part) : 'is no object';
+    const problem = isObject(part) ? problemOf(part) : 'is not an object';
     if (problem !== undefined) return `cannot be read: an entry of ${field} ${problem}`;
   }
   return undefined;
@@ -65,10 +68,10 @@ function overrideProblem(override: Part, scope: 'namespace' | 'cluster'): string
 }
 
 function weightsProblem(weights: unknown): string | undefined {
-  if (!isObject(weights)) return 'cannot be read: weights is no map';
+  if (!isObject(weights)) return 'cannot be read: weights is not a map';
   for (const [name, weight] of Object.entries(weights)) {
-    if (!isScoreName(name)) return `gives a weight to ${name}, which is no score`;
-    if (typeof weight !== 'number' || !(weight >= 0)) return `gives ${name} a weight that is no number`;
+    if (!isScoreName(name)) return `gives a weight to ${name}, which is not a score`;
+    if (typeof weight !== 'number' || !(weight >= 0)) return `gives ${name} a weight that is not a number`;
   }
   return undefined;
 }

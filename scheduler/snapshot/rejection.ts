@@ -1,6 +1,6 @@
-// Why a target does not get a pod: the one form in which filters, targets and policies say so.
+// Why a target is rejected, in the one form that filters, targets and policies share.
 
-/** Why a target does not get a pod. `reason` is CamelCase, `message` says what to change. */
+/** Why a target is rejected. `reason` is CamelCase, `message` says what to change. */
 export interface Rejection {
   readonly reason: string;
   readonly message: string;

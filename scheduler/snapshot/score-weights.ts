@@ -1,21 +1,22 @@
-// How much each score counts: the installation's weights, changed by policies, changed by the pod's annotation.
+// Score weights: the installation's, overridden by policies, overridden by the pod's annotation.
 import { MAX_WEIGHT, SCORE_NAMES, type ScoreName } from '../../api/kinds/placement-policy.ts';
 
-/** Weight of each score, from 0 (not counted) to 100. */
+/** Weight of each score, from 0 (ignored) to 100. */
 export type ScoreWeights = Readonly<Record<ScoreName, number>>;
 
 /**
- * Weights where nobody says otherwise. `preferredAffinity` and `spread` count only for pods that have such wishes; their weights are
- * kube-scheduler's (default plugin configuration v1.36: NodeAffinity, InterPodAffinity and PodTopologySpread 2, NodeResourcesFit 1).
+ * Default weights. `preferredAffinity` and `spread` apply only to pods with such preferences; their weights are
+ * kube-scheduler's (default plugin configuration v1.36: NodeAffinity, InterPodAffinity and PodTopologySpread 2,
+ * NodeResourcesFit 1).
  */
 export const DEFAULT_WEIGHTS: ScoreWeights = {
   leastAllocated: 1, mostAllocated: 0, balanced: 0, gpuForGpuPods: 0, preferredAffinity: 2, spread: 2, rtt: 0, cost: 0, locality: 0,
 };
 
-/** Weights as given, or what is wrong with them. */
+/** Parsed weights, or what is wrong with them. */
 export type ParsedWeights = { readonly kind: 'weights'; readonly weights: Partial<ScoreWeights> } | { readonly kind: 'invalid'; readonly message: string };
 
-/** Reads `cost=2,leastAllocated=0`, as the annotation and the option of `isthmus run` have it. */
+/** Parses `cost=2,leastAllocated=0`, the form of the annotation and of the option of `isthmus run`. */
 export function parseWeights(text: string): ParsedWeights {
   const entries = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map((part) => part.split('=').map((side) => side.trim()));
   for (const [name = '', weight] of entries) {
@@ -25,7 +26,7 @@ export function parseWeights(text: string): ParsedWeights {
   return { kind: 'weights', weights: Object.fromEntries(entries.map(([name, weight]) => [name, Number(weight)])) };
 }
 
-/** Whether a text names a score. */
+/** Whether a text is the name of a score. */
 export function isScoreName(name: string): name is ScoreName {
   return SCORE_NAMES.some((known) => known === name);
 }
@@ -34,7 +35,7 @@ function isWeight(text: string): boolean {
   return /^\d+(?:\.\d+)?$/.test(text) && Number(text) <= MAX_WEIGHT;
 }
 
-/** Weights by which later ones win over earlier ones. */
+/** Combines weights; later ones override earlier ones. */
 export function mergeWeights(...layers: readonly (Partial<ScoreWeights> | undefined)[]): ScoreWeights {
   return layers.reduce<ScoreWeights>((merged, layer) => ({ ...merged, ...layer }), DEFAULT_WEIGHTS);
 }

@@ -1,4 +1,4 @@
-// The state of the world that one decision is made on.
+// The inputs of one decision.
 import type { Rejection } from './rejection.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 import type { ClusterConstraints } from '../../model/proxy/proxy-pod.ts';
@@ -10,50 +10,53 @@ import type { TargetCapacity } from './target-capacity.ts';
 import type { NodeRequirements } from './node-requirements.ts';
 import type { TargetTraits } from './target-traits.ts';
 
-/** A target as a decision sees it. Every change of the target makes another object. */
+/** A target as a decision sees it. Every change of the target creates another object. */
 export interface TargetSnapshot {
   readonly ref: TargetRef;
   /** Text form of `ref`. */
   readonly key: string;
-  /** Virtual node that stands for it. */
+  /** The virtual node of the target. */
   readonly nodeName: string;
-  /** Why no new pod may go there now: it cannot be reached, say. */
+  /** Why no new pod may go there now: it is unreachable, for example. */
   readonly unavailable?: Rejection;
-  /** Missing until the target has published a summary. Shared between the snapshots of a target: it holds until the next change. */
+  /**
+   * Missing until the target has published a summary. All snapshots of a target share it; it is valid until the next
+   * change.
+   */
   readonly capacity?: TargetCapacity;
-  /** Its virtual node and what its object declares; missing where only capacity counts. */
+  /** Its virtual node and the settings of its object; missing where only capacity is known. */
   readonly traits?: TargetTraits;
 }
 
-/** A pod that looks for a target. All fields but `refusals` are equal for pods of one class: see EquivalenceCache. */
+/** A pod that needs a target. All fields but `refusals` are equal for pods of one class: see EquivalenceCache. */
 export interface PodToSchedule {
   readonly namespace: string;
   readonly requirements: NodeRequirements;
-  /** Targets, by key, that have refused this pod lately. */
+  /** Targets, by key, that refused this pod recently. */
   readonly refusals: ReadonlyMap<string, Rejection>;
-  /** What chooses among targets beside capacity; missing when nothing does. */
+  /** Placement inputs beside capacity; missing when there are none. */
   readonly placement?: PlacementConstraints;
 }
 
-/** What user and administrator wish of the place of a pod, and what it is weighed against. */
+/** Constraints of user and administrator on the target of a pod, and the state they are evaluated on. */
 export interface PlacementConstraints {
   readonly labels: StringMap;
   readonly controllerUid?: string;
   /** Of the proxy pod. */
   readonly constraints: ClusterConstraints;
-  /** What the policies of its namespace and of the cluster make of it. */
+  /** The combined rules of the policies of its namespace and of the cluster. */
   readonly rules: PlacementRules;
   readonly weights: ScoreWeights;
-  /** How long it has been looking for a target, in s. */
+  /** How long it has been waiting for a target, in s. */
   readonly waitedSeconds: number;
   /** Pods that are placed already, of all namespaces. */
   readonly placed: readonly PodClass[];
-  /** Labels of the namespaces that are known. */
+  /** Labels of the known namespaces. */
   readonly namespaces: ReadonlyMap<string, StringMap>;
-  /** Where the source cluster is, for the score of locality. */
+  /** Location of the source cluster, for the score of locality. */
   readonly location?: { readonly region?: string; readonly zone?: string };
-  /** What the pod asks of a node of a target for which a policy changes its delegate, by the target's key. */
+  /** What the pod requires of a node where a policy overrides its delegate, by the target's key. */
   readonly overridden?: ReadonlyMap<string, NodeRequirements>;
-  /** Why a policy's patch does not apply to the delegate, by the key of the target that it is for. */
+  /** Why a policy's patch does not apply to the delegate, by the target's key. */
   readonly unpatchable?: ReadonlyMap<string, string>;
 }

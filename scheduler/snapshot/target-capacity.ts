@@ -1,6 +1,5 @@
-// What a target has room for: sums to rank by, and the holes on its nodes to know whether a pod really fits.
-// It is compiled once from a summary. Taking a pod and giving it back change it in place, exactly and in any order;
-// a decision only reads it.
+// Free capacity of a target: sums for scoring, and free node shapes to check whether a pod fits on one node. Built once
+// from a summary. Taking and releasing a pod change it in place, exactly and in any order; a decision only reads it.
 import type { NodeRequirements } from './node-requirements.ts';
 import type { ClusterSummary, FreeNodeShape } from '../../api/kinds/cluster-summary.ts';
 import type { PodSpec } from '../../api/objects/core.ts';
@@ -10,7 +9,10 @@ import { CPU, formatResourceAmount, formatResourceList, parseResourceList, type 
 import { openRows, readGroups, type CapacityRow, type GroupOfNodes } from './eligible-nodes.ts';
 import { NodeCapacityTable, NO_ROW, type OpenRows, type RoomWeights, type RowRequest } from './node-capacity-table.ts';
 
-/** What a delegate of this spec will ask of a node: the chaperon's, which may have fewer constraints than the source pod's. */
+/**
+ * What a delegate with this spec requires of a node. It is the chaperon's spec, which may have fewer constraints than
+ * the source pod's.
+ */
 export function toRequirements(spec: PodSpec): NodeRequirements {
   const { nodeSelector, affinity, tolerations } = spec;
   return {
@@ -21,25 +23,25 @@ export function toRequirements(spec: PodSpec): NodeRequirements {
   };
 }
 
-/** Whether a node can take a pod now, or what is in the way on the node that comes nearest. */
+/** Whether a node fits a pod now, or what is missing on the closest node. */
 export type NodeFit = { readonly kind: 'fits' } | { readonly kind: 'no-node'; readonly reason: string; readonly message: string };
 
 const FITS: NodeFit = { kind: 'fits' };
 
-/** Capacity that is held for one pod. */
+/** Capacity reserved for one pod. */
 export interface Taken {
   readonly requests: ResourceAmounts;
-  /** Missing when no node had room: then only the sums were lowered. */
+  /** Missing when no node fitted: then only the sums were lowered. */
   readonly place?: { readonly row: number; readonly request: RowRequest };
 }
 
-/** A pod's requirements in terms of one target. */
+/** A pod's requirements in the columns of one target. */
 interface CompiledPod {
   readonly open: OpenRows;
   readonly request: RowRequest;
 }
 
-/** The capacity of a target, as its ClusterSummary states it, less what was taken since. */
+/** Capacity of a target: its ClusterSummary minus the pods taken since. */
 export class TargetCapacity {
   readonly allocatable: ResourceAmounts;
   readonly #publishedFree: ResourceAmounts;
@@ -53,7 +55,7 @@ export class TargetCapacity {
   #free: Map<string, number>;
   #taken = 0;
 
-  /** Use {@link toTargetCapacity}. Rows name groups by their index. */
+  /** Use {@link toTargetCapacity}. Rows refer to groups by index. */
   constructor(sums: { readonly allocatable: ResourceAmounts; readonly free: ResourceAmounts; readonly hasNodeGroups: boolean }, groups: readonly GroupOfNodes[], rows: readonly CapacityRow[]) {
     this.allocatable = sums.allocatable;
     this.#publishedFree = sums.free;
@@ -65,25 +67,25 @@ export class TargetCapacity {
     this.#holes = new NodeCapacityTable(this.#rows);
   }
 
-  /** Sums over all nodes, less what was taken; below zero where more was taken than the nodes have. */
+  /** Sums over all nodes minus the pods taken; negative when more was taken than the nodes have. */
   get free(): ResourceAmounts {
     return this.#free;
   }
 
-  /** Whether some node can take the pod now. */
+  /** Whether some node fits the pod now. */
   hasRoomFor(pod: NodeRequirements): boolean {
     const { open, request } = this.#compile(pod);
     return this.#holes.firstFit(request, open) !== NO_ROW;
   }
 
-  /** How many nodes can take the pod now, counted up to `most`; `most` where the target does not tell nodes apart. */
+  /** Number of nodes that fit the pod now, counted up to `most`; `most` when the target publishes no node groups. */
   nodesFor(pod: NodeRequirements, most: number): number {
     if (!this.#hasNodeGroups) return most;
     const { open, request } = this.#compile(pod);
     return this.#holes.countFitting(request, open, most);
   }
 
-  /** As {@link hasRoomFor}, with what is in the way. */
+  /** Like {@link hasRoomFor}, with the reason. */
   fit(pod: NodeRequirements): NodeFit {
     if (this.#groups.length === 0) return { kind: 'no-node', reason: 'NoNodes', message: 'it has no node that is ready and not cordoned' };
     const { open, request } = this.#compile(pod);
@@ -95,7 +97,7 @@ export class TargetCapacity {
     return { kind: 'no-node', reason: 'InsufficientResources', message: `no node has ${describe(missing, pod.requests)} free` };
   }
 
-  /** Places the pod on the fitting node that has most of itself free, where kube-scheduler's default puts it. */
+  /** Places the pod on the fitting node with most free, as kube-scheduler does by default. */
   take(pod: NodeRequirements): Taken {
     const { requests } = pod;
     for (const [resource, amount] of requests) this.#free.set(resource, (this.#free.get(resource) ?? 0) - amount);
@@ -113,7 +115,10 @@ export class TargetCapacity {
     if (place !== undefined) this.#holes.giveBack(place.row, place.request);
   }
 
-  /** The capacity as it is now, as plain data that {@link toTargetCapacity} reads: for what-if, replay and tests. Equal holes are counted together. */
+  /**
+   * The current capacity as plain data that {@link toTargetCapacity} reads: for `isthmus plan`, replay and tests. Equal
+   * free node shapes are merged.
+   */
   toSummary(): ClusterSummary {
     const groups = this.#groups.map((group) => ({ group, holes: new Map<string, FreeNodeShape>() }));
     for (const { group, count, free, published } of this.#holes.rows()) {
@@ -138,7 +143,7 @@ export class TargetCapacity {
   }
 }
 
-/** Reads a summary. One without node groups (Admiralty's) counts as one node that has all of `allocatable`. */
+/** Parses a summary. One without node groups (Admiralty's) counts as one node with all of `allocatable`. */
 export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   const allocatable = parseResourceList(summary.allocatable).amounts;
   const free = summary.free === undefined ? allocatable : parseResourceList(summary.free).amounts;
@@ -146,7 +151,7 @@ export function toTargetCapacity(summary: ClusterSummary): TargetCapacity {
   return new TargetCapacity({ allocatable, free, hasNodeGroups: summary.nodeGroups !== undefined }, groups, rows);
 }
 
-/** Whether some node of the target can take the pod now. */
+/** Whether some node of the target fits the pod now. */
 export function fitsOnNode(capacity: TargetCapacity, pod: NodeRequirements): NodeFit {
   return capacity.fit(pod);
 }
@@ -159,7 +164,7 @@ function describe(missing: readonly string[], requests: ResourceAmounts): string
   return missing.map((resource) => `${formatResourceAmount(resource, requests.get(resource) ?? 0)} ${resource}`).join(' and ');
 }
 
-/** A node is as large as its group's shape, or else as the largest hole. */
+/** A node's size is its group's shape, or else the largest free node shape. */
 function toWeights(resource: string, { groups, rows }: { readonly groups: readonly GroupOfNodes[]; readonly rows: readonly CapacityRow[] }): RoomWeights[] {
   if (!rows.some(({ free }) => free.has(resource))) return [];
   const largest = Float64Array.from(groups, ({ shape }) => shape.get(resource) ?? 0);

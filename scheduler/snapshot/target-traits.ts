@@ -1,6 +1,6 @@
-// What is known of a target beside its capacity: its virtual node as the source's administrators see it, and what its object declares.
-// Labels of the (Cluster)Target win over those that the target's own nodes gave the virtual node: an administrator's word counts more. What a rule
-// of a policy binds by is only what the target does not say itself.
+// What is known about a target beside capacity: its virtual node as administrators see it, and the settings of its
+// object. Labels of the (Cluster)Target override those that the virtual node took from the target's nodes. Binding
+// policy rules only use labels that the target does not report itself.
 import type { NodeGroup } from '../../api/kinds/cluster-summary.ts';
 import type { TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Node, StringMap, Taint } from '../../api/objects/core.ts';
@@ -9,35 +9,35 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { isByteResource, parseResourceList } from '../../model/resources/resources.ts';
 import { toTargetCapacity, type TargetCapacity } from './target-capacity.ts';
 
-/** A target as placement sees it. */
+/** A target's properties for placement. */
 export interface TargetTraits {
-  /** Labels that selectors of pods are held against, and those of policies of the namespace. */
+  /** Labels that selectors of pods and of namespaced policies match. */
   readonly labels: StringMap;
-  /** Those that selectors of policies of the cluster are held against, where they differ: without what a tenant says of a Target. */
+  /** Labels that selectors of cluster policies match, if they differ: without those that a tenant set on a Target. */
   readonly clusterLabels?: StringMap;
-  /** Of both, what the target does not say itself; all of them when missing. */
+  /** The subset of both that the target does not report itself; all of them when missing. */
   readonly vouched?: { readonly labels: StringMap; readonly clusterLabels: StringMap };
   readonly taints: readonly Taint[];
   /** `spec.unschedulable` of the virtual node. */
   readonly cordoned: boolean;
-  /** Whether the virtual node exists; a pod cannot be bound to one that does not. */
+  /** Whether the virtual node exists; without it no pod can be bound. */
   readonly hasNode: boolean;
-  /** The target is the source itself. */
+  /** The target is the source cluster itself. */
   readonly isSelf: boolean;
-  /** Price of each resource, in the units of {@link ResourceAmounts}: of a milli-CPU, of a byte, of a device. */
+  /** Price of each resource, per milli-CPU, byte or device as in {@link ResourceAmounts}. */
   readonly prices?: ReadonlyMap<string, number>;
   /** Nodes that its autoscaler may still add. */
   readonly headroom?: TargetCapacity;
-  /** Round trip to its API server in ms. */
+  /** Round trip to its API server, in ms. */
   readonly rttMs?: number;
 }
 
-/** What {@link toTargetTraits} puts together. */
+/** Inputs of {@link toTargetTraits}. */
 export interface TraitSources {
-  /** Whose object it is: a ClusterTarget's labels are an administrator's. A ClusterTarget when missing. */
+  /** Kind of the object: a ClusterTarget's labels are an administrator's. ClusterTarget when missing. */
   readonly kind?: TargetRef['kind'] | undefined;
   readonly nodeName: string;
-  /** The virtual node; undefined while it is not there. */
+  /** The virtual node; undefined while it does not exist. */
   readonly node: Pick<Node, 'metadata' | 'spec'> | undefined;
   /** Labels of the (Cluster)Target. */
   readonly labels: StringMap;
@@ -48,12 +48,12 @@ export interface TraitSources {
 const HOST_NAME_LABEL = 'kubernetes.io/hostname';
 
 /**
- * What the source's node lifecycle controller makes of a virtual node's conditions and Lease, which this process writes itself and knows
- * earlier: a new node is "not ready" for a moment. Whether the target can be used is seen from the target.
+ * Taints that the source's node lifecycle controller derives from the virtual node's conditions and Lease. This process
+ * writes those itself: a new node is briefly "not ready". The target's own state decides instead.
  */
 const OWN_HEALTH_TAINTS: ReadonlySet<string> = new Set(['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']);
 
-/** The traits of a target. A virtual node counts as one host, so that affinity by host name tells clusters apart. */
+/** The traits of a target. A virtual node counts as one host, so that affinity by hostname separates clusters. */
 export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: TraitSources): TargetTraits {
   return {
     ...toTargetLabels({ kind, nodeName, node, labels }),
@@ -67,10 +67,10 @@ export function toTargetTraits({ kind, nodeName, node, labels, spec, rttMs }: Tr
   };
 }
 
-/** Labels of a target by who says them. */
+/** Labels of a target by who set them. */
 export type TargetLabels = Pick<TargetTraits, 'labels' | 'clusterLabels' | 'vouched'>;
 
-/** Labels that selectors are held against. */
+/** The labels that selectors match. */
 export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSources, 'kind' | 'nodeName' | 'node' | 'labels'>): TargetLabels {
   const host = { [HOST_NAME_LABEL]: nodeName };
   const { labels: shown = {}, annotations } = node?.metadata ?? {};
@@ -78,12 +78,12 @@ export function toTargetLabels({ kind, nodeName, node, labels }: Pick<TraitSourc
   const all = { ...host, ...shown, ...labels };
   const vouched = { ...own, ...labels };
   if (kind !== 'Target') return { labels: all, vouched: { labels: vouched, clusterLabels: vouched } };
-  // A tenant chooses the name of a Target, and its labels; nodes are written by administrators.
+  // A tenant chooses the name and labels of a Target; nodes are written by administrators.
   const nameless = ({ [TARGET_NAME_LABEL]: _name, ...rest }: StringMap) => rest;
   return { labels: all, clusterLabels: nameless({ ...host, ...shown }), vouched: { labels: vouched, clusterLabels: nameless(own) } };
 }
 
-/** The labels of a virtual node that its target does not say; only those of ours while it is not known which it says. */
+/** The labels of a virtual node that its target does not report; only our own while it is unknown which it reports. */
 function withoutTargetLabels(shown: StringMap, said: string | undefined): StringMap {
   const keys = said === undefined ? undefined : readKeys(said);
   return Object.fromEntries(Object.entries(shown).filter(([key]) => (keys === undefined ? key.startsWith(OWN_PREFIX) : !keys.has(key))));
@@ -94,22 +94,22 @@ function readKeys(text: string): ReadonlySet<unknown> | undefined {
     const keys: unknown = JSON.parse(text);
     return Array.isArray(keys) ? new Set<unknown>(keys) : undefined;
   } catch {
-    return undefined; // somebody has changed it; it is put back
+    return undefined; // somebody changed it; it is reverted
   }
 }
 
-/** Labels that the selectors of targets in a policy are held against. */
+/** Labels that a policy's target selectors match. */
 export function labelsFor(policy: { readonly isClusters?: boolean } | undefined, traits: TargetLabels | undefined): StringMap {
   return (policy?.isClusters === true ? traits?.clusterLabels : undefined) ?? traits?.labels ?? {};
 }
 
-/** Prices of cores, GiB and devices as numbers by the units that requests have; what is no price is left out. */
+/** Prices of cores, GiB and devices as numbers per unit of a request; invalid prices are ignored. */
 function toPrices(prices: StringMap): ReadonlyMap<string, number> {
   const entries = Object.entries(prices).filter(([, text]) => text.trim() !== '' && Number(text) >= 0);
   return new Map(entries.map(([resource, text]) => [resource, Number(text) / pricedUnit(resource)]));
 }
 
-/** What a price is for: a GiB of bytes, one of anything else. */
+/** The unit of a price: a GiB for bytes, else one. */
 function pricedUnit(resource: string): number {
   return parseResourceList({ [resource]: isByteResource(resource) ? '1Gi' : '1' }).amounts.get(resource) ?? 1;
 }
@@ -119,5 +119,5 @@ function toHeadroom(groups: NonNullable<TargetSpec['headroom']>): TargetCapacity
   return toTargetCapacity({ metadata: {}, nodeGroups });
 }
 
-/** Pods of a node that does not say otherwise (kubelet `maxPods`). */
+/** Default `maxPods` of the kubelet. */
 const DEFAULT_PODS = '110';

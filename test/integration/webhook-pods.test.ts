@@ -121,11 +121,11 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
   it('refuses a target whose expression is none and a share whose limit is none, and lets good ones pass', async () => {
     const target = (name: string, excludedLabelsRegexp: string): Promise<unknown> =>
       world.client.create(CLUSTER_TARGETS, { metadata: { name }, spec: { self: true, excludedLabelsRegexp } } as never);
-    await assert.rejects(target('bad', 'a(?=b)'), /spec.excludedLabelsRegexp is no RE2 expression/);
+    await assert.rejects(target('bad', 'a(?=b)'), /spec.excludedLabelsRegexp is not a valid RE2 expression/);
     await target('good', '^secret/');
     const share = (name: string, cpu: string): Promise<unknown> =>
       world.client.create(RESOURCE_SHARES, { metadata: { name }, spec: { source: '*', limits: { cpu } } } as never);
-    await assert.rejects(share('bad', 'ten'), /spec.limits gives "ten" of cpu, which is no quantity/);
+    await assert.rejects(share('bad', 'ten'), /spec.limits gives "ten" of cpu, which is not a valid quantity/);
     await share('good', '10');
   });
 

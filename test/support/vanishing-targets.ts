@@ -128,7 +128,7 @@ export class VanishingTargets {
     const { cluster, pods } = this.#world.source;
     const log = await readFile(join(cluster.directory, 'isthmus.log'), 'utf8');
     const waited = pods.history.flatMap(({ after }) => (after === undefined ? [] : awaitedBy(after)));
-    return new Map([...waited, ...log.split('\n').filter((line) => line.includes('a lost target has stopped what it was asked for')).map(givenUp)]);
+    return new Map([...waited, ...log.split('\n').filter((line) => line.includes('a lost target has stopped its candidate')).map(givenUp)]);
   }
 
   /** Pods that had delegates in more than one target, one after the other. */

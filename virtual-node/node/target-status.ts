@@ -52,7 +52,7 @@ function toReady({ problem, summary, virtualNode, hasNode }: ObservedTarget): Co
   if (summary === undefined) {
     return { type: 'Ready', status: 'False', reason: 'NoSummary', message: 'the target has not published a ClusterSummary; check that the delegate controller runs there, or, with delegation Pod, that the source may list its nodes and pods' };
   }
-  if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being made` };
+  if (!hasNode) return { type: 'Ready', status: 'False', reason: 'NodeMissing', message: `virtual node ${virtualNode} is being created` };
   return { type: 'Ready', status: 'True', reason: 'Ready', message: 'pods can be sent to the target' };
 }
 

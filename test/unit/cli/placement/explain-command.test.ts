@@ -17,7 +17,7 @@ describe('explanationText', () => {
   it('says what comes first, what is next and by how much, then what each has', () => {
     const text = explanationText(explainPod(aPodWithConstraints(), [large, aPlace('small'), aPlace('gone', {}, unavailable('Unreachable', 'no route'))]), false);
     assert.deepEqual(text.split('\n'), [
-      'ClusterTarget/large comes first. ClusterTarget/small is next: its score is higher by 0.073.',
+      'ClusterTarget/large leads ClusterTarget/small by 0.073.',
       '',
       '→ ClusterTarget/large  score 0.620',
       'ClusterTarget/small  score 0.547',

@@ -17,7 +17,7 @@ describe('toShareStatus', () => {
   it('names a limit that is none: the schema cannot', () => {
     const { conditions: [ready] = [] } = toShareStatus({}, { source: 'uid', limits: { cpu: '5 cores' } }, reckoned, looked);
     assert.deepEqual([ready?.status, ready?.reason], ['False', 'Invalid']);
-    assert.match(ready?.message ?? '', /^spec\.limits of cpu is no limit: /);
+    assert.match(ready?.message ?? '', /^spec\.limits of cpu is not a valid limit: /);
   });
 
   it('is the very same when nothing changed, in whatever order the API server gives it back', () => {

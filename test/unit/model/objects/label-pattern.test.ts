@@ -15,9 +15,9 @@ describe('a label pattern', () => {
   });
 
   const invalid: Readonly<Record<string, readonly [string, RegExp]>> = {
-    'a look-ahead': ['a(?=b)', /no RE2 expression/],
+    'a look-ahead': ['a(?=b)', /not a valid RE2 expression/],
     'an open parenthesis': ['(', /missing closing/],
-    'a back reference': ['(a)\\1', /no RE2 expression/],
+    'a back reference': ['(a)\\1', /not a valid RE2 expression/],
     'too many characters': ['a'.repeat(MAX_PATTERN_LENGTH + 1), /513 characters; at most 512/],
     'too many repetitions': ['a{60}b{60}', /120 counted repetitions; at most 100/],
   };

@@ -37,8 +37,8 @@ describe('selectorProblem', () => {
   const cases: Record<string, readonly [selector: unknown, problem: RegExp | undefined]> = {
     'an empty selector is fine': [{}, undefined],
     'labels and expressions are fine': [{ matchLabels: { a: 'b' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }, { key: 'c', operator: 'Exists' }] }, undefined],
-    'a text is none': ['app=web', /is no label selector/],
-    'a list is none': [[], /is no label selector/],
+    'a text is none': ['app=web', /is not a label selector/],
+    'a list is none': [[], /is not a label selector/],
     'labels that are numbers are refused': [{ matchLabels: { a: 1 } }, /not text/],
     'labels that are a list are refused': [{ matchLabels: ['a'] }, /not text/],
     'expressions must be a list': [{ matchExpressions: {} }, /no list/],

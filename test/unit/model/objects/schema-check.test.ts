@@ -24,18 +24,18 @@ describe('the shape of a value', () => {
   for (const [what, value] of Object.entries(fitting)) it(`fits one ${what}`, () => assert.equal(misfitOf(value, SHAPE), undefined));
 
   const misfits: readonly [unknown, string][] = [
-    [null, ' is no object'],
-    [[], ' is no object'],
-    ['text', ' is no object'],
+    [null, ' is not an object'],
+    [[], ' is not an object'],
+    ['text', ' is not an object'],
     [{}, '.name is missing'],
     [JSON.parse('{"__proto__":{"name":"a"}}'), '.name is missing'],
     [{ name: null }, '.name is no string'],
     [{ name: 'a', count: 1.5 }, '.count is no integer'],
     [{ name: 'a', count: 2 ** 60 }, '.count is no integer'],
     [{ name: 'a', on: 'true' }, '.on is no boolean'],
-    [{ name: 'a', amount: {} }, '.amount is no text or number'],
-    [{ name: 'a', list: { length: 1 } }, '.list is no list'],
-    [{ name: 'a', list: [{}, null] }, '.list[1] is no object'],
+    [{ name: 'a', amount: {} }, '.amount is not a string or number'],
+    [{ name: 'a', list: { length: 1 } }, '.list is not a list'],
+    [{ name: 'a', list: [{}, null] }, '.list[1] is not an object'],
     [{ name: 'a', list: [{ key: [] }] }, '.list[0].key is no string'],
     [{ name: 'a', map: { b: 1 } }, '.map.b is no string'],
   ];

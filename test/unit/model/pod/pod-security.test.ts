@@ -9,9 +9,9 @@ const problems = (spec: unknown, level: 'baseline' | 'restricted' = 'baseline', 
 
 describe('a level of the Pod Security Standards', () => {
   const rows: readonly [string, unknown, RegExp][] = [
-    ['a spec that is none', 'x', /spec is no object/],
-    ['containers that are no list', { containers: { a: {} } }, /containers is no list/],
-    ['volumes that are no list', { volumes: 'x' }, /volumes is no list/],
+    ['a spec that is none', 'x', /spec is not an object/],
+    ['containers that are no list', { containers: { a: {} } }, /containers is not a list/],
+    ['volumes that are no list', { volumes: 'x' }, /volumes is not a list/],
     ['a flag that is no flag', { hostNetwork: 'yes' }, /hostNetwork is set/],
     ['an unmasked proc', { containers: [{ name: 'c', securityContext: { procMount: 'Unmasked' } }] }, /procMount Unmasked/],
     ['a host process', { securityContext: { windowsOptions: { hostProcess: true } } }, /hostProcess/],

@@ -103,7 +103,7 @@ describe('C2-29: parseQuantity', () => {
   it('says what a quantity looks like', () => {
     assert.deepEqual(parseQuantity('lots'), {
       kind: 'invalid',
-      message: '"lots" is no quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6',
+      message: '"lots" is not a valid quantity: write a number with an optional suffix, as in 500m, 2, 1.5Gi or 12e6',
     });
   });
 

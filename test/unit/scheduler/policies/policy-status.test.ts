@@ -22,7 +22,7 @@ describe('planPolicyStatus', () => {
   });
 
   it('says what is wrong with one that cannot, and what follows', () => {
-    const message = 'the policy has no spec; until it is corrected, the pods that it may concern are placed nowhere';
+    const message = 'the policy has no spec; until it is corrected, no pod that it may select is placed';
     const told = statusOf(written('has no spec')).conditions?.map((condition) => [condition.type, condition.status, condition.reason, condition.message]);
     assert.deepEqual(told, ['Accepted', 'Ready'].map((type) => [type, 'False', 'Invalid', message]));
   });

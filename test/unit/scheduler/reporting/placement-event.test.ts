@@ -22,11 +22,11 @@ describe('scheduled', () => {
   it('names the node, the target with its score, and why not the others', () => {
     const event = scheduled(frozen(aProxyRecord()), 'admiralty-a', JSON.stringify(record));
     assert.deepEqual([event.type, event.reason, event.action, event.regarding.uid], ['Normal', 'Scheduled', 'Binding', 'proxy-uid']);
-    assert.equal(event.note, 'Successfully assigned team-a/web to admiralty-a: ClusterTarget/a is the best that can take it (score 0.912); not ClusterTarget/b: NoNodes, ClusterTarget/c: Cordoned and 3 more');
+    assert.equal(event.note, 'Successfully assigned team-a/web to admiralty-a: ClusterTarget/a is the best feasible target (score 0.912); not ClusterTarget/b: NoNodes, ClusterTarget/c: Cordoned and 3 more');
   });
 
   it('says less where there was no choice, or the reasons are not known any more', () => {
-    assert.match(scheduled(aProxyRecord(), 'n', JSON.stringify({ target: 'ClusterTarget/a', score: 1 })).note, /to n: ClusterTarget\/a is the best that can take it \(score 1\)$/);
+    assert.match(scheduled(aProxyRecord(), 'n', JSON.stringify({ target: 'ClusterTarget/a', score: 1 })).note, /to n: ClusterTarget\/a is the best feasible target \(score 1\)$/);
     assert.match(scheduled(aProxyRecord(), 'n', undefined).note, /^Successfully assigned team-a\/web to n$/);
   });
 });

@@ -74,7 +74,7 @@ describe('what places nothing', () => {
   const broken = (spec: unknown) => aPolicy(spec as PlacementPolicySpec);
   const cases: Record<string, readonly [rules: PlacementRules, reason: string, message: RegExp]> = {
     'policies that are not known yet': [rulesFor(pod, { ...aBook(), isComplete: false }), 'PoliciesUnknown', /isthmus install/],
-    'a policy of the namespace that cannot be read, whatever it selects': [rulesOf(broken({ podSelector: { matchLabels: { app: 'other' } }, require: 'eu' })), 'PolicyInvalid', /PlacementPolicy team-a\/p cannot be read: require is no label selector; correct or delete it/],
+    'a policy of the namespace that cannot be read, whatever it selects': [rulesOf(broken({ podSelector: { matchLabels: { app: 'other' } }, require: 'eu' })), 'PolicyInvalid', /PlacementPolicy team-a\/p cannot be read: require is not a label selector; correct or delete it/],
     'a policy without a spec': [rulesOf(broken(undefined)), 'PolicyInvalid', /has no spec/],
     'a policy of a later version': [rulesOf(broken({ embargo: true })), 'PolicyInvalid', /field embargo that this version does not know/],
     'two policies of the namespace that say different things': [rulesOf(aPolicy({ weights: { rtt: 1 } }), aPolicy({ weights: { cost: 1 } }, 'q')), 'PolicyConflict', /team-a\/p and PlacementPolicy team-a\/q both set weights/],

@@ -18,23 +18,23 @@ describe('policyProblem', () => {
   for (const [sentence, spec] of Object.entries(fine)) it(`accepts ${sentence}`, () => assert.equal(policyProblem(spec, 'cluster'), undefined));
 
   const refused: Record<string, readonly [spec: unknown, problem: RegExp]> = {
-    'what is no object': [[], /has no spec/],
+    'what is not an object': [[], /has no spec/],
     'a field that there is not': [{ requires: EU }, /a field requires that this version does not know/],
     'a selector that is none': [{ forbid: { matchExpressions: [{ key: 'a', operator: 'In' }] } }, /forbid needs values for a In/],
-    'tiers that are no list': [{ tiers: EU }, /tiers is no list/],
+    'tiers that are no list': [{ tiers: EU }, /tiers is not a list/],
     'a tier without targets': [{ tiers: [{}] }, /an entry of tiers has targets that cannot be used/],
-    'a tier that is no object': [{ tiers: ['eu'] }, /an entry of tiers is no object/],
-    'replicas without shares': [{ replicas: {} }, /replicas.shares is no list/],
-    'replicas that are no object': [{ replicas: 3 }, /replicas.shares is no list/],
+    'a tier that is not an object': [{ tiers: ['eu'] }, /an entry of tiers is not an object/],
+    'replicas without shares': [{ replicas: {} }, /replicas.shares is not a list/],
+    'replicas that are no object': [{ replicas: 3 }, /replicas.shares is not a list/],
     'a share without weight': [{ replicas: { shares: [{ targets: EU }] } }, /needs a weight above 0/],
     'a share of weight 0': [{ replicas: { shares: [{ targets: EU, weight: 0 }] } }, /needs a weight above 0/],
     'a spread over nothing': [{ spread: [{}] }, /has no topologyKey/],
-    'a weight of no score': [{ weights: { speed: 1 } }, /speed, which is no score/],
-    'a weight that is no number': [{ weights: { cost: '1' } }, /gives cost a weight that is no number/],
-    'weights that are no map': [{ weights: [] }, /weights is no map/],
+    'a weight of no score': [{ weights: { speed: 1 } }, /speed, which is not a score/],
+    'a weight that is not a number': [{ weights: { cost: '1' } }, /gives cost a weight that is not a number/],
+    'weights that are no map': [{ weights: [] }, /weights is not a map/],
     'an operation that there is not': [{ overrides: [{ targets: {}, patch: [{ op: 'move', path: '/spec/a' }] }] }, /has no operation "move"/],
     'a path to the name of the delegate': [{ overrides: [{ targets: {}, patch: [{ op: 'replace', path: '/metadata/name', value: 'x' }] }] }, /has a path outside of/],
-    'a patch that is no list': [{ overrides: [{ targets: {}, patch: {} }] }, /patch is no list/],
+    'a patch that is not a list': [{ overrides: [{ targets: {}, patch: {} }] }, /patch is not a list/],
   };
   for (const [sentence, [spec, problem]] of Object.entries(refused)) it(`refuses ${sentence}`, () => assert.match(policyProblem(spec, 'cluster') ?? '', problem));
 

@@ -121,18 +121,18 @@ describe('validateTarget', () => {
     assert.equal(validateTarget(target('(')).kind, 'deny');
   });
 
-  it('refuses headroom that is no quantity, and says where', () => {
+  it('refuses headroom that is not a valid quantity, and says where', () => {
     const withCpu = (cpu: string | number) => validateTarget({ ...target(), spec: { headroom: [{ count: 1, allocatable: { cpu: 1 } }, { count: 1, allocatable: { memory: '1Gi', cpu } }] } } as never);
     assert.deepEqual([withCpu('500m').kind, withCpu(2).kind], ['pass', 'pass']);
     for (const bad of ['ten', '', '-1', '1e', ' ']) {
       const denial = withCpu(bad);
-      assert.match(denial.kind === 'deny' ? denial.message : '', /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is no quantity/);
+      assert.match(denial.kind === 'deny' ? denial.message : '', /spec\.headroom\[1\]\.allocatable gives ".*" of cpu, which is not a valid quantity/);
     }
   });
 });
 
 describe('validateShare', () => {
-  it('refuses a limit that is no quantity, for it would be no limit', () => {
+  it('refuses a limit that is not a valid quantity, for it would be no limit', () => {
     const share = (limits?: object) => validateShare({ metadata: { name: 's' }, spec: { source: '*', ...(limits && { limits }) } } as never).kind;
     assert.deepEqual([share(), share({ cpu: '4', pods: 10 }), share({ cpu: 'four' }), share({ pods: -1 })], ['pass', 'pass', 'deny', 'deny']);
   });
