@@ -1,18 +1,19 @@
-// What the API server is to send to our webhooks where it is not written in a manifest: the webhook process puts it there once it is reached (ADR 0029).
+// Webhook rules that are not in the manifest: the webhook process writes them to its configurations after the API
+// server has reached it (ADR 0029).
 
 /** `admissionregistration.k8s.io/v1` RuleWithOperations of every webhook of elected pods. */
 export const ELECTED_POD_RULES = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], scope: 'Namespaced' }] as const;
 
-/** Path by which the API server asks whether it reaches the webhook at all. */
+/** Path of the request by which the API server checks whether it reaches the webhook. */
 export const REACHED_PATH = '/mutate--reached';
-/** Name of the webhook of {@link REACHED_PATH}; it alone has its rules in the manifest. */
+/** Name of the webhook of {@link REACHED_PATH}; only its rules are in the manifest. */
 export const REACHED_WEBHOOK = 'reached.isthmus.multicluster.admiralty.io';
 
 const OF_WEBHOOKS = '.isthmus.multicluster.admiralty.io';
-/** Path of pods of namespaces that elect all of theirs. */
+/** Path for pods of namespaces that elect all their pods. */
 const NAMESPACE_PATH = '/mutate--v1-pod--namespace';
 
-/** Paths of our webhooks, by their names in the webhook configurations. */
+/** Paths of our webhooks, by name in the webhook configurations. */
 export const WEBHOOK_PATHS: Readonly<Record<string, string>> = {
   [`pods${OF_WEBHOOKS}`]: '/mutate--v1-pod',
   [`namespaces${OF_WEBHOOKS}`]: NAMESPACE_PATH,

@@ -1,4 +1,5 @@
-// Virtual nodes as one part of a process, and the kubelet API of virtual nodes as another: every replica serves it, leader or not.
+// Virtual nodes as one component of a process, and their kubelet API as another, which every replica serves, leader or
+// not.
 import type { Logger } from 'pino';
 import { onAbort } from '../kubernetes/flow/abort.ts';
 import type { ClusterClient } from '../kubernetes/client/cluster-client.ts';
@@ -8,23 +9,23 @@ import { startKubeletServer, type KubeletServer, type KubeletServerOptions } fro
 import { startTargetRemoval, type RemovalOptions } from './node/target-removal-controller.ts';
 import { startVirtualNodes, type VirtualNodeOptions } from './node/virtual-node-controller.ts';
 
-/** Starts the component; targets are run by the caller, who may share them. */
+/** Starts the component; the caller runs the targets and may share them. */
 export function startVirtualNode(options: VirtualNodeOptions & RemovalOptions, signal: AbortSignal): void {
   startVirtualNodes(options, signal);
   startTargetRemoval(options, signal);
 }
 
-/** What the kubelet API is started with. */
+/** Options of the kubelet API. */
 export interface KubeletApiOptions extends Omit<KubeletServerOptions, 'certificate' | 'clientAuthority'> {
-  /** Address by which the API server reaches it. */
+  /** Address where the API server reaches it. */
   readonly address: string;
   /** Signer of its serving certificate; self-signed when missing. */
   readonly signer?: string | undefined;
-  /** File (PEM) of the authorities of client certificates; what the cluster publishes when missing. */
+  /** File with the CAs for client certificates (PEM); the bundle that the cluster publishes when missing. */
   readonly clientAuthorityFile?: string | undefined;
 }
 
-/** Starts to listen as soon as it is known whose client certificates to believe. Throws what listening and {@link readClientAuthority} throw. */
+/** Starts to listen when the client CAs are known. Throws what listening and {@link readClientAuthority} throw. */
 export async function startKubeletApi(options: KubeletApiOptions, signal: AbortSignal): Promise<KubeletServer> {
   const { source, address, signer, clientAuthorityFile } = options;
   const logger = options.logger.child({ component: 'kubelet-api' });
@@ -37,7 +38,7 @@ export async function startKubeletApi(options: KubeletApiOptions, signal: AbortS
   return started;
 }
 
-/** Stands between the cluster's bundle and a server that cannot start without one. */
+/** Provides the cluster's bundle to a server that cannot start without one. */
 class FollowedAuthority {
   #latest: string | undefined;
   #server: KubeletServer | undefined;

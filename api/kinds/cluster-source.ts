@@ -1,16 +1,17 @@
-// ClusterSource (cluster-scoped) and Source (namespaced): who may send pods to this cluster. Admiralty 0.17's fields, clusterID and status are ours.
+// ClusterSource (cluster-scoped) and Source (namespaced): the sources that may send pods to this cluster. The API is
+// Admiralty 0.17's; clusterID and status are additions.
 import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
 
-/** What became of a source's identity: `Ready`, and `Guarded` against what other sources have here. */
+/** Status of a source's identity: `Ready`, and `Guarded` when a policy restricts it to its own objects. */
 export interface SourceStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
-  /** What the source may really do here, for people. */
+  /** The effective grants, for humans. */
   readonly allows?: AllowedToSource;
 }
 
-/** What a source may do, as its status tells. */
+/** The effective grants of a source. */
 export interface AllowedToSource {
   /** Where its pods may run. */
   readonly namespaces: string;
@@ -21,15 +22,18 @@ export interface AllowedToSource {
 /** A level of the Pod Security Standards. */
 export type PodSecurityLevel = 'privileged' | 'baseline' | 'restricted';
 
-/** What a target lets a source do. What is missing is as in Admiralty: all namespaces but the system's, and no limit but theirs. */
+/**
+ * What a target grants a source. Missing fields behave as in Admiralty: all namespaces but the system's, and no further
+ * limit.
+ */
 export interface SourceGrants {
-  /** `OptedIn`: namespaces that let the source in by a label. Of a ClusterSource. */
+  /** `OptedIn`: namespaces that admit the source by a label. Only for a ClusterSource. */
   readonly namespaces?: 'All' | 'OptedIn';
-  /** Further namespaces; these alone where `namespaces` is missing. Of a ClusterSource. */
+  /** Additional namespaces; the only ones when `namespaces` is missing. Only for a ClusterSource. */
   readonly namespaceSelector?: LabelSelector;
-  /** What pods of the source may ask for at most. */
+  /** Highest privilege level of the source's pods. */
   readonly podSecurity?: PodSecurityLevel;
-  /** Into which pods the source may open logs, exec, attach and port-forward. `OwnDelegates` when missing. */
+  /** Pods to which the source may open logs, exec, attach and port-forward. `OwnDelegates` when missing. */
   readonly streams?: 'OwnDelegates' | 'All' | 'None';
 }
 
@@ -39,7 +43,7 @@ export interface Source extends KubernetesObject {
   readonly status?: SourceStatus;
 }
 
-/** A source for all namespaces, or those that let it in. */
+/** A source for all namespaces, or those that admit it. */
 export interface ClusterSource extends KubernetesObject {
   readonly spec: { readonly userName?: string; readonly serviceAccount?: { readonly name: string; readonly namespace: string }; readonly clusterID?: string } & SourceGrants;
   readonly status?: SourceStatus;

@@ -1,98 +1,102 @@
-// ClusterSummary: what a target publishes about its capacity. One object, named `singleton`, of at most 100 kB for 5,000 nodes.
-// `capacity` and `allocatable` are Admiralty's; all other fields are ours, so that a source knows holes, not sums.
-// Whatever the size limit costs is marked in `reduced`: see docs/cluster-summary.md.
+// ClusterSummary: the capacity that a target publishes. One object, named `singleton`, of at most 100 kB for 5,000
+// nodes. `capacity` and `allocatable` are Admiralty's; all other fields are additions, so that a source knows free node
+// shapes (`holes`), not only sums. Details lost to the size limit are listed in `reduced`: see docs/cluster-summary.md.
 import type { KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
 import { RESOURCE_LIST, TAINTS, type KindDefinition, type Schema } from '../objects/schema.ts';
 
-/** Equal free room on `count` nodes of a group. */
+/** A free node shape: `count` nodes of a group with equal free resources. */
 export interface FreeNodeShape {
   readonly count: number;
-  /** Resources of which as much is free as the group's shape has are left out. */
+  /** Resources with as much free as the group's shape has are omitted. */
   readonly free: ResourceList;
-  /** Digests (model/resources/node-digest.ts) of the nodes' names, joined. */
+  /** Digests (model/resources/node-digest.ts) of the nodes' names, concatenated. */
   readonly nodes?: string;
 }
 
-/** Nodes alike in labels and taints. Cordoned, NotReady and virtual nodes are not in any group. */
+/** Nodes with equal labels and taints. Cordoned, NotReady and virtual nodes are in no group. */
 export interface NodeGroup {
-  /** Labels that all nodes of the group share, beside `commonLabels` and `perNodeLabels`. */
+  /** Labels common to all nodes of the group, beside `commonLabels` and `perNodeLabels`. */
   readonly labels?: StringMap;
   /**
-   * Keys of labels that every node of the group has, with values that are not listed. Where `kubernetes.io/hostname` is among them,
+   * Keys of labels that every node of the group has, with unlisted values. If `kubernetes.io/hostname` is among them,
    * its value is the node's name.
    */
   readonly perNodeLabels?: readonly string[];
   readonly taints?: readonly Taint[];
-  /** Allocatable of the group's nodes, for each resource the largest. */
+  /** Allocatable of the group's nodes: the maximum of each resource. */
   readonly shape?: ResourceList;
-  /** The free room of the group's nodes. */
+  /** Free node shapes of the group. */
   readonly holes: readonly FreeNodeShape[];
 }
 
 /** GPUs of one product, over all nodes. */
 export interface GpuTotal {
-  /** Value of the label by which the vendor's device plugin names the product; missing where the nodes have none. */
+  /** Value of the vendor's product label; missing on nodes without it. */
   readonly product?: string;
   /** Extended resource: `nvidia.com/gpu`, a MIG slice such as `nvidia.com/mig-1g.5gb`, `amd.com/gpu`. */
   readonly resource: string;
   readonly allocatable: number;
   readonly free: number;
-  /** Most that is free on one node. */
+  /** Maximum that is free on one node. */
   readonly largest: number;
 }
 
-/** What the size limit has cost; each field is missing where it has cost nothing. */
+/** Details lost to the size limit; each field is missing if nothing was lost. */
 export interface ReducedDetail {
   /**
-   * Free amounts are rounded down to one of so many steps between a power of two and the next, so by less than 1 ÷ steps of themselves,
-   * but for nodes that no other node of the group surpasses in every resource. The number of pods is rounded four times as coarsely.
+   * Free amounts are rounded down to one of this many steps between a power of two and the next, so by less than 1 ÷
+   * steps. Nodes that no other node of the group dominates in every resource are exact. The number of pods is rounded
+   * four times as coarsely.
    */
   readonly steps?: number;
-  /** Keys left out of `labels` to have fewer groups, beside those that name single nodes. They are listed in `perNodeLabels`. */
+  /**
+   * Keys omitted from `labels` to reduce the number of groups, beside those that identify single nodes. They are listed
+   * in `perNodeLabels`.
+   */
   readonly labels?: readonly string[];
-  /** Digests of node names are left out. */
+  /** Digests of node names are omitted. */
   readonly nodeNames?: true;
-  /** So many nodes are in no hole. */
+  /** Number of nodes in no free node shape. */
   readonly nodes?: number;
 }
 
-/** What a source may use of the cluster. */
+/** Limits of a source in this cluster. */
 export interface LentShare {
-  /** UID of the source's kube-system Namespace, or `*` for each source that is not listed. */
+  /** UID of the source's kube-system Namespace, or `*` for every source without an entry. */
   readonly source: string;
-  /** Most that all of its delegates may have; what is not listed has no limit. */
+  /** Limits over all its delegates; a resource without a limit is unlimited. */
   readonly limits: ResourceList;
-  /** No new delegates are taken. */
+  /** No new delegates are accepted. */
   readonly cordoned?: true;
 }
 
-/** Capacity of a cluster. Sums are over the nodes that may take pods. */
+/** Capacity of a cluster. Sums are over schedulable nodes. */
 export interface ClusterSummary extends KubernetesObject {
   readonly capacity?: ResourceList;
   readonly allocatable?: ResourceList;
-  /** Allocatable less the requests of all pods that are bound and not terminal. */
+  /** Allocatable minus the requests of all bound pods that have not terminated. */
   readonly free?: ResourceList;
-  /** For each resource the most that is free on one node. */
+  /** For each resource the maximum that is free on one node. */
   readonly largestFree?: ResourceList;
   readonly gpus?: readonly GpuTotal[];
-  /** Labels that all nodes have with one value. */
+  /** Labels with one value on all nodes. */
   readonly commonLabels?: StringMap;
   readonly nodeGroups?: readonly NodeGroup[];
   readonly reduced?: ReducedDetail;
-  /** What ResourceShares lend to sources; a source that is not listed may use all. */
+  /** Limits by ResourceShares; a source without an entry may use everything. */
   readonly shares?: readonly LentShare[];
-  /** What the figures were computed from. */
+  /** The observed state behind the figures. */
   readonly observed?: {
-    /** Up to which resourceVersion of pods they hold; versions of one cluster can be compared (KEP-5504). */
+    /** resourceVersion of pods up to which they are complete; versions of one cluster can be compared (KEP-5504). */
     readonly podsResourceVersion: string;
-    /** When they were published, RFC 3339; renewed every minute even if nothing changed. */
+    /** Time of publication, RFC 3339; updated every minute even if nothing changed. */
     readonly time?: string;
   };
 }
 
 const LABELS: Schema = { type: 'object', description: 'Labels that all nodes of the group share, beside commonLabels and perNodeLabels.', additionalProperties: { type: 'string' } };
 
-/** Quantities that are published as a whole. */
+/** Quantities that are published together. */
 const AMOUNTS: Schema = { ...RESOURCE_LIST, 'x-kubernetes-map-type': 'atomic' };
 
 const HOLES: Schema = {

@@ -1,9 +1,9 @@
-// ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in.
-// Names and fields of the spec are Admiralty 0.17's; status is ours.
+// ClusterTarget (cluster-scoped) and Target (namespaced): a cluster that elected pods may run in. Names and spec fields
+// are Admiralty 0.17's; status is an addition.
 import type { Condition, KubernetesObject, ResourceList, StringMap, Taint } from '../objects/core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, TAINTS, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
 
-/** Where the kubeconfig of a target is kept. */
+/** Reference to the kubeconfig of a target. */
 export interface KubeconfigSecret {
   readonly name: string;
   /** ClusterTarget only; the install namespace when missing. */
@@ -14,54 +14,57 @@ export interface KubeconfigSecret {
   readonly context?: string;
 }
 
-/** Nodes that a target's autoscaler may still add: what the scheduler counts on when nothing fits now. */
+/** Nodes that a target's autoscaler may still add; the scheduler uses them when nothing fits now. */
 export interface HeadroomGroup {
   readonly count: number;
-  /** What one of the nodes has for pods. */
+  /** Allocatable of one of the nodes. */
   readonly allocatable: ResourceList;
   readonly labels?: StringMap;
   readonly taints?: readonly Taint[];
 }
 
-/** How the source has a pod run in a target (design D7): through a PodChaperon, or by a Pod that it makes itself. */
+/** Delegation mode: through a PodChaperon, or by a Pod that the source creates itself. */
 export type DelegationMode = 'PodChaperon' | 'Pod';
 
-/** What may be asked for: a mode, or to see what the target serves. */
+/** A mode, or `Auto` to discover it. */
 export type DelegationSetting = DelegationMode | 'Auto';
 
 /** Spec of both kinds: `self` xor `kubeconfigSecret`. */
 export interface TargetSpec {
   readonly self?: boolean;
   readonly kubeconfigSecret?: KubeconfigSecret;
-  /** The target is reached through this cluster's gateway, by its ID in the clusterset. */
+  /** The target is reached through this cluster's gateway; its ID in the clusterset. */
   readonly gateway?: { readonly cluster: string };
-  /** The member of the clusterset whose pods those of this target are, by its ID; that of `gateway` when missing. */
+  /** Cluster ID of the target in the clusterset for pod addresses; that of `gateway` when missing. */
   readonly podPlane?: { readonly cluster: string };
-  /** RE2 expression over `key=value`; labels of the target that match are not shown on the virtual node. */
+  /** RE2 expression over `key=value`; matching labels of the target are not shown on the virtual node. */
   readonly excludedLabelsRegexp?: string;
-  /** Price of a unit per hour by resource, as decimal text: of a core, of a GiB, of a device. Any currency, the same for all targets. */
+  /**
+   * Hourly price per unit and resource, as decimal text: per core, per GiB, per device. Any currency, the same for all
+   * targets.
+   */
   readonly prices?: StringMap;
   readonly headroom?: readonly HeadroomGroup[];
   /** `Auto` when missing. */
   readonly delegation?: DelegationSetting;
-  /** What becomes of its pods when the object is deleted; `Orphan` when missing. */
+  /** What happens to its pods when the object is deleted; `Orphan` when missing. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
-/** `Drain` evicts the pods that run there and waits until they have gone, `Orphan` leaves them to the target. */
+/** `Drain` evicts the pods and waits until they are gone, `Orphan` leaves them in the target. */
 export type RemovalPolicy = 'Drain' | 'Orphan';
 
-/** What was last observed of a target. */
+/** The last observed state of a target. */
 export interface TargetStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
-  /** UID of the target's kube-system Namespace: which cluster this is. */
+  /** UID of the target's kube-system Namespace, which identifies the cluster. */
   readonly clusterID?: string;
-  /** How pods are delegated to it; stays what it is until the spec says otherwise. */
+  /** Delegation mode; stays until the spec changes it. */
   readonly delegation?: DelegationMode;
-  /** Node in the source that stands for this target. */
+  /** The target's virtual node in the source. */
   readonly virtualNode?: string;
-  /** Free capacity as text, for the columns. */
+  /** Free capacity as text, for printer columns. */
   readonly free?: { readonly cpu?: string; readonly memory?: string; readonly gpu?: string; readonly pods?: string };
   /** Round trip to the target's API server as text, `12ms`. */
   readonly rtt?: string;

@@ -1,44 +1,48 @@
-// The kinds of the gateway: a Cluster and an Endpoint for each member of a clusterset, kept by the broker and copied by each member into its
-// own install namespace; a Gateway for each gateway process of a cluster. States and fields are named as Submariner's (`submariner.io/v1`).
+// Kinds of the gateway: a Cluster and an Endpoint for each member of a clusterset, stored at the broker and copied by
+// each member into its install namespace; a Gateway for each gateway process of a cluster. States and fields are named
+// as Submariner's (`submariner.io/v1`).
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KindDefinition, Schema } from '../objects/schema.ts';
 
 /** Backend of our own pod plane in Endpoint and Gateway objects. */
 export const POD_PLANE_BACKEND = 'wireguard';
-/** Backend of objects that say what an existing Submariner says. */
+/** Backend of objects that mirror an existing Submariner. */
 export const SUBMARINER_BACKEND = 'submariner';
-/** Backends whose cables lead to pods; where two lead to one member the first counts. */
+/** Backends that connect pods; if two connect to one member the first is used. */
 export const POD_PLANE_BACKENDS = [POD_PLANE_BACKEND, SUBMARINER_BACKEND] as const;
 
 /** A member of the clusterset. */
 export interface Cluster extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
-    /** Pod ranges, to find overlaps before there is traffic. */
+    /** Pod ranges, to detect overlaps before there is traffic. */
     readonly clusterCIDR?: readonly string[];
     readonly serviceCIDR?: readonly string[];
-    /** For each IPv4 pod range one of the same length that no other member has, given by the broker; used where pod ranges overlap. */
+    /**
+     * For each IPv4 pod range one of the same length that no other member has, allocated by the broker; used where pod
+     * ranges overlap.
+     */
     readonly globalCIDR?: readonly string[];
-    /** Serial numbers (upper-case hexadecimal) of certificates of this member that are good no more. */
+    /** Serial numbers (upper-case hexadecimal) of revoked certificates of this member. */
     readonly revokedSerials?: readonly string[];
   };
 }
 
-/** Where the gateways of a member are. */
+/** Addresses of a member's gateways. */
 export interface Endpoint extends KubernetesObject {
   readonly spec: {
     readonly clusterID: string;
     /** Cable driver: `mtls`, `wireguard` or `submariner`. */
     readonly backend: string;
-    /** With `wireguard`: base64, the newest first. */
+    /** With `wireguard`: base64, newest first. */
     readonly publicKeys?: readonly string[];
-    /** `host:port` in the order in which they are tried; empty for a member that can only dial out. */
+    /** `host:port` in dialling order; empty for a member that can only dial out. */
     readonly addresses?: readonly string[];
   };
 }
 
-/** A cable as a Gateway object shows it. */
+/** A gateway connection in the status of a Gateway. */
 export interface GatewayConnection {
   readonly status: 'connecting' | 'connected' | 'error';
   readonly statusMessage: string;
@@ -48,19 +52,19 @@ export interface GatewayConnection {
   readonly latencyRTT?: { readonly last: string; readonly min: string; readonly average: string; readonly max: string; readonly stdDev: string };
 }
 
-/** What a gateway process says of itself. */
+/** Status of a gateway process. */
 export interface GatewayStatus {
   readonly haStatus: 'active' | 'passive';
   readonly version: string;
   readonly clusterID: string;
   /** Cable driver of this process: `mtls`, `wireguard` or `submariner`. */
   readonly backend?: string;
-  /** When it was last written, RFC 3339; one that is old belongs to a process that is gone. */
+  /** Time of the last write, RFC 3339; an old one belongs to a process that is gone. */
   readonly heartbeat: string;
-  /** End of its certificate, RFC 3339. */
+  /** Expiry of its certificate, RFC 3339. */
   readonly certificateExpires?: string;
   readonly statusFailure?: string;
-  /** Address under which pods of this cluster reach its listeners for imports; missing where it has none. */
+  /** Address where pods of this cluster reach its listeners for imports; missing if there is none. */
   readonly importAddress?: string;
   readonly connections: readonly GatewayConnection[];
 }

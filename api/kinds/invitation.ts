@@ -1,71 +1,72 @@
-// Invitation and JoinRequest: how a cluster becomes a source of this one without an administrator's kubeconfig leaving its cluster.
-// The target's administrator makes an Invitation, whoever has its token makes a JoinRequest, the target's controller answers in its status.
+// Invitation and JoinRequest: how a cluster becomes a source of this one while no administrator's kubeconfig leaves its
+// cluster. The target's administrator creates an Invitation, the bearer of its token creates a JoinRequest, and the
+// target's controller responds in its status.
 import { NAMESPACE_SELECTOR, NAMESPACES, POD_SECURITY, type SourceGrants } from './cluster-source.ts';
 import type { Condition, KubernetesObject } from '../objects/core.ts';
 import { CONDITIONS, type KindDefinition } from '../objects/schema.ts';
 
-/** An offer to one source, once. */
+/** An offer to one source, for one use. */
 export interface Invitation extends KubernetesObject {
   readonly spec: {
     /** RFC 3339; not accepted afterwards. */
     readonly expiresAt: string;
-    /** The one namespace that the source may use; all when missing. */
+    /** The only namespace that the source may use; all when missing. */
     readonly namespace?: string;
-    /** Life of the source's first token, in s. */
+    /** Lifetime of the source's first token, in s. */
     readonly tokenSeconds?: number;
-    /** What the source will be granted; what is missing is as the commands have it, and not as in Admiralty. */
+    /** Grants of the source; missing fields default as in the commands, not as in Admiralty. */
     readonly grants?: SourceGrants;
     readonly approval: 'Automatic' | 'Manual';
-    /** The source that an administrator has approved, where approval is manual. */
+    /** The source that an administrator approved, with manual approval. */
     readonly approvedClusterID?: string;
   };
   readonly status?: {
-    /** UID of the JoinRequest that used it up. */
+    /** UID of the JoinRequest that redeemed it. */
     readonly redeemedBy?: string;
-    /** Which cluster that was. */
+    /** Cluster ID of that source. */
     readonly clusterID?: string;
     readonly conditions?: readonly Condition[];
   };
 }
 
-/** How many JoinRequests may be made with one invitation. */
+/** Maximum number of JoinRequests per invitation. */
 export const MAX_JOIN_REQUESTS = 10;
 
-/** Names of the JoinRequests of an invitation: whoever has its token may make these and no others. */
+/** Names of an invitation's JoinRequests: the bearer of its token may create only these. */
 export function joinRequestNames(invitation: string): readonly string[] {
   return Array.from({ length: MAX_JOIN_REQUESTS }, (_, index) => `${invitation}-${index}`);
 }
 
-/** Name of the ServiceAccount that an invitation's bearer token is of, in the install namespace. */
+/** Name of the ServiceAccount of an invitation's token, in the install namespace. */
 export function invitationAccount(invitation: string): string {
   return `isthmus-${invitation}`;
 }
 
-/** What a source says to be let in. */
+/** A source's request. */
 export interface JoinRequestSpec {
   /** Name of the Invitation. */
   readonly invitation: string;
-  /** The invitation's JWT. Worth nothing once it is redeemed or has expired. */
+  /** The invitation's JWT; invalid after it was redeemed or has expired. */
   readonly token: string;
   /** UID of the source's kube-system Namespace. */
   readonly clusterID: string;
-  /** Name by which the source will know the target. */
+  /** Name of the target in the source. */
   readonly targetName: string;
-  /** Public key as a JWK (RFC 7517), JSON: what is answered can be read by its holder alone. */
+  /** Public key as a JWK (RFC 7517), JSON: only its owner can decrypt the response. */
   readonly publicKey: string;
 }
 
-/** What the target answers. */
+/** The target's response. */
 export interface JoinRequestStatus {
   readonly phase: 'Pending' | 'Accepted' | 'Refused';
   /** CamelCase. */
   readonly reason?: string;
   readonly message?: string;
-  /** Compact JWE (RFC 7516) for the request's key: JSON of the granted access. */
+  /** Compact JWE (RFC 7516) for the request's key: the granted access as JSON. */
   readonly access?: string;
 }
 
-/** A source that asks to be let in. */
+/** A source that requests access. */
 export interface JoinRequest extends KubernetesObject {
   readonly spec: JoinRequestSpec;
   readonly status?: JoinRequestStatus;

@@ -1,10 +1,11 @@
-// NamespaceElection: how the pods of a namespace are elected that carry no annotation of their own. Written by the namespace's owner, read by the
-// webhook. That they are elected at all is said by a label of the Namespace, which API servers look at before they store a pod.
+// NamespaceElection: how pods of a namespace without an annotation of their own are elected. Written by the namespace's
+// owner, read by the webhook. Whether they are elected at all is a label of the Namespace, which webhook configurations
+// select by.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KubernetesObject, StringMap } from '../objects/core.ts';
 import type { KindDefinition } from '../objects/schema.ts';
 
-/** Where pods may run: here, in targets, or in targets of which this cluster may be one (`spec.self`). */
+/** Where pods may run: here, in targets, or in targets which may include this cluster (`spec.self`). */
 export type ElectionStrategy = 'Local' | 'Remote' | 'LocalAndRemote';
 
 /** A `meta/v1` LabelSelector over virtual nodes. */
@@ -17,9 +18,9 @@ export interface TargetSelector {
 export interface NamespaceElectionSpec {
   /** `Remote` when missing. */
   readonly strategy?: ElectionStrategy;
-  /** Targets by the labels of their virtual nodes; all when missing. Pods that bring constraints of their own keep those. */
+  /** Targets by the labels of their virtual nodes; all when missing. Pods with constraints of their own keep those. */
   readonly selector?: TargetSelector;
-  /** Which namespace pods have in a target: the one of the same name. */
+  /** The namespace of pods in a target: the one of the same name. */
   readonly mapping?: 'EnforceSameName';
 }
 
@@ -28,7 +29,7 @@ export interface NamespaceElection extends KubernetesObject {
   readonly spec: NamespaceElectionSpec;
 }
 
-/** The one name that counts, in each namespace. */
+/** The only valid name, in each namespace. */
 export const NAMESPACE_ELECTION_NAME = 'election';
 
 /** CRD of NamespaceElection. */

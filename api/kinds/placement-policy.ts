@@ -1,34 +1,34 @@
-// PlacementPolicy (namespaced) and ClusterPlacementPolicy (cluster-scoped): where the pods that they select may and should run.
-// What is required or forbidden binds always, whoever wrote it; of the rest a namespace's own policy wins over the cluster's.
+// PlacementPolicy (namespaced) and ClusterPlacementPolicy (cluster-scoped): where the selected pods may and should run.
+// Required and forbidden targets always bind; in other fields a namespaced policy overrides a cluster policy.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject, LabelSelector } from '../objects/core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, conditionColumn, type KindDefinition, type PrinterColumn, type Schema } from '../objects/schema.ts';
 
-/** Targets that are asked together; the next tier is asked when these cannot take the pod and the wait is over. */
+/** Targets of equal rank; the next tier is used when no pod fits here and the wait is over. */
 export interface PolicyTier {
   readonly targets: LabelSelector;
-  /** How long a pod waits for this tier before it may go to the next one; 0 when missing. */
+  /** How long a pod waits for this tier before the next one opens; 0 when missing. */
   readonly waitSeconds?: number;
 }
 
 /** A part of a workload's replicas. */
 export interface PolicyShare {
   readonly targets: LabelSelector;
-  /** Replicas here in proportion to the other shares' weights. */
+  /** Replicas here, in proportion to the other shares' weights. */
   readonly weight: number;
 }
 
-/** Replicas in proportion. */
+/** Division of replicas by weights. */
 export interface PolicyReplicas {
   readonly shares: readonly PolicyShare[];
-  /** `ScheduleAnyway` (the default) goes elsewhere when the share's target is full, `DoNotSchedule` waits. */
+  /** `ScheduleAnyway` (the default) places elsewhere when the share's target is full, `DoNotSchedule` waits. */
   readonly whenUnsatisfiable?: WhenUnsatisfiable;
 }
 
 /** `core/v1` UnsatisfiableConstraintAction. */
 export type WhenUnsatisfiable = 'DoNotSchedule' | 'ScheduleAnyway';
 
-/** The pods that the policy selects are spread over the values of a label of targets. */
+/** Spreads the selected pods over the values of a target label. */
 export interface PolicySpread {
   readonly topologyKey: string;
   /** 1 when missing. */
@@ -44,13 +44,13 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** How the delegate differs in some targets. */
+/** Changes of the delegate in some targets. */
 export interface PolicyOverride {
   readonly targets: LabelSelector;
   readonly patch: readonly PatchOperation[];
 }
 
-/** Spec of both kinds; everything but the selectors of pods is optional. */
+/** Spec of both kinds; all fields except the pod selectors are optional. */
 export interface PlacementPolicySpec {
   /** ClusterPlacementPolicy only: namespaces by their labels; all when missing. */
   readonly namespaceSelector?: LabelSelector;
@@ -64,19 +64,22 @@ export interface PlacementPolicySpec {
   /** Weight of each score by its name, 0 to 100. */
   readonly weights?: Readonly<Record<string, number>>;
   readonly overrides?: readonly PolicyOverride[];
-  /** Whether pods leave a target that is lost, once it has been fenced. */
+  /** Whether pods move away from a lost target after fencing. */
   readonly failover?: 'Never' | 'Fenced';
-  /** Whether pods that were placed while a target was lost go back to it once it is there again. */
+  /** Whether pods that were placed while a target was lost return to it. */
   readonly failback?: Failback;
 }
 
-/** `Manual`, the default, by `isthmus failback`; `WhenStable` by themselves, too, once the target has been ready for five minutes. */
+/**
+ * `Manual` (the default): by `isthmus failback`; `WhenStable`: also automatically, after the target has been ready for
+ * five minutes.
+ */
 export type Failback = 'Never' | 'Manual' | 'WhenStable';
 
 /** Status of both kinds. */
 export interface PlacementPolicyStatus {
   readonly observedGeneration?: number;
-  /** `Ready`, and `Accepted`, which says the same by the name that policies have for it elsewhere (Gateway API). */
+  /** `Ready`, and `Accepted`, the same by its name in the Gateway API. */
   readonly conditions?: readonly Condition[];
 }
 
@@ -92,7 +95,7 @@ export interface ClusterPlacementPolicy extends KubernetesObject {
   readonly status?: PlacementPolicyStatus;
 }
 
-/** Names of the scores that weights can be given to. */
+/** Names of the scores that can have weights. */
 export const SCORE_NAMES = [
   'leastAllocated', 'mostAllocated', 'balanced', 'gpuForGpuPods', 'preferredAffinity', 'spread', 'rtt', 'cost', 'locality',
 ] as const;
@@ -100,7 +103,7 @@ export const SCORE_NAMES = [
 /** One score. */
 export type ScoreName = (typeof SCORE_NAMES)[number];
 
-/** The largest weight of a score. */
+/** Maximum weight of a score. */
 export const MAX_WEIGHT = 100;
 
 const MAX_LIST = 16;
@@ -191,9 +194,9 @@ const SPREAD: Schema = {
   },
 };
 
-/** Which paths a patch may name: a CEL condition, and what to say where it does not hold. */
+/** The paths that a patch may change: a CEL rule, and its message. */
 type PatchablePaths = NonNullable<Schema['x-kubernetes-validations']>[number];
-/** Whoever may write policies of a namespace must not have delegates ask for what the policies of the source have not seen. */
+/** A namespaced policy must not give delegates fields that the source's policies have not admitted. */
 const SCHEDULING_PATHS: PatchablePaths = {
   rule: "self.path.matches('^/spec/(nodeSelector|tolerations|affinity|topologySpreadConstraints|terminationGracePeriodSeconds)(/|$)')",
   message: 'a PlacementPolicy may patch nodeSelector, tolerations, affinity, topologySpreadConstraints and terminationGracePeriodSeconds under /spec/; anything else takes a ClusterPlacementPolicy',

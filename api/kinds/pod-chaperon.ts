@@ -1,14 +1,18 @@
-// PodChaperon: what a source creates in a target; the target's chaperon controller makes the delegate pod from it.
+// PodChaperon: a source creates it in a target to request a pod; the target's chaperon controller creates the delegate
+// pod from it.
 import type { KubernetesObject, PodSpec, PodStatus } from '../objects/core.ts';
 import type { KindDefinition } from '../objects/schema.ts';
 
-/** A pod spec waiting in a target cluster, with the delegate's status once there is one. */
+/** The spec of a delegate pod, with its status once it exists. */
 export interface PodChaperon extends KubernetesObject {
   readonly spec: PodSpec;
   readonly status?: PodStatus;
 }
 
-/** CRD of PodChaperon. The schema takes any fields, as Admiralty's: a newer source's pods must survive an older target's CRD. */
+/**
+ * CRD of PodChaperon. The schema accepts any fields, as Admiralty's: pods of a newer source must survive an older
+ * target's CRD.
+ */
 export const POD_CHAPERON_KIND: KindDefinition = {
   kind: 'PodChaperon',
   plural: 'podchaperons',

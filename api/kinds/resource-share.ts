@@ -1,23 +1,23 @@
-// ResourceShare: how much of this cluster a source may use. Cluster-scoped, written by the target's administrator, enforced when a delegate
-// pod is made, shown to the source as the allocatable of its virtual node.
+// ResourceShare: a quota of this cluster for a source. Cluster-scoped, written by the target's administrator, enforced
+// when a delegate pod is created, and shown to the source as the allocatable of its virtual node.
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { Condition, KubernetesObject, ResourceList } from '../objects/core.ts';
 import { CONDITIONS, OBSERVED_GENERATION, RESOURCE_LIST, conditionColumn, type KindDefinition } from '../objects/schema.ts';
 
-/** What counts: nothing, the requests of delegates, or their limits, which every container must then have. */
+/** What is limited: nothing, the requests of delegates, or their limits, which every container must then have. */
 export type ShareEnforcement = 'None' | 'Soft' | 'Hard';
 
 /** Spec of a share. */
 export interface ResourceShareSpec {
   /** UID of the source's kube-system Namespace, or {@link ANY_SOURCE}. */
   readonly source: string;
-  /** Most that all delegates of the source may have together; `pods` counts them. */
+  /** Limits over all delegates of the source; `pods` counts them. */
   readonly limits?: ResourceList;
-  /** Most of every other resource, in percent of the cluster's allocatable. */
+  /** Limit of every other resource, in percent of the cluster's allocatable. */
   readonly percentage?: number;
   /** `Soft` when missing. */
   readonly enforcement?: ShareEnforcement;
-  /** No new delegates; those that run go on. */
+  /** No new delegates; running ones stay. */
   readonly cordoned?: boolean;
 }
 
@@ -27,17 +27,17 @@ export interface ResourceShare extends KubernetesObject {
   readonly status?: ResourceShareStatus;
 }
 
-/** What was last observed of a share. */
+/** The last observed state of a share. */
 export interface ResourceShareStatus {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
-  /** What the share comes to. */
+  /** Effective limits. */
   readonly limits?: ResourceList;
-  /** What the delegates of its source have. */
+  /** Usage by the delegates of its source. */
   readonly used?: ResourceList;
 }
 
-/** A share for each source that has none of its own. */
+/** The share of every source that has none of its own. */
 export const ANY_SOURCE = '*';
 
 /** CRD of ResourceShare. */

@@ -1,24 +1,25 @@
-// SecretCopy: what a target tells a source of a Secret that it keeps for it. A source has no right to read Secrets in a target (ADR 0024), so it
-// learns here that its copy is there, which state of the original it was made of, and whether somebody has changed it. Never what is in it.
+// SecretCopy: a target's report to a source about a copied Secret. A source has no right to read Secrets in a target
+// (ADR 0024), so it learns here that its copy exists, from which version it was made, and whether somebody changed it.
+// It never contains the Secret's data.
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KindDefinition } from '../objects/schema.ts';
 
-/** What the target has seen of the Secret of this name. */
+/** The observed state of the Secret of this name. */
 export interface SecretCopySpec {
   /** `metadata.uid` of the Secret. */
   readonly secretUID: string;
-  /** `metadata.resourceVersion` of the Secret, as it was when this was written. */
+  /** `metadata.resourceVersion` of the Secret at the time of this report. */
   readonly secretVersion: string;
   /** `metadata.uid` of the source's Secret. */
   readonly parentUID: string;
-  /** `metadata.resourceVersion` of the source's Secret that was copied; empty when the copy does not say. */
+  /** `metadata.resourceVersion` of the source's Secret that was copied; empty when the copy has none. */
   readonly parentVersion: string;
-  /** Whether the Secret says what the source wrote. */
+  /** Whether the Secret is as the source wrote it. */
   readonly intact: boolean;
 }
 
-/** The report on one Secret, by its name, beside it. */
+/** The report on one Secret, with its name and namespace. */
 export interface SecretCopy extends KubernetesObject {
   readonly spec: SecretCopySpec;
 }

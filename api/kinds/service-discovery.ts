@@ -1,12 +1,13 @@
-// The Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) as far as Isthmus fills it in, what it needs of EndpointSlices, and our own
-// ExportedService: what one cluster tells the others about one export. Service discovery writes it, gateways and broker carry it.
+// The parts of the Multi-Cluster Services API (KEP-1645, `multicluster.x-k8s.io`) and of EndpointSlices that Isthmus
+// uses, and our own ExportedService, which describes one cluster's export to the others. Service discovery writes it;
+// gateways and broker transport it.
 import type { Condition, KubernetesObject, ServicePort, StringMap } from '../objects/core.ts';
 import { ISTHMUS_GROUP, type ResourceType } from '../objects/group-version.ts';
 import { CONDITIONS, conditionColumn, type KindDefinition, type Schema } from '../objects/schema.ts';
 
 /** API group of the Multi-Cluster Services API. */
 export const MCS_GROUP = 'multicluster.x-k8s.io';
-/** Both versions have the same fields; `v1beta1` is the one that is stored and that we write. */
+/** Both versions have the same fields; `v1beta1` is the stored one, and the one that we write. */
 export const MCS_VERSIONS = ['v1alpha1', 'v1beta1'] as const;
 
 /** Label on imported EndpointSlices and on the Service of an import, written by us, read by users of the API: name of the ServiceImport. */
@@ -15,11 +16,11 @@ export const MCS_SERVICE_NAME_LABEL = 'multicluster.kubernetes.io/service-name';
 export const MCS_SOURCE_CLUSTER_LABEL = 'multicluster.kubernetes.io/source-cluster';
 /** Label on EndpointSlices, read by kube-proxy: the Service that they belong to. */
 export const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
-/** Label on EndpointSlices, read by everyone who writes some: whose they are. */
+/** Label on EndpointSlices, set by their controllers: the controller that manages them. */
 export const MANAGED_BY_LABEL = 'endpointslice.kubernetes.io/managed-by';
 /** Value of {@link MANAGED_BY_LABEL} on what service discovery writes; also the field manager of its writes. */
 export const SERVICE_DISCOVERY_MANAGER = 'isthmus-service-discovery';
-/** Label on ExportedServices: `true` on those that this cluster tells the others; those without it are copies of what others tell. */
+/** Label on ExportedServices: `true` on exports of this cluster; those without it are copies from other clusters. */
 export const OWN_EXPORT_LABEL = 'isthmus.dev/own-export';
 
 /** `core/v1` SessionAffinityConfig. */
@@ -27,7 +28,7 @@ export interface SessionAffinityConfig {
   readonly clientIP?: { readonly timeoutSeconds?: number };
 }
 
-/** `multicluster.x-k8s.io` ServiceExport: the Service of the same name and namespace is for all clusters. */
+/** `multicluster.x-k8s.io` ServiceExport: exports the Service of the same name and namespace to all clusters. */
 export interface ServiceExport extends KubernetesObject {
   readonly spec?: { readonly exportedLabels?: StringMap; readonly exportedAnnotations?: StringMap };
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -36,7 +37,7 @@ export interface ServiceExport extends KubernetesObject {
 /** How an import is reached: at one address, or at each of its endpoints. */
 export type ImportType = 'ClusterSetIP' | 'Headless';
 
-/** What all exports of one Service agree on, or the oldest decides. */
+/** Settings that all exports of a Service agree on, or that the oldest export decides. */
 export interface ServiceSettings {
   readonly type: ImportType;
   readonly ports: readonly ServicePort[];
@@ -80,25 +81,28 @@ export interface ExportedSlice {
   readonly endpoints: readonly { readonly address: string; readonly hostname?: string; readonly ready: boolean }[];
 }
 
-/** Endpoints of one export that are told at most: an object must fit into etcd with room to spare. */
+/** Maximum number of published endpoints of one export, so that an object fits into etcd. */
 export const MAX_EXPORTED_ENDPOINTS = 1_000;
 
-/** What a cluster tells the others about one export. Its name is `CLUSTER.NAMESPACE.SERVICE`. Addresses are those of its own cluster. */
+/**
+ * One cluster's export as the other clusters see it. Its name is `CLUSTER.NAMESPACE.SERVICE`. Addresses are those of
+ * its own cluster.
+ */
 export interface ExportedService extends KubernetesObject {
   readonly spec: ServiceSettings & {
     readonly clusterID: string;
     readonly namespace: string;
     readonly name: string;
-    /** Since when it is exported, RFC 3339: the oldest decides conflicts. */
+    /** Start of the export, RFC 3339: the oldest decides conflicts. */
     readonly exportedAt: string;
     readonly labels?: StringMap;
     readonly annotations?: StringMap;
     readonly slices: readonly ExportedSlice[];
   };
   readonly status?: {
-    /** On those of this cluster, set by its gateway: which generation the broker has. */
+    /** On own exports, set by the gateway: the generation that the broker has. */
     readonly sharedGeneration?: number;
-    /** On copies of what others tell, set by the gateway that listens for them here. A number stays that of its port while the copy is there. */
+    /** On copies, set by the gateway that listens for them here. A port keeps its number while the copy exists. */
     readonly listeners?: readonly ImportListener[];
   };
 }

@@ -1,24 +1,27 @@
-// SourceLease: a source's sign of life in a target, in each namespace that holds pods which the target must stop when it loses the source
-// (design D14, ADR 0020). The source writes the spec, the target's delegate controller the status.
+// SourceLease: a source's heartbeat in a target, in each namespace with pods that the target must stop when it loses
+// the source (ADR 0020). The source writes the spec, the target's delegate controller the status.
 import type { KubernetesObject } from '../objects/core.ts';
 import { ISTHMUS_GROUP } from '../objects/group-version.ts';
 import type { KindDefinition } from '../objects/schema.ts';
 
-/** What the source says. */
+/** The source's part. */
 export interface SourceLeaseSpec {
-  /** One run of the source's process: times of two holders cannot be compared. */
+  /** One run of the source's process: timestamps of two holders cannot be compared. */
   readonly holder: string;
-  /** How long a renewal holds, in seconds. */
+  /** Duration of the lease, in seconds. */
   readonly durationSeconds: number;
-  /** RFC 3339 with milliseconds, by a clock of the holder that only goes forward. */
+  /** RFC 3339 with milliseconds, by a monotonic clock of the holder. */
   readonly renewTime: string;
 }
 
-/** What the target has made of it. */
+/** The target's part. */
 export interface SourceLeaseStatus {
-  /** `Expired`: the pods of the source that ask for it are stopped. */
+  /** `Expired`: the source's fenced pods are stopped. */
   readonly state?: 'Held' | 'Expired';
-  /** Holder and `renewTime` of the last renewal that was seen, and when, by the target's time of day (RFC 3339). */
+  /**
+   * Holder and `renewTime` of the last observed renewal, and when it was observed, by the target's time of day (RFC
+   * 3339).
+   */
   readonly seenHolder?: string;
   readonly seenRenewTime?: string;
   readonly seenAt?: string;

@@ -1,6 +1,6 @@
-// The parts of Kubernetes' own objects that Isthmus reads or writes, as they travel in JSON.
-// Objects are handled as parsed: fields that are not named here are carried along untouched. Times are RFC 3339 strings.
-// Field meanings: Kubernetes API reference v1.36, `core/v1`, `meta/v1`, `coordination.k8s.io/v1`.
+// The parts of Kubernetes' own objects that Isthmus reads or writes, in their JSON form. Objects are handled as parsed:
+// fields that are not named here are preserved. Times are RFC 3339 strings. Field meanings: Kubernetes API reference
+// v1.36, `core/v1`, `meta/v1`, `coordination.k8s.io/v1`.
 
 /** Map of label or annotation keys to values. */
 export type StringMap = Readonly<Record<string, string>>;
@@ -76,7 +76,7 @@ export interface Container {
   readonly volumeMounts?: readonly VolumeMount[];
 }
 
-/** `core/v1` Volume; the source is one of many fields, of which only these are looked at. */
+/** `core/v1` Volume; of its many source fields only these are read. */
 export interface Volume {
   readonly name: string;
   readonly projected?: unknown;
@@ -117,7 +117,7 @@ export interface LabelSelector {
   readonly matchExpressions?: readonly NodeSelectorRequirement[];
 }
 
-/** `core/v1` PodAffinityTerm: pods that are to be near or far, and what near means. */
+/** `core/v1` PodAffinityTerm: selects pods, and the topology domain. */
 export interface PodAffinityTerm {
   readonly labelSelector?: LabelSelector;
   readonly topologyKey: string;
@@ -184,7 +184,7 @@ export interface PodSpec {
 /** `core/v1` PodPhase. */
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
 
-/** `core/v1` ContainerStatus; carried along whole, only the name is looked at. */
+/** `core/v1` ContainerStatus; preserved as a whole, only the name is read. */
 export interface ContainerStatus {
   readonly name: string;
 }
@@ -243,7 +243,7 @@ export interface Secret extends KubernetesObject {
   readonly data?: StringMap;
 }
 
-/** `core/v1` ServicePort, as far as it matters to other clusters. */
+/** `core/v1` ServicePort, the fields that other clusters need. */
 export interface ServicePort {
   readonly name?: string;
   readonly protocol?: string;
@@ -251,7 +251,7 @@ export interface ServicePort {
   readonly port: number;
 }
 
-/** `core/v1` Service; what follows elected pods, and what is exported. */
+/** `core/v1` Service; followed and exported. */
 export interface Service extends KubernetesObject {
   readonly spec?: {
     readonly selector?: StringMap;

@@ -1,4 +1,4 @@
-// What a kind of object is to the Kubernetes API, and the API groups that Isthmus serves.
+// Resource types of the Kubernetes API, and the API groups that Isthmus serves.
 import type { KubernetesObject } from './core.ts';
 
 /** A kind of object: `group` is empty for the core API, `plural` is the name in the path. */
@@ -14,7 +14,7 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
 
 /** API group of Admiralty's kinds, which Isthmus serves unchanged. */
 export const ADMIRALTY_GROUP = 'multicluster.admiralty.io';
-/** The one version of them. */
+/** Their only version. */
 export const ADMIRALTY_VERSION = 'v1alpha1';
 
 /** API group of the kinds that Admiralty does not have. */

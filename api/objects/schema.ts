@@ -1,5 +1,5 @@
-// OpenAPI schemas and CustomResourceDefinitions as data. Each kind's file holds its TypeScript type and its schema side by side;
-// `manifests/crds/` is printed from here and a test keeps it current.
+// OpenAPI schemas and CustomResourceDefinitions as data. Each kind's file contains its TypeScript type and its schema;
+// `manifests/crds/` is generated from here, and a test verifies that it is current.
 import { ADMIRALTY_GROUP } from './group-version.ts';
 
 /** A structural schema (Kubernetes "Extend the API: CustomResourceDefinitions", OpenAPI v3 subset). */
@@ -25,8 +25,8 @@ export interface Schema {
   readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   /**
-   * `atomic` for maps that our controllers publish by server-side apply: one that is merged key by key becomes null when it loses its last key, which the
-   * schema then refuses.
+   * `atomic` for maps that our controllers publish by server-side apply: one that is merged by key becomes null with
+   * its last key removed, which the schema rejects.
    */
   readonly 'x-kubernetes-map-type'?: 'atomic';
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
@@ -41,7 +41,9 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
-/** One kind of our API: names, scope, columns and the schema of everything beside `apiVersion`, `kind` and `metadata`. */
+/**
+ * One kind of our API: names, scope, columns and the schema of all fields except `apiVersion`, `kind` and `metadata`.
+ */
 export interface KindDefinition {
   /** API group; Admiralty's when missing. */
   readonly group?: string;

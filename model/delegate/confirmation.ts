@@ -18,8 +18,8 @@ export const STOP_MS = 20_000;
 /** How alive a target's API server looks to the source. Times are in ms of one monotonic clock. */
 export interface ServerOutlook {
   /**
-   * Time since anything arrived from it; undefined when it has refused or closed connections since its last response: then
-   * it may be down while its nodes keep running pods.
+   * Time since anything arrived from it; undefined when it has refused or closed connections since its last
+   * response: then it may be down while its nodes keep running pods.
    */
   readonly silentMs: number | undefined;
   /** It responds normally. */
@@ -27,8 +27,9 @@ export interface ServerOutlook {
 }
 
 /**
- * Whether a source may assume that a target has stopped a candidate after its deadline. Only a running API server can stop
- * anything: one that is known to be down has stopped nothing, and one that responded recently may not have stopped it yet.
+ * Whether a source may assume that a target has stopped a candidate after its deadline. Only a running API server can
+ * stop anything: one that is known to be down has stopped nothing, and one that responded recently may not have stopped
+ * it yet.
  */
 export function hasSurelyStopped({ goneAt, now }: { readonly goneAt: number; readonly now: number }, { silentMs, isReady }: ServerOutlook): boolean {
   return !isReady && goneAt <= now && silentMs !== undefined && silentMs >= STOP_MS;

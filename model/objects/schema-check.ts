@@ -10,7 +10,7 @@ export type Shape = Pick<Schema, 'type' | 'required' | 'x-kubernetes-int-or-stri
 };
 
 /**
- * The first difference of a value from a shape, as `.status.conditions[0] is not an object`; undefined if there is none.
+ * The first difference of a value from a shape, as `.status.conditions[0] is not an object`; undefined if none.
  * Only as deep as the shape.
  */
 export function misfitOf(value: unknown, shape: Shape, path = ''): string | undefined {

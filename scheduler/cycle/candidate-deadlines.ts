@@ -18,7 +18,7 @@ export interface TargetClock {
  */
 const MOST_OPEN = 64;
 
-/** Requeue interval of a candidate past its deadline, in ms: its target may have been silent for long enough by then. */
+/** Requeue interval of a candidate past its deadline, in ms: by then its target may have been silent long enough. */
 const LOOK_MS = 2_000;
 
 interface OpenCandidate {

@@ -1,12 +1,12 @@
-// Asks the source's API server who a caller is and what it may do. Without an answer nothing is allowed.
+// Authenticates and authorizes callers at the source's API server. Without a response nothing is allowed.
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS, type SubjectAccessReview, type TokenReview } from '../../api/resource-types.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { callerOf, callerOfReview, toAccessReview, type Caller, type ResourceAttributes } from './kubelet-access.ts';
 
 /**
- * Who is at the other end: by a client certificate that the server has verified, else by a bearer token. Undefined when neither says it.
- * Throws what the API call throws.
+ * The caller's identity: from a client certificate that the server has verified, else from a bearer token. Undefined
+ * without either. Throws what the API call throws.
  */
 export async function identifyCaller(socket: TLSSocket, authorization: string | undefined, access: { readonly source: ClusterClient; readonly signal: AbortSignal }): Promise<Caller | undefined> {
   const certificate: PeerCertificate | undefined = socket.authorized ? socket.getPeerCertificate() : undefined;

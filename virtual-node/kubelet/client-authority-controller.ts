@@ -1,5 +1,6 @@
-// Shell that follows whose client certificates the source's API server believes: it publishes them for servers like ours (Kubernetes "Configure
-// the aggregation layer"). The API server's own certificate towards kubelets is one of those in every usual installation.
+// Watches the CA bundle for client certificates that the source's API server publishes for extension servers
+// (Kubernetes "Configure the aggregation layer"). In every usual installation it also verifies the API server's own
+// certificate towards kubelets.
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
@@ -8,13 +9,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { Informer } from '../../kubernetes/watch/informer.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
-/** Where the source publishes it. */
+/** Where the source publishes the bundle. */
 export const CLIENT_AUTHORITY = { namespace: 'kube-system', name: 'extension-apiserver-authentication', key: 'client-ca-file' } as const;
 
-/** Hears each bundle (PEM), also the first one. One that vanishes is not told: the last one stays. */
+/** Is called with each bundle (PEM), including the first. After a deletion the last bundle stays in use. */
 export type OnAuthority = (pem: string) => void;
 
-/** Follows the bundle in the cluster until `signal` is aborted. */
+/** Watches the bundle until `signal` is aborted. */
 export function followClientAuthority(options: { readonly source: ClusterClient; readonly logger: Logger }, serve: OnAuthority, signal: AbortSignal): void {
   const { source: client, logger } = options;
   const { namespace, name, key } = CLIENT_AUTHORITY;
@@ -32,7 +33,7 @@ export function followClientAuthority(options: { readonly source: ClusterClient;
   void informer.run(signal);
 }
 
-/** Reads the bundle of a file. Throws AppError `StartFailed` or `BadInput`. */
+/** Reads a bundle from a file. Throws AppError `StartFailed` or `BadInput`. */
 export async function readClientAuthority(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new AppError('StartFailed', `--kubelet-client-ca-file ${file} cannot be read: ${messageOf(error)}`, { cause: error });

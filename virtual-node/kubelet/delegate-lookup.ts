@@ -1,13 +1,13 @@
-// From a pod of the source to the pod in its target that does the work, by what both clusters' caches say now. A user's name never becomes a
-// part of a path in the target: only the name under which the target itself has told of the delegate does.
+// Finds the delegate of a source pod in its target from the current caches of both clusters. A name from the request
+// never becomes part of a path in the target: only the delegate's name as the target reported it does.
 import type { DelegatePod } from '../../model/delegate/remembered-delegate.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { refused, type PodRequest, type Refusal } from './kubelet-request.ts';
 
-/** What is known of a pod and of where it runs. */
+/** The cached state of a pod and its delegate. */
 export interface KnownPod {
   readonly proxy: ProxyPod | undefined;
-  /** Whether its target has a session at all. */
+  /** Whether its target has a session. */
   readonly reachable: boolean;
   readonly delegate: Pick<DelegatePod, 'key'> | undefined;
 }
@@ -16,11 +16,11 @@ export interface KnownPod {
 export interface DelegateLocation {
   readonly kind: 'located';
   readonly path: string;
-  /** Parameters, the container among them. */
+  /** Query parameters, including the container. */
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-/** Finds the delegate that a request is about. */
+/** Finds the delegate of a request. */
 export function locateDelegate(request: PodRequest, { proxy, reachable, delegate }: KnownPod): DelegateLocation | Refusal {
   const { container, operation, parameters } = request;
   if (proxy?.nodeName === undefined) return refused(404, `pod ${request.namespace}/${request.name} is on no virtual node`);

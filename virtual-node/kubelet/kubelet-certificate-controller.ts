@@ -1,5 +1,5 @@
-// Shell that keeps the kubelet API's serving certificate: asked of the cluster's signer where there is one, signed by itself until then. The key
-// never leaves this process; each replica has its own.
+// Maintains the serving certificate of the kubelet API: requested from the cluster's signer if there is one,
+// self-signed until then. The key never leaves this process; each replica has its own.
 import type { Logger } from 'pino';
 import { CERTIFICATE_SIGNING_REQUESTS } from '../../api/resource-types.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';
@@ -8,33 +8,33 @@ import { createAuthority, createServerRequest, lifeOf, type KeyPair } from '../.
 import { messageOf } from '../../process/errors.ts';
 import { KUBELET_SUBJECT, renewalTime, signingOutcome, subjectNamesOf, toSigningRequest } from './kubelet-certificate.ts';
 
-/** What is needed to keep a certificate. */
+/** Dependencies for maintaining a certificate. */
 export interface KubeletCertificateOptions {
   readonly source: ClusterClient;
-  /** Address that the server is reached by: an IP address or a DNS name. */
+  /** IP address or DNS name of the server. */
   readonly address: string;
-  /** Signer to ask; the certificate is self-signed when missing. */
+  /** Signer of the certificate; self-signed when missing. */
   readonly signer: string | undefined;
   readonly logger: Logger;
-  /** Takes up each certificate after the first one. */
+  /** Is called with each certificate after the first one. */
   readonly serve: (pair: KeyPair) => void;
 }
 
 const SELF_SIGNED_DAYS = 90;
-/** How often a request is looked at, in ms; people approve them. */
+/** Poll interval of a certificate signing request, in ms; people approve it. */
 const LOOK_MS = 2_000;
-/** A request that nobody has approved for so long is made anew, in ms: the cluster removes them after a day. */
+/** An unapproved request is replaced after this long, in ms: the cluster removes requests after a day. */
 const GIVE_UP_MS = 12 * 3_600_000;
 const RETRY_MS = 60_000;
 
-/** A certificate to begin with, signed by itself. */
+/** A self-signed initial certificate. */
 export async function selfSignedCertificate(address: string): Promise<KeyPair> {
   const now = new Date();
   const authority = await createAuthority('isthmus-kubelet-api', SELF_SIGNED_DAYS, now);
   return authority.issue({ ...KUBELET_SUBJECT, ...subjectNamesOf(address), usages: ['server'], days: SELF_SIGNED_DAYS }, now);
 }
 
-/** Keeps the certificate until `signal` is aborted. */
+/** Maintains the certificate until `signal` is aborted. */
 export async function keepKubeletCertificate(options: KubeletCertificateOptions, first: KeyPair, signal: AbortSignal): Promise<void> {
   const { signer, address, logger, serve } = options;
   let due = signer === undefined ? renewalTime(lifeOf(first.certificate)) : 0;

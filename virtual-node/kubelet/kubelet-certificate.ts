@@ -1,20 +1,23 @@
-// The serving certificate of the kubelet API: what is asked of the cluster's signer, and when the next one is due.
+// The serving certificate of the kubelet API: the request to the cluster's signer, and its renewal time.
 import { isIP } from 'node:net';
 import { CERTIFICATE_SIGNING_REQUESTS, apiVersionOf, type CertificateSigningRequest } from '../../api/resource-types.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 
-/** The signer that kubelets use (Kubernetes "Certificate signing requests", signers); somebody must approve what is asked of it. */
+/**
+ * The signer of kubelet serving certificates (Kubernetes "Certificate signing requests", signers); somebody must
+ * approve requests to it.
+ */
 export const KUBELET_SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 
-/** How the server is called: signers of kubelets take node names only, and API servers look at the addresses alone. */
+/** Subject of the server: kubelet signers accept only node names, and API servers check only the addresses. */
 export const KUBELET_SUBJECT = { commonName: 'system:node:isthmus-virtual-nodes', organizations: ['system:nodes'] } as const;
 
-/** The names a certificate for `address` must hold: an IP address or a DNS name. */
+/** The subject alternative names of a certificate for `address`, an IP address or a DNS name. */
 export function subjectNamesOf(address: string): { readonly ipAddresses: readonly string[]; readonly dnsNames: readonly string[] } {
   return isIP(address) === 0 ? { ipAddresses: [], dnsNames: [address] } : { ipAddresses: [address], dnsNames: [] };
 }
 
-/** What is asked of a signer for a request (PEM). */
+/** The CertificateSigningRequest for a request (PEM). */
 export function toSigningRequest(request: string, signerName: string): CertificateSigningRequest & { readonly spec: object } {
   return {
     apiVersion: apiVersionOf(CERTIFICATE_SIGNING_REQUESTS),
@@ -24,10 +27,10 @@ export function toSigningRequest(request: string, signerName: string): Certifica
   };
 }
 
-/** What has become of a request. */
+/** State of a request. */
 export type SigningOutcome = { readonly kind: 'waiting' } | { readonly kind: 'issued'; readonly certificate: string } | { readonly kind: 'refused'; readonly message: string };
 
-/** Reads it from the request's status. */
+/** The state from the request's status. */
 export function signingOutcome({ status = {} }: CertificateSigningRequest): SigningOutcome {
   const refusal = status.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
   if (refusal !== undefined) return { kind: 'refused', message: `${refusal.type}: ${refusal.message ?? refusal.reason ?? 'no reason given'}` };
@@ -36,7 +39,7 @@ export function signingOutcome({ status = {} }: CertificateSigningRequest): Sign
   return { kind: 'issued', certificate: Buffer.from(certificate, 'base64').toString('utf8') };
 }
 
-/** When to ask for the next certificate, in ms since the epoch: at two thirds of this one's life. */
+/** When to request the next certificate, in ms since the epoch: after two thirds of this one's lifetime. */
 export function renewalTime({ notBefore, notAfter }: { readonly notBefore: number; readonly notAfter: number }): number {
   return notBefore + ((notAfter - notBefore) * 2) / 3;
 }

@@ -1,4 +1,4 @@
-// What the kubelet API of virtual nodes does, in figures: how many streams are open, were opened, and were refused.
+// Metrics of the kubelet API of virtual nodes: open, opened and refused streams.
 import { Counter, Gauge } from 'prom-client';
 import { METRICS } from '../../process/metrics.ts';
 
@@ -15,18 +15,18 @@ METRICS.registerMetric(
   }),
 );
 
-/** Figures of the one server of a process; `streams`, the operations of those that are open, is asked at each scrape. */
+/** Metrics of the process's one server; `streams` returns the operations of open streams at each scrape. */
 export class KubeletMetrics {
   constructor(streams: () => Iterable<string>) {
     open = streams;
   }
 
-  /** Notes a stream. */
+  /** Counts a stream. */
   began(operation: string): void {
     opened.labels(operation).inc();
   }
 
-  /** Notes a request that was not served. */
+  /** Counts a refused request. */
   refused(operation: string, code: number): void {
     refusals.labels(operation, String(code)).inc();
   }

@@ -1,14 +1,14 @@
-// What a request to the kubelet API of virtual nodes asks for, read from its target as it came. Only canonical names are taken: a target with an
-// escape, an empty segment or anything that is no name of Kubernetes in it is refused before it means something.
+// Parses requests to the kubelet API of virtual nodes from the raw request target. Only canonical names are accepted: a
+// target with an escape, an empty segment or an invalid Kubernetes name is refused before it is interpreted.
 import type { StringMap } from '../../api/objects/core.ts';
 
-/** What is done with a pod; also the name of the pod's subresource. */
+/** An operation on a pod; also the name of the pod's subresource. */
 export type PodOperation = 'log' | 'exec' | 'attach' | 'portforward';
 
-/** Query parameters; a name may come several times. */
+/** Query parameters; a name may be repeated. */
 export type Parameters = readonly (readonly [name: string, value: string])[];
 
-/** One pod, one operation. */
+/** A request for one pod and one operation. */
 export interface PodRequest {
   readonly kind: 'pod';
   readonly operation: PodOperation;
@@ -16,26 +16,29 @@ export interface PodRequest {
   readonly name: string;
   /** Of a container; ports are forwarded to the pod. */
   readonly container: string | undefined;
-  /** In the words of the pod's subresource (`core/v1` PodLogOptions, PodExecOptions, PodAttachOptions, PodPortForwardOptions). */
+  /**
+   * As the pod's subresource names them (`core/v1` PodLogOptions, PodExecOptions, PodAttachOptions,
+   * PodPortForwardOptions).
+   */
   readonly parameters: Parameters;
 }
 
-/** What a node tells of itself and its pods. */
+/** A request for data about a node and its pods. */
 export interface NodeRequest {
   readonly kind: 'node';
   readonly page: 'pods' | 'stats' | 'metrics';
-  /** The virtual node that is meant; all of them when missing. */
+  /** The requested virtual node; all of them when missing. */
   readonly node: string | undefined;
 }
 
-/** An answer that is not given: an HTTP status and why. */
+/** A refused request: HTTP status and reason. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly status: 400 | 401 | 403 | 404 | 405 | 429 | 500 | 503;
   readonly message: string;
 }
 
-/** A request as it was understood. */
+/** A parsed request. */
 export type KubeletRequest = PodRequest | NodeRequest | { readonly kind: 'health' } | Refusal;
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
@@ -47,7 +50,7 @@ const NODE_PATH = new RegExp(`^(?:/nodes/(${SUBDOMAIN}))?/(pods|stats/summary|me
 const OPERATIONS: Readonly<Record<string, PodOperation>> = { containerLogs: 'log', exec: 'exec', attach: 'attach' };
 const NODE_PAGES: Readonly<Record<string, NodeRequest['page']>> = { pods: 'pods', 'stats/summary': 'stats', 'metrics/resource': 'metrics' };
 
-/** Reads a request; `target` is the path with its query, as it was sent. */
+/** Parses a request; `target` is the raw path with its query. */
 export function parseKubeletRequest(method: string, target: string): KubeletRequest {
   const cut = target.indexOf('?');
   const path = cut === -1 ? target : target.slice(0, cut);
@@ -96,24 +99,27 @@ function toLogParameters(query: URLSearchParams): Parameters | Refusal {
   const given = Object.keys(LOG_PARAMETERS).flatMap((name) => query.getAll(name).slice(0, 1).map((value) => [name, value] as const));
   const wrong = given.find(([name, value]) => LOG_PARAMETERS[name]?.test(value) !== true);
   if (wrong !== undefined) return refused(400, `parameter ${wrong[0]} has no value that it may have`);
-  return given.filter(([name, value]) => name !== 'stream' || value !== 'All'); // targets before 1.32 do not know it, and it is the default
+  return given.filter(([name, value]) => name !== 'stream' || value !== 'All'); // the default; targets before 1.32 do not know it
 }
 
-/** The kubelet's words for the streams, and those of the API (Kubernetes `pkg/apis/core` ExecStdinParam and its neighbours). */
+/**
+ * The kubelet's names for the streams, and those of the API (Kubernetes `pkg/apis/core` ExecStdinParam and its
+ * neighbours).
+ */
 const STREAMS: StringMap = { input: 'stdin', output: 'stdout', error: 'stderr', tty: 'tty' };
 
 function toStreamParameters(query: URLSearchParams): Parameters {
   return Object.entries(STREAMS).map(([asked, name]) => [name, ['1', 'true'].includes(query.get(asked) ?? '') ? 'true' : 'false'] as const);
 }
 
-/** Over SPDY the ports are named by the streams; over a WebSocket here. */
+/** Over SPDY the streams name the ports; over a WebSocket the query does. */
 function toPortParameters(query: URLSearchParams): Parameters | Refusal {
   const ports = query.getAll('port').flatMap((list) => list.split(','));
   const isPort = (text: string) => /^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) <= 65_535;
   return ports.every(isPort) ? ports.map((port) => ['ports', port] as const) : refused(400, 'parameter port holds no list of ports');
 }
 
-/** A request that is not served. */
+/** A request that is refused. */
 export function refused(status: Refusal['status'], message: string): Refusal {
   return { kind: 'refused', status, message };
 }

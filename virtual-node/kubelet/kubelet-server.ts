@@ -1,5 +1,6 @@
-// The kubelet API of all virtual nodes: what the source's API server calls for kubectl logs, exec, attach, port-forward. Who asks must be known
-// and allowed before anything else is done; then the delegate in the target is asked in its place, with the identity that the source has there.
+// The kubelet API of all virtual nodes: the source's API server calls it for kubectl logs, exec, attach and
+// port-forward. The caller is authenticated and authorized first; then the request is relayed to the delegate in the
+// target, with the source's identity there.
 import { constants } from 'node:crypto';
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -28,15 +29,15 @@ import { PodUsages } from '../usage/pod-usage-cache.ts';
 import { IDLE_LIMITS, joinConnections, relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 import { openStream } from '../streams/stream-rights.ts';
 
-/** What the server works with. */
+/** Dependencies of the server. */
 export interface KubeletServerOptions {
   readonly host: string;
-  /** 0 takes any that is free. */
+  /** 0 selects any free port. */
   readonly port: number;
   readonly certificate: KeyPair;
-  /** PEM of the authorities whose client certificates are believed. */
+  /** PEM bundle of the CAs for client certificates. */
   readonly clientAuthority: string;
-  /** The source, not fenced: every replica asks it who may do what. */
+  /** The source, without fencing: every replica sends reviews to it. */
   readonly source: ClusterClient;
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
@@ -44,22 +45,22 @@ export interface KubeletServerOptions {
   readonly logger: Logger;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface KubeletServer {
   readonly port: number;
-  /** Takes up another certificate, or other authorities; connections that are open stay as they are. */
+  /** Replaces the certificate or the client CAs; open connections are not affected. */
   use(identity: { readonly certificate?: KeyPair; readonly clientAuthority?: string }): void;
-  /** Ends all streams. */
+  /** Closes all streams. */
   close(): Promise<void>;
 }
 
-/** Streams at a time; one more is refused. Each costs two connections. */
+/** Maximum number of streams; one more is refused. Each needs two connections. */
 const MAX_STREAMS = 2_000;
-/** A command travels in the request's line. */
+/** A command is part of the request line. */
 const MAX_HEADER_BYTES = 1 << 20;
-/** How long a target may take until it has made the connection into the container, in ms. */
+/** How long a target may take to connect to the container, in ms. */
 const UPGRADE_MS = 60_000;
-/** Headers of an upgrade that both ends must agree on; all others are ours or nobody's. */
+/** Headers of an upgrade that both ends negotiate; all others are dropped. */
 const UPGRADE_HEADERS = ['connection', 'upgrade', 'x-stream-protocol-version', 'sec-websocket-version', 'sec-websocket-key', 'sec-websocket-protocol', 'sec-websocket-extensions'];
 
 /** Starts to listen. Throws what listening throws. */
@@ -76,9 +77,9 @@ class Kubelet implements KubeletServer {
   readonly #limits: IdleLimits;
   readonly #pages: NodePages;
   readonly #metrics = new KubeletMetrics(() => [...this.#streams.values()].map(({ operation }) => operation));
-  /** By what ends them. */
+  /** By the controller that aborts them. */
   readonly #streams = new Map<AbortController, { readonly proxyUid: string; readonly operation: string }>();
-  /** The HTTP server forgets those that are upgraded. */
+  /** The HTTP server does not track upgraded connections. */
   readonly #connections: OpenConnections;
   #identity: Pick<KubeletServerOptions, 'certificate' | 'clientAuthority'>;
 
@@ -95,7 +96,7 @@ class Kubelet implements KubeletServer {
       void this.#serve({ request, reply: replyOn(request, socket), upgrade: { socket, head } });
     });
     this.#server.on('connection', (socket: Socket) => {
-      socket.setKeepAlive(true, 30_000); // a caller that vanished without a word is noticed by the kernel
+      socket.setKeepAlive(true, 30_000); // the kernel detects a caller that vanished silently
     });
     this.#connections = new OpenConnections(this.#server);
     options.proxies.onChange((_key, before, after) => {
@@ -127,14 +128,14 @@ class Kubelet implements KubeletServer {
     await closed;
   }
 
-  /** Answers one request; whatever goes wrong becomes an answer. */
+  /** Answers one request; every error becomes a response. */
   async #serve(exchange: Omit<Exchange, 'joined'>): Promise<void> {
     const asked = parseKubeletRequest(exchange.request.method ?? '', exchange.request.url ?? '');
     const gone = new AbortController();
     const { socket } = exchange.request;
     const onClose = () => gone.abort(new Error('the caller has gone'));
     socket.once('close', onClose);
-    // What a caller sent before it went must still reach the target: once both are joined, each ends the other in its turn.
+    // What a caller sent before it left must still reach the target: once both are joined, each closes the other.
     const joined = () => void socket.removeListener('close', onClose);
     try {
       const refusal = await this.#answer(asked, { ...exchange, joined }, gone);
@@ -226,7 +227,7 @@ class Kubelet implements KubeletServer {
   }
 }
 
-/** A stream, and where it goes. */
+/** A stream and its target. */
 interface Relayed {
   readonly session: TargetSession;
   readonly chaperon: Chaperon | undefined;
@@ -236,9 +237,9 @@ interface Relayed {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly reply: ServerResponse;
-  /** Of a request that wants its connection for something else. */
+  /** Of an upgrade request. */
   readonly upgrade?: { readonly socket: Socket; readonly head: Buffer };
-  /** Called when the target has answered. */
+  /** Called when the target has responded. */
   readonly joined: () => void;
 }
 
@@ -246,13 +247,13 @@ function toTls({ certificate, clientAuthority }: Pick<KubeletServerOptions, 'cer
   return { cert: certificate.certificate, key: certificate.key, ca: clientAuthority };
 }
 
-/** An ordinary reply for a request that was about to be upgraded and will not be. */
+/** An ordinary response to an upgrade request that is refused. */
 function replyOn(request: IncomingMessage, socket: Socket): ServerResponse {
   const reply = new ServerResponse(request);
   reply.shouldKeepAlive = false;
   reply.assignSocket(socket);
   reply.once('finish', () => {
-    socket.resume(); // what is left unread would reset the connection before the answer is read
+    socket.resume(); // unread data would reset the connection before the response is read
     socket.destroySoon();
   });
   return reply;
@@ -267,7 +268,7 @@ function upgradeHeaders({ headersDistinct }: IncomingMessage): Record<string, re
   return Object.fromEntries(UPGRADE_HEADERS.flatMap((name) => (headersDistinct[name] === undefined ? [] : [[name, headersDistinct[name]] as const])));
 }
 
-/** The head of a 101 answer as it came. */
+/** The head of a 101 response, unchanged. */
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
   for (let at = 0; at < rawHeaders.length; at += 2) lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);

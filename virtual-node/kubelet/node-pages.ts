@@ -1,5 +1,5 @@
-// What virtual nodes tell of themselves and their pods: `/metrics/resource`, `/stats/summary`, `/pods`. All of them share one port, so a page is
-// asked for below `/nodes/NAME`; without, it is that of the one that there is.
+// Pages of virtual nodes: `/metrics/resource`, `/stats/summary`, `/pods`. All virtual nodes share one port, so a page
+// is requested below `/nodes/NAME`; without that it is the page of the only one.
 import type { ServerResponse } from 'node:http';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { openExchange } from '../../kubernetes/stream/stream-exchange.ts';
@@ -10,7 +10,7 @@ import type { PodUsages, TargetUsage } from '../usage/pod-usage-cache.ts';
 import { nodeUsageAt, toResourceMetrics, toStatsSummary } from '../usage/pod-usage.ts';
 import { relayAnswer, type IdleLimits } from '../streams/stream-relay.ts';
 
-/** What pages are made from. */
+/** Sources of the pages' data. */
 export interface NodePages {
   readonly source: ClusterClient;
   readonly targets: TargetClusters;
@@ -18,10 +18,10 @@ export interface NodePages {
   readonly limits: IdleLimits;
 }
 
-/** As Prometheus' text format is called. */
+/** Content type of Prometheus' text format. */
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Answers, or says why not. Throws what calls to the source throw. */
+/** Responds, or says why not. Throws what calls to the source throw. */
 export async function answerNodePage(asked: NodeRequest, pages: NodePages, reply: ServerResponse, signal: AbortSignal): Promise<Refusal | undefined> {
   const nodes = nodesOf(asked, pages.targets);
   const [node, ...others] = nodes;
@@ -64,7 +64,7 @@ async function answerStats(node: TargetCluster, { usages }: NodePages, reply: Se
   reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(summary));
 }
 
-/** As the API server's cache has them. */
+/** From the API server's cache. */
 async function answerPods(nodeName: string, { source, limits }: NodePages, reply: ServerResponse, signal: AbortSignal): Promise<undefined> {
   const query = [['fieldSelector', `spec.nodeName=${nodeName}`], ['resourceVersion', '0']] as const;
   const answer = await openExchange(source.transport, { method: 'GET', path: '/api/v1/pods', query, headTimeoutMs: 30_000 }, signal);

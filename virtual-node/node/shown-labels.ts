@@ -1,40 +1,40 @@
-// Which labels of a target's nodes its virtual node shows. The target says them: none may attract what is not meant for a target, name a single
-// machine, or be one that the source's API server refuses.
+// Which labels of a target's nodes its virtual node gets. The target chooses them, so none may attract pods that are
+// not meant for a target, identify a single machine, or be one that the source's API server rejects.
 import type { StringMap } from '../../api/objects/core.ts';
 import { OWN_PREFIX } from '../../api/objects/keys.ts';
 import { compileLabelPattern } from '../../model/objects/label-pattern.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 
-/** What an administrator says of a target's labels. */
+/** An administrator's settings for a target's labels. */
 export interface LabelWishes {
-  /** `spec.excludedLabelsRegexp`: what matches is not shown; where it cannot be read, nothing of the target is. */
+  /** `spec.excludedLabelsRegexp`: matching labels are not shown; when it is invalid, no label of the target is. */
   readonly excluded?: string | undefined;
-  /** Labels of the (Cluster)Target. Those of a ClusterTarget win over what the target says. */
+  /** Labels of the (Cluster)Target. Those of a ClusterTarget override the target's. */
   readonly labels?: StringMap | undefined;
 }
 
-/** What Kubernetes' own components read of nodes, and every node may say of itself (admission plugin NodeRestriction). */
+/** Labels that Kubernetes' own components read and every node may set on itself (admission plugin NodeRestriction). */
 const WELL_KNOWN: ReadonlySet<string> = new Set([
   'kubernetes.io/arch', 'kubernetes.io/os', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type',
   'node.kubernetes.io/windows-build', 'beta.kubernetes.io/arch', 'beta.kubernetes.io/os', 'beta.kubernetes.io/instance-type',
   'failure-domain.beta.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/zone',
 ]);
-/** Of a tenant's Target only these are shown. */
+/** The only labels shown for a tenant's Target. */
 const SHOWN_OF_TENANTS: ReadonlySet<string> = new Set(['kubernetes.io/arch', 'kubernetes.io/os', 'topology.kubernetes.io/region', 'topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type']);
-/** Features of hardware, by Node Feature Discovery. */
+/** Hardware features, by Node Feature Discovery. */
 const FEATURES = 'feature.node.kubernetes.io/';
-/** Domains whose labels tell Kubernetes, or us, what a node is for; their subdomains as well. */
+/** Domains, with subdomains, whose labels tell Kubernetes or us what a node is for. */
 const RESERVED_DOMAINS = ['kubernetes.io', 'k8s.io', OWN_PREFIX.slice(0, -1), 'isthmus.dev', 'virtual-kubelet.io'];
-/** Labels that name a machine; those of a target with one node would name it. */
+/** Labels that identify a machine; those of a single-node target would. */
 const IDENTITIES: ReadonlySet<string> = new Set(['k3s.io/hostname', 'k3s.io/internal-ip', 'k3s.io/external-ip', 'alpha.eksctl.io/instance-id']);
 const OTHER_RESERVED: ReadonlySet<string> = new Set(['type', '__proto__']);
-/** More labels than any node has. */
+/** Maximum number of labels, more than any node has. */
 const MOST = 128;
 
 const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** The labels to show, of all that the target says of its nodes. */
+/** The labels to show, of all that the target reports for its nodes. */
 export function shownLabels(target: TargetRef, said: StringMap, { excluded = '', labels: administrators = {} }: LabelWishes): StringMap {
   const isTenants = target.kind === 'Target';
   const mayShow = isTenants ? (key: string) => SHOWN_OF_TENANTS.has(key) : (key: string) => !isReserved(key);
@@ -53,7 +53,7 @@ function isReserved(key: string): boolean {
   return IDENTITIES.has(key) || OTHER_RESERVED.has(key) || (key.includes('/') && RESERVED_DOMAINS.some((reserved) => domain === reserved || domain.endsWith(`.${reserved}`)));
 }
 
-/** Whether an API server takes it: one label that it refuses would keep the whole Node as it was. */
+/** Whether an API server accepts it: one invalid label would block the update of the whole Node. */
 function isLabel(key: string, value: string): boolean {
   const [name = '', domain, ...more] = key.split('/').toReversed();
   const isKey = NAME.test(name) && more.length === 0 && (domain === undefined || (domain.length <= 253 && DOMAIN.test(domain)));

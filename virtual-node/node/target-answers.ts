@@ -1,22 +1,22 @@
-// What targets are asked now and then beside what is followed of them. An answer is somebody else's data: one that cannot be read is none.
+// Periodic requests to targets for data that is not watched. A response is untrusted: an invalid one counts as missing.
 import { isDeepStrictEqual } from 'node:util';
 import type { TargetSession } from '../../targets/target-session.ts';
 
-/** A question to targets. */
+/** A periodic request. */
 export interface TargetQuestion<T> {
-  /** Not more often than this is a target asked, in ms. */
+  /** Minimum interval between requests to one target, in ms. */
   readonly intervalMs: number;
-  /** Gives the answer; undefined, or a rejection, when there is none now. `before` is the last one. */
+  /** Returns the value; undefined, or a rejection, when there is none now. `before` is the last one. */
   readonly ask: (session: TargetSession, before: T | undefined) => Promise<T | undefined>;
 }
 
 interface Known<T> {
-  /** Of a monotonic clock, in ms. */
+  /** On a monotonic clock, in ms. */
   readonly askedAt: number;
   readonly answer: T | undefined;
 }
 
-/** The last answers to one question. */
+/** The last values of one request. */
 export class TargetAnswers<T> {
   readonly #question: TargetQuestion<T>;
   readonly #known = new WeakMap<TargetSession, Known<T>>();
@@ -25,12 +25,12 @@ export class TargetAnswers<T> {
     this.#question = question;
   }
 
-  /** What a target said last; undefined while it has said nothing. */
+  /** The last value of a target; undefined before the first. */
   of(session: TargetSession): T | undefined {
     return this.#known.get(session)?.answer;
   }
 
-  /** Asks, unless it was just done; `found` is called when the answer is another than before. Never rejects. */
+  /** Requests the value unless it is fresh; `found` is called when it changes. Never rejects. */
   async look(session: TargetSession, found: () => void): Promise<void> {
     const { intervalMs, ask } = this.#question;
     const { askedAt = -Infinity, answer: before } = this.#known.get(session) ?? {};

@@ -1,4 +1,5 @@
-// What the ResourceQuotas of a Target's namespace are. They change seldom and are only shown, so they are read now and then, not watched.
+// Reads the ResourceQuotas of a Target's namespace. They rarely change and are informational, so they are polled, not
+// watched.
 import { RESOURCE_QUOTAS } from '../../api/resource-types.ts';
 import { NO_AMOUNTS, type ResourceAmounts } from '../../model/resources/resources.ts';
 import { TargetAnswers } from './target-answers.ts';
@@ -6,7 +7,7 @@ import { quotaLimits } from './target-quota.ts';
 
 const INTERVAL_MS = 30_000;
 
-/** The limits of targets by their quotas; none of one that is a whole cluster, and of one that keeps them to itself. */
+/** Limits of targets by their quotas; none for a ClusterTarget, or when the target denies access. */
 export function targetQuotas(): TargetAnswers<ResourceAmounts> {
   return new TargetAnswers<ResourceAmounts>({
     intervalMs: INTERVAL_MS,

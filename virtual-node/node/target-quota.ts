@@ -1,4 +1,4 @@
-// What the ResourceQuotas of a namespace leave of a target: more than that no pod of a Target can get, however much the cluster has.
+// The limits that the ResourceQuotas of a namespace set: no pod of a Target gets more, however much the cluster has.
 import type { ResourceQuota } from '../../api/objects/core.ts';
 import { parseResourceList, PODS, type ResourceAmounts } from '../../model/resources/resources.ts';
 
@@ -6,7 +6,10 @@ import { parseResourceList, PODS, type ResourceAmounts } from '../../model/resou
 const REQUESTS = 'requests.';
 const POD_COUNTS: ReadonlySet<string> = new Set([PODS, 'count/pods']);
 
-/** Of each resource the least that any quota of all pods sets. Those with scopes are for some pods only, and limits are not requests: neither counts. */
+/**
+ * For each resource the lowest value of any quota for all pods. Scoped quotas only apply to some pods, and limits are
+ * not requests: neither counts.
+ */
 export function quotaLimits(quotas: readonly ResourceQuota[]): ResourceAmounts {
   const least = new Map<string, number>();
   for (const { spec: { hard = {}, scopes = [], scopeSelector } = {} } of quotas) {
@@ -23,5 +26,5 @@ export function quotaLimits(quotas: readonly ResourceQuota[]): ResourceAmounts {
 function limitedResource(name: string): string | undefined {
   if (POD_COUNTS.has(name)) return PODS;
   if (name.startsWith(REQUESTS)) return name.slice(REQUESTS.length);
-  return name.includes('.') || name.includes('/') ? undefined : name; // `limits.cpu`, `count/secrets`
+  return name.includes('.') || name.includes('/') ? undefined : name; // not `limits.cpu`, `count/secrets`
 }

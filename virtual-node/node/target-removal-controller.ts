@@ -1,5 +1,6 @@
-// Shell of a target's removal: evicts the pods of one that drains, as `kubectl drain` would, and lets its object go when none is left.
-// Evictions honour PodDisruptionBudgets; the proxies' own finalizers hold them until their delegates have gone.
+// Controller of target removal: evicts the pods of a draining target as `kubectl drain` would, and removes its
+// finalizer when none is left. Evictions honour PodDisruptionBudgets; the proxies' own finalizers keep them until their
+// delegates are gone.
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -23,7 +24,7 @@ export interface RemovalOptions {
   readonly logger: Logger;
 }
 
-/** A disruption budget says no for now: how long until it is asked again, in ms (kubectl drain waits as long). */
+/** Retry interval after a PodDisruptionBudget refused an eviction, in ms (as kubectl drain). */
 const RETRY_MS = 5_000;
 
 /** Starts the controller. */
@@ -64,7 +65,7 @@ async function reconcileRemoval(key: string, options: RemovalOptions, signal: Ab
   }
 }
 
-/** Pods that are on their way to the target; undefined while it has not been heard. */
+/** Number of candidates in the target; undefined until it was observed. */
 function countCandidates({ session }: TargetCluster, proxies: RemovalOptions['proxies']): number | undefined {
   if (session?.hasSynced !== true) return undefined;
   const there = [...session.chaperons.records(), ...session.delegates.records()].filter(({ parentKey, parentUid }) => {

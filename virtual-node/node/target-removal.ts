@@ -1,5 +1,6 @@
-// What a (Cluster)Target needs so that its removal does what its spec says. `Drain` holds the object by a finalizer until its pods have
-// been evicted and have gone; `Orphan` lets it go at once, and what runs there runs on. Nothing is concluded while it cannot be asked.
+// Decides what a (Cluster)Target needs for its `removalPolicy`. `Drain` keeps the object with a finalizer until its
+// pods were evicted and are gone; `Orphan` releases it at once, and its delegates keep running. Nothing is decided
+// while the target is unreachable.
 import { DRAIN_FINALIZER } from '../../api/objects/keys.ts';
 import type { RemovalPolicy } from '../../api/kinds/cluster-target.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
@@ -8,7 +9,7 @@ import { isTerminal } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 
-/** A target's object, as far as its removal goes. */
+/** The fields of a target's object that matter for its removal. */
 export interface RemovableTarget {
   readonly ref: TargetRef;
   readonly uid: string;
@@ -18,7 +19,7 @@ export interface RemovableTarget {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** What is there of it. */
+/** The pods of a target. */
 export interface RemovalState {
   readonly target: RemovableTarget;
   /** Proxies bound to its virtual node. */
@@ -32,7 +33,7 @@ export type RemovalStep =
   | { readonly kind: 'no-change' }
   /** Change of the target's object. */
   | { readonly kind: 'write'; readonly plan: Plan }
-  /** Pods to evict now, by key, and how many are still there in all. */
+  /** Keys of the pods to evict now, and the number of all remaining pods. */
   | { readonly kind: 'drain'; readonly evict: readonly string[]; readonly left: number };
 
 /** Decides the next step. */
@@ -49,7 +50,7 @@ export function planRemoval({ target, bound, candidates }: RemovalState): Remova
   return { kind: 'write', plan: planFinalizer(target, false) };
 }
 
-/** Of this very version: others' finalizers are in the same list. */
+/** With a precondition on this version: the list contains other controllers' finalizers too. */
 function planFinalizer({ ref, uid, resourceVersion, finalizers }: RemovableTarget, hold: boolean): Plan {
   const others = finalizers.filter((finalizer) => finalizer !== DRAIN_FINALIZER);
   const patch = { metadata: { uid, resourceVersion, finalizers: hold ? [...others, DRAIN_FINALIZER] : others } };

@@ -1,4 +1,4 @@
-// What a (Cluster)Target's status says: which cluster it is, whether it can be used and, if not, what to change.
+// The status of a (Cluster)Target: its cluster ID, whether it is usable and, if not, what to change.
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { DelegationMode, TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Condition } from '../../api/objects/core.ts';
@@ -6,7 +6,7 @@ import { withConditions } from '../../model/objects/conditions.ts';
 import { formatAmount, type Amount } from '../../model/resources/quantity.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 
-/** What is known of a target now. */
+/** The observed state of a target. */
 export interface ObservedTarget {
   readonly problem: { readonly reason: string; readonly message: string } | undefined;
   readonly summary: ClusterSummary | undefined;
@@ -15,19 +15,19 @@ export interface ObservedTarget {
   /** Whether that node exists: without it no pod can be bound. */
   readonly hasNode: boolean;
   readonly generation: number;
-  /** How pods are delegated to it, once that is settled. */
+  /** Its delegation mode, once it is known. */
   readonly delegation?: DelegationMode | undefined;
   /** Round trip to its API server in ms, once measured. */
   readonly rttMs?: number | undefined;
 }
 
-/** Reasons for which a target that answers is not used. */
+/** Reasons for which a target that responds is not used. */
 const ANSWERS: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden', 'NotInstalled', 'ControllerSilent', 'AdmiraltyLives', 'DuplicateCluster', 'LoopToSource', 'Removing', 'LimitExceeded']);
 const UNAUTHORIZED: ReadonlySet<string> = new Set(['Unauthorized', 'Forbidden']);
-/** Reasons for which nobody has tried to reach the target. */
+/** Reasons for which no connection was attempted. */
 const NOT_TRIED: ReadonlySet<string> = new Set(['SecretMissing', 'SecretKeyMissing', 'KubeconfigInvalid', 'KubeconfigRefused', 'InvalidSpec', 'TooManyTargets', 'Connecting']);
 
-/** The status to store. Gives `before` itself when nothing would change. */
+/** The status to store. Returns `before` itself when nothing would change. */
 export function toTargetStatus(before: TargetStatus, observed: ObservedTarget, now: string): TargetStatus {
   const { generation } = observed;
   const { conditions = [] } = withConditions(before, [toReady(observed), toReachable(observed), toAuthorized(observed)], { generation, now });
@@ -68,7 +68,9 @@ function toAuthorized({ problem }: ObservedTarget): Condition {
   return { type: 'Authorized', status: UNAUTHORIZED.has(problem.reason) ? 'False' : 'Unknown', ...problem };
 }
 
-/** A figure that was shown and is not known of any more is 0: the status is merged, so leaving it out would keep the old one. */
+/**
+ * A value that was shown and is no longer known becomes 0: the status is merged, so omitting it would keep the old one.
+ */
 function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free']): TargetStatus['free'] {
   if (summary?.free === undefined) return undefined;
   const { cpu, memory, pods } = summary.free;
@@ -82,13 +84,13 @@ function toFree(summary: ClusterSummary | undefined, before: TargetStatus['free'
   };
 }
 
-/** Whether two statuses say the same but for the figures: what is free, the round trip. */
+/** Whether two statuses differ only in figures: free capacity, round trip. */
 export function onlyFiguresDiffer(one: TargetStatus, other: TargetStatus): boolean {
   const fields = ['observedGeneration', 'conditions', 'clusterID', 'delegation', 'virtualNode'] as const;
   return fields.every((field) => one[field] === other[field]);
 }
 
-// One by one: a custom resource comes back with its fields sorted.
+// Field by field: the API server returns a custom resource with its fields sorted.
 const FREE_FIELDS = ['cpu', 'memory', 'gpu', 'pods'] as const;
 
 function isSame(one: TargetStatus, other: TargetStatus): boolean {

@@ -1,4 +1,5 @@
-// Which Kubernetes a target runs, asked when a connection to it opens: an upgrade of its API server breaks them all.
+// The Kubernetes version of a target, requested when a connection to it opens: an upgrade of its API server closes them
+// all.
 import { TargetAnswers } from './target-answers.ts';
 
 /** `/version` of an API server (`k8s.io/apimachinery` version.Info). */
@@ -7,7 +8,7 @@ interface VersionInfo {
 }
 
 const INTERVAL_MS = 60_000;
-/** What may stand in a Node's status: Kubernetes' versions, those of distributions too (`v1.30.0+k3s1`). */
+/** Valid versions for a Node's status, including distributions' (`v1.30.0+k3s1`). */
 const VERSION = /^v\d{1,4}\.\d{1,4}\.\d{1,4}[-+.\w]{0,64}$/;
 
 /** The versions of targets, `v1.36.3`. */

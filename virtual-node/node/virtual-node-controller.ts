@@ -1,4 +1,5 @@
-// Shell that keeps a Node, its Lease and the target's status for every target, and removes the Node of a target that is gone.
+// Controller that maintains a Node, its Lease and the target's status for every target, and deletes the Node of a
+// removed target.
 import type { Logger } from 'pino';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import { PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
@@ -26,17 +27,17 @@ export interface VirtualNodeOptions {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   readonly targets: TargetClusters;
-  /** What the nodes say of where their kubelet API is. */
+  /** Endpoint of the kubelet API in the nodes' status. */
   readonly kubelet?: KubeletEndpoint | undefined;
   readonly logger: Logger;
 }
 
 const FIELD_MANAGER = 'isthmus-virtual-node';
-/** How often a Lease is renewed, in ms (kubelet renews at a quarter of 40 s). */
+/** Renewal interval of a Lease, in ms (kubelet: a quarter of 40 s). */
 const LEASE_RENEWAL_MS = 10_000;
-/** A renewal is given up after this, in ms, so that three tries fit into a Lease. */
+/** Timeout of a renewal, in ms, so that three attempts fit into a Lease. */
 const LEASE_TIMEOUT_MS = 10_000;
-/** Shortest time between two writes of a target's free figures, in ms; they are for people. */
+/** Minimum interval between two writes of a target's free capacity, in ms; it is informational. */
 const STATUS_INTERVAL_MS = 10_000;
 
 /** Starts the controller. */
@@ -65,14 +66,14 @@ export function startVirtualNodes(options: VirtualNodeOptions, signal: AbortSign
 
 class VirtualNodes {
   readonly #source: ClusterClient;
-  /** The same cluster; a Lease does not wait behind pods and nodes, however many of them are written. */
+  /** The same cluster; Leases have their own queue and do not wait for writes of pods and nodes. */
   readonly #leases: ClusterClient;
   readonly #context: NodeContext;
   readonly #targets: TargetClusters;
   readonly #nodes: Informer<Node, Node>;
   readonly #versions = targetVersions();
   readonly #quotas = targetQuotas();
-  /** When the free figures of a target were last written, in ms of a monotonic clock. */
+  /** Last write of a target's free capacity, in ms of a monotonic clock. */
   readonly #freeWrittenAt = new Map<string, number>();
 
   constructor({ source, sourceId, targets, kubelet }: VirtualNodeOptions, nodes: Informer<Node, Node>) {
@@ -99,7 +100,7 @@ class VirtualNodes {
         const found = () => controllers.node.enqueue(target.nodeName);
         session.onSummary(() => {
           changed(target);
-          void this.#quotas.look(session, found); // a summary comes now and then even when nothing has changed
+          void this.#quotas.look(session, found); // summaries also arrive when nothing has changed
         });
         session.onConnection(() => {
           void this.#versions.look(session, found);
@@ -114,7 +115,7 @@ class VirtualNodes {
     });
   }
 
-  /** Creates, corrects or removes one virtual node. */
+  /** Creates, corrects or deletes one virtual node. */
   async reconcileNode(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const target = this.#targets.byNode(name);
     const node = this.#nodes.get(name);
@@ -123,7 +124,7 @@ class VirtualNodes {
       return DONE;
     }
     const summary = summaryOf(target);
-    if (summary === undefined && node === undefined) return DONE; // a node without capacity would only confuse; one that is there keeps what it shows
+    if (summary === undefined && node === undefined) return DONE; // a new node without capacity would be misleading; an existing one keeps its status
     const wanted = toVirtualNode(target.ref, summary, this.#labelWishes(target), node);
     const differs = node === undefined || (summary !== undefined && !showsIdentity(node, wanted));
     const stored = differs ? await this.#source.apply(NODES, wanted, FIELD_MANAGER, signal) : node;
@@ -150,7 +151,7 @@ class VirtualNodes {
     await this.#source.delete(NODES, { name }, { preconditions: { uid } }, signal).catch(ignoreStale);
   }
 
-  /** Renews the Lease of a virtual node, as long as it and its target exist; a node that comes back asks for it again. */
+  /** Renews the Lease of a virtual node while it and its target exist; a recreated node enqueues it again. */
   async renewLease(name: string, signal: AbortSignal): Promise<ReconcileResult> {
     const node = this.#nodes.get(name);
     if (node === undefined || this.#targets.byNode(name) === undefined) return DONE;
@@ -196,7 +197,7 @@ function problemOf({ availability }: TargetCluster): NodeContext['problem'] {
 function figuresOf({ availability, session }: TargetCluster): TargetFigures {
   const { amounts } = parseResourceList(session?.summary?.free ?? {});
   const gpu = [...amounts].filter(([resource]) => resource.endsWith('/gpu')).reduce((sum, [, count]) => sum + count, 0);
-  // Amounts of CPU are in thousandths of a core.
+  // CPU amounts are in milli-CPU.
   const free = { cpu: (amounts.get('cpu') ?? 0) / 1_000, memory: amounts.get('memory') ?? 0, pods: amounts.get('pods') ?? 0, gpu };
   return { isReady: availability.kind === 'ready', rttMs: session?.client.transport.rttMs, free };
 }

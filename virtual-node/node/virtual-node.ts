@@ -1,4 +1,4 @@
-// The Node in the source that stands for a target (contract §3): what it is called, how it is labelled and tainted, what it has.
+// The Node in the source that represents a target: name, labels, taints, capacity.
 import { isIP } from 'node:net';
 import type { ClusterSummary } from '../../api/kinds/cluster-summary.ts';
 import type { Condition, Lease, Node, NodeAddress, ResourceList, StringMap, Taint } from '../../api/objects/core.ts';
@@ -10,9 +10,9 @@ import { virtualNodeName } from '../../model/naming/names.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { shownLabels, type LabelWishes } from './shown-labels.ts';
 
-/** Namespace of the Leases by which Kubernetes judges whether nodes are alive. */
+/** Namespace of the Leases by which Kubernetes detects node failures. */
 export const NODE_LEASE_NAMESPACE = 'kube-node-lease';
-/** How long a node's Lease holds, in s (kubelet `nodeLeaseDurationSeconds`). */
+/** Duration of a node's Lease, in s (kubelet `nodeLeaseDurationSeconds`). */
 const LEASE_SECONDS = 40;
 
 /** Labels that do not depend on the target's nodes. */
@@ -25,8 +25,9 @@ const BASE_LABELS: StringMap = {
 };
 
 /**
- * The Node object of a target, as it is applied. Labels and taints that users add stay theirs; taints are one value to an apply, so those that are
- * `before` are applied again, in the version that they were seen in. An annotation says which labels are the target's word.
+ * The Node object of a target for server-side apply. Users' labels and taints stay theirs. Taints are one value to an
+ * apply, so those of `before` are applied again, with a precondition on its version. An annotation lists the labels
+ * that the target reported.
  */
 export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undefined, wishes: LabelWishes = {}, before?: Node): Node {
   const name = virtualNodeName(target);
@@ -45,7 +46,7 @@ export function toVirtualNode(target: TargetRef, summary: ClusterSummary | undef
 
 const OUR_TAINT: Taint = { key: PROVIDER_KEY, value: PROVIDER_VALUE, effect: 'NoSchedule' };
 
-/** Of one key and effect a node has one taint. */
+/** A node has one taint per key and effect. */
 function isOurs({ key, effect }: Taint): boolean {
   return key === OUR_TAINT.key && effect === OUR_TAINT.effect;
 }
@@ -55,7 +56,7 @@ function targetLabels(target: TargetRef): StringMap {
   return { [TARGET_NAMESPACE_LABEL]: target.namespace, [TARGET_NAME_LABEL]: target.name };
 }
 
-/** Condition of virtual nodes: whether the target takes pods now. */
+/** Condition of virtual nodes: whether the target accepts pods now. */
 export const TARGET_READY = 'TargetReady';
 
 /** Where the source's API server reaches the kubelet API of virtual nodes. */
@@ -65,17 +66,17 @@ export interface KubeletEndpoint {
   readonly port: number;
 }
 
-/** What is known of a target besides its summary. */
+/** State of a target besides its summary. */
 export interface NodeContext {
   /** UID of the source's kube-system Namespace. */
   readonly sourceId: string;
   /** Missing where none is served. */
   readonly kubelet: KubeletEndpoint | undefined;
-  /** Version of the target's API server; what the node showed stays while it is not known. */
+  /** Version of the target's API server; the node keeps its last one while it is unknown. */
   readonly targetVersion?: string | undefined;
-  /** The most that the quotas of a Target's namespace grant; what the node showed stays while that is not known. */
+  /** The limits by quotas of a Target's namespace; the node keeps its last ones while they are unknown. */
   readonly quota?: ResourceAmounts | 'unknown';
-  /** Why the target takes no new pods now. */
+  /** Why the target accepts no new pods now. */
   readonly problem?: { readonly reason: string; readonly message: string } | undefined;
 }
 
@@ -90,8 +91,9 @@ export interface VirtualNodeStatus {
 }
 
 /**
- * Status of a virtual node: totals of the target, or what it showed where those are not known yet. Ready stays True while the target cannot be
- * reached, for a node that is NotReady has its pods deleted, and an unreachable target is not a mass deletion (design D14); TargetReady tells.
+ * Status of a virtual node: totals of the target, or the last ones while those are unknown. Ready stays True while the
+ * target is unreachable: Kubernetes evicts the pods of a NotReady node, and an unreachable target must not cause a mass
+ * eviction. TargetReady reports it instead.
  */
 export function toVirtualNodeStatus(summary: ClusterSummary | undefined, context: NodeContext, before: Node | undefined, now: string): VirtualNodeStatus {
   const { kubelet, targetVersion, problem } = context;
@@ -113,7 +115,10 @@ function totalsOf(summary: ClusterSummary | undefined, { sourceId, quota = NO_AM
   return { capacity: summary.capacity ?? {}, allocatable: lentTo(summary, sourceId, quota === 'unknown' ? NO_AMOUNTS : quota) };
 }
 
-/** What kubectl get nodes shows. The version is the target's: tools compare it with that of API servers, and it is what bounds the pods' features. */
+/**
+ * The columns of kubectl get nodes. The version is the target's: tools compare it with API servers', and it determines
+ * the features that pods can use.
+ */
 function toNodeInfo(summary: ClusterSummary | undefined, targetVersion: string | undefined, before: Node | undefined): StringMap {
   const { nodeInfo = {} } = before?.status ?? {};
   const labels = summary?.metadata.labels ?? { 'kubernetes.io/arch': nodeInfo['architecture'] ?? '', 'kubernetes.io/os': nodeInfo['operatingSystem'] ?? '' };
@@ -123,7 +128,7 @@ function toNodeInfo(summary: ClusterSummary | undefined, targetVersion: string |
     operatingSystem: labels['kubernetes.io/os'] ?? '',
     osImage: 'Isthmus virtual node',
     containerRuntimeVersion: 'isthmus://',
-    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '', // required, and of one machine
+    kernelVersion: '', kubeProxyVersion: '', machineID: '', systemUUID: '', bootID: '', // required, and specific to one machine
   };
 }
 
@@ -132,12 +137,15 @@ function toTargetReady(problem: NodeContext['problem']): Condition {
   return { type: TARGET_READY, status: 'True', reason: 'Ready', message: 'the target takes pods' };
 }
 
-/** No Hostname, which API servers would try first and cannot resolve. */
+/** No Hostname address: API servers would try it first and cannot resolve it. */
 function toNodeAddress(address: string): NodeAddress {
   return { type: isIP(address) === 0 ? 'InternalDNS' : 'InternalIP', address };
 }
 
-/** What the source may use: of each resource the least of what the target has, what its ResourceShare lends and what quotas grant. A cordoned share lends no pods. */
+/**
+ * What the source may use: for each resource the minimum of the target's allocatable, its ResourceShare and quotas. A
+ * cordoned share allows no pods.
+ */
 function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: string, quota: ResourceAmounts): ResourceList {
   const share = shares.find(({ source }) => source === sourceId) ?? shares.find(({ source }) => source === ANY_SOURCE);
   if (share === undefined && quota.size === 0) return allocatable;
@@ -146,7 +154,7 @@ function lentTo({ allocatable = {}, shares = [] }: ClusterSummary, sourceId: str
   return formatResourceList(new Map(lent));
 }
 
-/** The merge patch after which the Node has this status: resources that the target has lost are taken away. */
+/** The merge patch that gives the Node this status: resources that the target has lost are removed. */
 export function toStatusPatch(before: Node | undefined, { capacity, allocatable, ...rest }: VirtualNodeStatus): object {
   return {
     ...rest,
@@ -160,7 +168,7 @@ function withoutLost(before: ResourceList | undefined, now: ResourceList): Reado
   return Object.fromEntries([...lost.map((resource) => [resource, null] as const), ...Object.entries(now)]);
 }
 
-/** Whether the stored Node says all that it should say. */
+/** Whether the stored Node's status is up to date. */
 export function showsStatus({ status = {} }: Node, wanted: VirtualNodeStatus): boolean {
   return (
     sameQuantities(status.capacity, wanted.capacity) &&
@@ -179,7 +187,10 @@ function showsEndpoint({ addresses = [], daemonEndpoints }: NonNullable<Node['st
   );
 }
 
-/** Whether the stored Node has the labels, the annotation and the taint that it should have, and shows nothing that the target says no more. */
+/**
+ * Whether the stored Node has the expected labels, annotation and taint, and no label that the target no longer
+ * reports.
+ */
 export function showsIdentity(node: Node, wanted: Node): boolean {
   const { labels = {}, annotations = {} } = node.metadata;
   const wantedLabels = wanted.metadata.labels ?? {};
@@ -196,7 +207,10 @@ function sameQuantities(one: ResourceList | undefined, other: ResourceList): boo
   return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && String(one?.[key]) === String(other[key]));
 }
 
-/** The Lease that keeps a virtual node alive in the eyes of the node lifecycle controller. The node owns it, as kubelets have it, and takes it along. */
+/**
+ * The Lease that keeps a virtual node healthy for the node lifecycle controller. The node owns it, as with kubelets,
+ * and it is deleted with the node.
+ */
 export function toNodeLease({ name, uid }: { readonly name: string; readonly uid: string }, renewTime: string): Lease {
   return {
     metadata: { name, namespace: NODE_LEASE_NAMESPACE, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }] },

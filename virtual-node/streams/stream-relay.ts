@@ -1,25 +1,28 @@
-// Carries bytes between a caller and a target without looking at them. Each side is read only as fast as the other takes it, so a stream holds
-// some buffers of 64 KiB whatever goes through it: lines have no length here. What has stood still for too long is ended.
+// Relays bytes between a caller and a target without parsing them. Each side is read only as fast as the other accepts
+// data, so a stream buffers only a few times 64 KiB whatever its line lengths. Idle streams are closed.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** How long streams may stand still, in ms. */
+/** How long streams may be idle, in ms. */
 export interface IdleLimits {
-  /** Without a byte either way (kubelet's `streamingConnectionIdleTimeout`); for a log: with bytes that its reader does not take. */
+  /**
+   * Without a byte in either direction (kubelet's `streamingConnectionIdleTimeout`); for a log: with bytes that its
+   * reader does not accept.
+   */
   readonly idleMs: number;
-  /** After one side has ended and all that it said was handed on, and the other has not ended. */
+  /** After one side has closed and its data was delivered, until the other closes. */
   readonly lingerMs: number;
 }
 
-/** What production uses; four hours are the kubelet's. */
+/** The limits in production; four hours are the kubelet's. */
 export const IDLE_LIMITS: IdleLimits = { idleMs: 4 * 3_600_000, lingerMs: 30_000 };
 
-/** How often a stream is looked at within its limit. */
+/** How often a stream is checked within its limit. */
 const LOOKS = 4;
 
 /**
- * Joins two connections until both have ended, or one broke. `head`s are what was read of them before. Whoever has ended may have left much that the
- * other side takes slowly: all of it is delivered. Resolves when both are closed.
+ * Joins two connections until both have closed or one broke. `head` is data that was already read. A side that has
+ * closed may have left data that the other accepts slowly: all of it is delivered. Resolves when both are closed.
  */
 export function joinConnections(caller: Connection, target: Connection, limits: IdleLimits): Promise<void> {
   const [one, other] = [caller.socket, target.socket];
@@ -41,10 +44,10 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
     const leave = () => {
       if (!from.readableEnded) to.destroy(); // it broke; after a proper end the pipe ends the other side when all is written
     };
-    if (from.closed) leave(); // before they were joined
+    if (from.closed) leave(); // closed before they were joined
     else from.on('close', leave);
     from.pipe(to);
-    to.once('close', () => from.resume()); // nobody hears it any more, but its end must be seen, and what is left unread would reset it
+    to.once('close', () => from.resume()); // nobody reads it any more, but its end must be observed, and unread data would reset it
   }
   const look = () => {
     const isDelivered = one.writableLength === 0 && other.writableLength === 0;
@@ -59,15 +62,18 @@ export function joinConnections(caller: Connection, target: Connection, limits: 
 /** One side of a joined pair. */
 export interface Connection {
   readonly socket: Duplex;
-  /** What was read of it already. */
+  /** Data that was already read from it. */
   readonly head: Buffer;
 }
 
-/** Hands an answer on. One that breaks off breaks off for the caller as well. Resolves when the caller has it or has gone. */
+/**
+ * Relays a response. If it is cut off, it is cut off for the caller as well. Resolves when the caller has it or is
+ * gone.
+ */
 export function relayAnswer(from: IncomingMessage, to: ServerResponse, limits: IdleLimits): Promise<void> {
   const type = from.headers['content-type'];
   to.writeHead(from.statusCode ?? 502, type === undefined ? {} : { 'content-type': type });
-  to.flushHeaders(); // of a log that is followed the first line may be long in coming
+  to.flushHeaders(); // the first line of a followed log may take long
   let takenAt = performance.now();
   from.on('data', () => {
     takenAt = performance.now();

@@ -1,5 +1,6 @@
-// Opens a stream in a target. A source has no standing right to logs, exec, attach and port-forward there: when it is denied, it asks by an annotation on
-// its own PodChaperon, and the target gives it the right for that pod. The first stream costs a moment more.
+// Opens a stream in a target. A source has no permanent right to logs, exec, attach and port-forward there: after a
+// denial it requests the right by an annotation on its own PodChaperon, and the target grants it for that pod. The
+// first stream takes a moment longer.
 import { setTimeout as delay } from 'node:timers/promises';
 import { STREAMS_ASKED_ANNOTATION } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS } from '../../api/resource-types.ts';
@@ -7,17 +8,20 @@ import { openExchange, type StreamAnswer, type StreamRequest } from '../../kuber
 import type { Transport } from '../../kubernetes/http/transport.ts';
 import type { Chaperon } from '../../model/delegate/remembered-delegate.ts';
 
-/** After being asked the target has some seconds, in ms between two tries: its controller writes a Role, and API servers hear of it. */
+/**
+ * Delays between retries after a request, in ms: the target's controller writes a Role, and its API servers must
+ * observe it.
+ */
 const WAITS_MS = [30, 60, 120, 250, 500, 1_000, 1_000, 2_000, 2_000, 2_000, 2_000, 2_000];
 
-/** Where a stream goes. */
+/** The target of a stream. */
 export interface StreamPlace {
   readonly transport: Transport;
-  /** What the source has made there for the pod. */
+  /** The source's object there for the pod. */
   readonly chaperon: Pick<Chaperon, 'mode' | 'namespace' | 'name' | 'uid'> | undefined;
 }
 
-/** Opens it, as {@link openExchange} does; a denial is the answer when the target does not give the right. */
+/** Opens it, as {@link openExchange} does; responds with the denial when the target does not grant the right. */
 export async function openStream({ transport, chaperon }: StreamPlace, asked: StreamRequest, signal: AbortSignal): Promise<StreamAnswer> {
   let answer = await openExchange(transport, asked, signal);
   if (!isDenied(answer) || chaperon?.mode !== 'PodChaperon') return answer;
@@ -35,7 +39,7 @@ function isDenied({ kind, response }: StreamAnswer): boolean {
   return kind === 'answer' && response.statusCode === 403;
 }
 
-/** Every replica serves streams, so this is no write that only the leader may do; gives whether it was done. */
+/** Every replica serves streams, so this write is not limited to the leader; returns whether it was done. */
 async function requestLease(transport: Transport, { namespace, name, uid }: NonNullable<StreamPlace['chaperon']>, signal: AbortSignal): Promise<boolean> {
   const { group, version, plural } = POD_CHAPERONS;
   const body = { metadata: { uid, annotations: { [STREAMS_ASKED_ANNOTATION]: new Date().toISOString() } } };

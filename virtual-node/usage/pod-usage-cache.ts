@@ -1,4 +1,5 @@
-// Asks targets what the delegates there use, and remembers it for a while: everybody who asks within it shares one call. Only who is asked asks.
+// Resource usage of delegates, queried from targets on demand and cached: all callers within the cache's lifetime share
+// one call.
 import type { Pod } from '../../api/objects/core.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
 import { within } from '../../kubernetes/flow/abort.ts';
@@ -9,38 +10,38 @@ import { objectKey } from '../../model/pod/pod.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
 import { nodeUsageAt, toPodUsage, type NodeUsage, type PodUsage } from './pod-usage.ts';
 
-/** What one target told. */
+/** The usage in one target. */
 export interface TargetUsage {
   readonly pods: readonly PodUsage[];
-  /** Missing where the target has no figures of anything. */
+  /** Missing where the target has no metrics at all. */
   readonly node?: NodeUsage;
-  /** It could not be asked. One without a metrics server can, and tells nothing. */
+  /** The query failed. A target without a metrics server responds, and has no metrics. */
   readonly failed: boolean;
 }
 
-/** How long an answer is good, in ms: metrics servers look every 15 s at the oftenest. */
+/** Lifetime of a cached response, in ms: metrics servers scrape every 15 s at most. */
 const FRESH_MS = 10_000;
-/** How long a target may take, in ms; metrics-server waits 10 s for a kubelet. */
+/** Timeout of a target, in ms; metrics-server waits 10 s for a kubelet. */
 const PATIENCE_MS = 8_000;
 const NOTHING: TargetUsage = { pods: [], failed: false };
 
 interface Remembered {
-  /** Of a monotonic clock, in ms. */
+  /** On a monotonic clock, in ms. */
   readonly askedAt: number;
   readonly answer: Promise<TargetUsage>;
 }
 
-/** What elected pods use, by target. */
+/** Usage of elected pods, by target. */
 export class PodUsages {
   readonly #proxies: Informer<Pod, ProxyPod>;
-  /** A new session to a target begins anew. */
+  /** A new session has an empty cache. */
   readonly #remembered = new WeakMap<TargetSession, Remembered>();
 
   constructor(proxies: Informer<Pod, ProxyPod>) {
     this.#proxies = proxies;
   }
 
-  /** What the elected pods of one target use; never rejects. */
+  /** Usage of the elected pods of one target; never rejects. */
   async of(session: TargetSession): Promise<TargetUsage> {
     const before = this.#remembered.get(session);
     if (before !== undefined && performance.now() - before.askedAt < FRESH_MS) return before.answer;
@@ -65,7 +66,7 @@ export class PodUsages {
     }
   }
 
-  /** By what the target has told of the delegate, not by what its metrics say. */
+  /** By the target's record of the delegate, not by its metrics. */
   #proxyOf({ delegates }: TargetSession, key: string): ProxyPod | undefined {
     const delegate = delegates.get(key);
     const proxy = delegate && this.#proxies.get(delegate.parentKey);

@@ -1,5 +1,6 @@
-// What elected pods use, as a kubelet would tell it (Kubernetes `pkg/kubelet/metrics/collectors` resource metrics, and the Summary API), made from
-// what the target's metrics server says of their delegates. A metrics server of the source reads it, and so does kubectl top.
+// Resource usage of elected pods in the formats of a kubelet (Kubernetes `pkg/kubelet/metrics/collectors` resource
+// metrics, and the Summary API), computed from the target's metrics server. The source's metrics-server reads it, and
+// so kubectl top works.
 import type { ResourceList } from '../../api/objects/core.ts';
 import type { PodMetrics } from '../../api/objects/pod-metrics.ts';
 import type { ProxyPod } from '../../model/proxy/proxy-pod.ts';
@@ -7,16 +8,16 @@ import { parseQuantity, toBytes, type Bytes } from '../../model/resources/quanti
 
 declare const unit: unique symbol;
 
-/** CPU time in 10^-9 of a core, as the Summary API counts it. */
+/** CPU usage in 10^-9 cores, as the Summary API counts it. */
 export type NanoCores = number & { readonly [unit]: 'NanoCores' };
 
-/** What is used on average over an interval (CPU) or at its end (memory). */
+/** Average over an interval (CPU), or the value at its end (memory). */
 export interface Usage {
   readonly cpu: NanoCores;
   readonly memory: Bytes;
 }
 
-/** One pod. */
+/** Usage of one pod. */
 export interface PodUsage {
   readonly namespace: string;
   readonly name: string;
@@ -26,24 +27,28 @@ export interface PodUsage {
   readonly containers: readonly (Usage & { readonly name: string })[];
 }
 
-/** A whole virtual node: the elected pods on it. */
+/** Usage of a virtual node: of the elected pods on it. */
 export interface NodeUsage extends Usage {
-  /** CPU time used since the beginning, in s. */
+  /** CPU time since the first response, in s. */
   readonly cpuSeconds: number;
   /** In ms since the epoch. */
   readonly takenAt: number;
 }
 
 /**
- * CPU time since the start of a container is told for a container that started so many seconds before the figure was taken and has used as much
- * ever since. metrics-server (≥ 0.5, `pkg/storage/pod.go`) then needs no figure before it, so any replica may answer any time. It does so for 10 s
- * at least, and less than its resolution, which is 15 s or 60 s in every usual installation.
+ * The CPU time of a container is published as if it had started this many seconds before the sample, with constant
+ * usage since. metrics-server (≥ 0.5, `pkg/storage/pod.go`) then needs no earlier sample, so any replica may respond at
+ * any time. It does this for at least 10 s, and less than its resolution, which is 15 s or 60 s in every usual
+ * installation.
  */
 const WINDOW_SECONDS = 11;
-/** metrics-server takes 0 for a figure that is missing, and then leaves out the pod. */
+/** metrics-server treats 0 as missing, and then leaves out the pod. */
 const LEAST = 1;
 
-/** What the target says of the delegate of `proxy`. Containers that only the target knows are left out. Undefined when it says nothing of use. */
+/**
+ * Usage of the delegate of `proxy`, without containers that only the target has. Undefined when the metrics are of no
+ * use.
+ */
 export function toPodUsage({ timestamp = '', containers = [] }: PodMetrics, { namespace, name, uid, containers: known = [] }: ProxyPod): PodUsage | undefined {
   const takenAt = Date.parse(timestamp);
   const used = containers.flatMap((container) => {
@@ -63,20 +68,22 @@ function atLeast(figure: number): number {
   return Math.max(LEAST, figure);
 }
 
-/** What all of them use together. */
+/** Their total usage. */
 export function totalUsage(usages: readonly Usage[]): Usage {
   const sum = (figure: (usage: Usage) => number) => atLeast(usages.reduce((all, usage) => all + figure(usage), 0));
   return { cpu: sum(({ cpu }) => cpu) as NanoCores, memory: sum(({ memory }) => memory) as Bytes };
 }
 
-/** The usage of a node at `now` (ms since the epoch) from that of its pods; its CPU time goes on from what was told before. */
+/**
+ * Usage of a node at `now` (ms since the epoch) from that of its pods; its CPU time continues from the previous value.
+ */
 export function nodeUsageAt(pods: readonly PodUsage[], before: NodeUsage | undefined, now: number): NodeUsage {
   const usage = totalUsage(pods.flatMap(({ containers }) => containers));
   const seconds = before === undefined ? WINDOW_SECONDS : Math.max(0, now - before.takenAt) / 1_000;
   return { ...usage, cpuSeconds: (before?.cpuSeconds ?? 0) + (usage.cpu * seconds) / 1e9, takenAt: now };
 }
 
-/** One kind of figure and its lines. */
+/** A metric family with its lines. */
 interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
@@ -84,7 +91,10 @@ interface Family {
   readonly lines: readonly string[];
 }
 
-/** The page `/metrics/resource`, in Prometheus' text format with the names that kubelets use. `failed`: a target did not answer. */
+/**
+ * The page `/metrics/resource`, in Prometheus' text format with the kubelet's metric names. `failed`: a target did not
+ * respond.
+ */
 export function toResourceMetrics(pods: readonly PodUsage[], node: NodeUsage | undefined, failed: boolean): string {
   const ofContainers = (figure: (usage: Usage, takenAt: number) => string) =>
     pods.flatMap(({ namespace, name, takenAt, containers }) =>
@@ -105,7 +115,9 @@ function seconds(value: number): string {
   return value.toFixed(9);
 }
 
-/** The page `/stats/summary` (kubelet's `stats/v1alpha1` Summary), as far as it is known of pods that run elsewhere. */
+/**
+ * The page `/stats/summary` (kubelet's `stats/v1alpha1` Summary), with the fields that are known of pods in a target.
+ */
 export function toStatsSummary(nodeName: string, pods: readonly PodUsage[], node: NodeUsage): object {
   return {
     node: { nodeName, ...toStats(node, node.takenAt) },

@@ -41,7 +41,7 @@ describe('selectorProblem', () => {
     'a list is none': [[], /is not a label selector/],
     'labels that are numbers are refused': [{ matchLabels: { a: 1 } }, /not text/],
     'labels that are a list are refused': [{ matchLabels: ['a'] }, /not text/],
-    'expressions must be a list': [{ matchExpressions: {} }, /no list/],
+    'expressions must be a list': [{ matchExpressions: {} }, /not a list/],
     'an expression needs a key': [{ matchExpressions: [{ operator: 'In' }] }, /without a key/],
     'In needs values': [{ matchExpressions: [{ key: 'a', operator: 'In' }] }, /needs values for a In/],
     'Exists takes no values': [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /takes no values for a Exists/],

@@ -41,7 +41,7 @@ describe('parseResourceList', () => {
     const { amounts: read, invalid } = parseResourceList({ cpu: 'lots', memory: '1Ki' });
     assert.deepEqual(read, amounts({ memory: 1024 }));
     assert.deepEqual(invalid.map(({ resource, text }) => [resource, text]), [['cpu', 'lots']]);
-    assert.match(invalid[0]!.message, /no quantity/);
+    assert.match(invalid[0]!.message, /not a valid quantity/);
   });
 
   it('shows a value of a wrong type as JSON', () => {

@@ -29,7 +29,7 @@ describe('planOverdue', () => {
   const words: Record<string, readonly [proxy: ProxyPod, delay: Delay, reason: string, message: RegExp]> = {
     'the scheduler is busy': [plain, NO_DELAY, 'AwaitingScheduler', /has not processed the pod yet/],
     'a target is slow': [plain, { target: 'ClusterTarget/c', isCommitted: true }, 'AwaitingVerdict', /ClusterTarget\/c was asked and has not placed/],
-    'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for its return, for it must not run twice/],
+    'a target is lost': [plain, lost(1_000), 'AwaitingTarget', /waits for it, because it must not run twice/],
     'a target is lost, and another pod would be made': [replica, lost(1_000), 'AwaitingTarget', /deleted when that lasts 45 s/],
   };
   for (const [what, [proxy, delay, reason, message]] of Object.entries(words)) {
