@@ -104,8 +104,8 @@ export const STOPS_UNCONFIRMED_ANNOTATION = `${OWN_PREFIX}stops-unconfirmed`;
  */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
 /**
- * Annotation on PodChaperons, set by an Admiralty source's scheduler: the target's scheduler may bind. Value {@link
- * TRUE}.
+ * Annotation on PodChaperons, set by an Admiralty source's scheduler: the target's scheduler may bind. Value
+ * {@link TRUE}.
  */
 export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
 
@@ -147,8 +147,8 @@ export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
 /** The value of {@link NAMESPACE_ELECT_LABEL} that elects. */
 export const NAMESPACE_ELECT_VALUE = 'all';
 /**
- * Label on a Namespace of a target, set by its owner, read by peering: the sources that may run pods in it, {@link
- * ALL_SOURCES} or names of ClusterSources separated by `_`.
+ * Label on a Namespace of a target, set by its owner, read by peering: the sources that may run pods in it,
+ * {@link ALL_SOURCES} or names of ClusterSources separated by `_`.
  */
 export const SOURCES_LABEL = `${ISTHMUS_PREFIX}sources`;
 /** The value of {@link SOURCES_LABEL} that admits all sources. */
