@@ -1,5 +1,6 @@
-// The parts of the Helm chart that are printed from the same source as everything else: definitions, access rules, webhook configurations.
-// They are templates: what depends on the release is a Helm expression, and each object stands under the condition that something runs that needs it.
+// Generated templates of the Helm chart: CRDs, RBAC, webhook configurations, from the same source as everything else.
+// Values that depend on the release are Helm expressions, and each object is rendered only if a component that needs it
+// is enabled.
 import { stringify } from 'yaml';
 import { ELECTED_POD_RULES, WEBHOOK_PATHS } from '../api/admission-rules.ts';
 import type { KubernetesObject } from '../api/objects/core.ts';
@@ -44,12 +45,14 @@ export function chartTemplates(): readonly ChartTemplate[] {
   ];
 }
 
-/** Objects of these kinds outlive the release: with a definition go all objects of its kind, and with a PodChaperon its running pod. */
+/**
+ * Kinds that are kept on uninstall: deleting a CRD deletes all of its objects, and with a PodChaperon its running pod.
+ */
 function kept(crd: KubernetesObject): KubernetesObject {
   return { ...crd, metadata: { ...crd.metadata, annotations: { ...crd.metadata.annotations, 'helm.sh/resource-policy': 'keep' } } };
 }
 
-/** When an object of the access rules is needed, as a Helm expression. */
+/** When an RBAC object is needed, as a Helm expression. */
 function conditionOf({ object: { kind }, side, component }: AccessPart): string {
   if (kind === 'ServiceAccount' && component === undefined) return 'eq .Values.deploy "AllInOne"';
   if (component === undefined) return SIDES[side];
@@ -63,7 +66,7 @@ function webhookTemplates(): string {
   return configurations.map((configuration) => guarded('.Values.source.enabled', withValues(toText(configuration)))).join('');
 }
 
-/** Puts the chart's values where the configuration has its defaults. */
+/** Replaces defaults of the configuration by the chart's values. */
 function withValues(text: string): string {
   return text
     .replaceAll(/- name: (\S+)\n {4}clientConfig:\n {6}service:\n(?: {8}.*\n)+/g, (_found, name: string) => `- name: ${name}\n    clientConfig: {{- include "isthmus.clientConfig" (dict "root" . "path" "${WEBHOOK_PATHS[name]}") | nindent 6 }}\n`)
@@ -77,7 +80,7 @@ function guarded(condition: string, text: string): string {
   return `{{- if ${condition} }}\n---\n${text}{{- end }}\n`;
 }
 
-/** YAML of an object. Helm's brackets in a description would be a template: none has them, and a test sees to it. */
+/** YAML of an object. Helm's braces in a description would be a template; a test makes sure that there are none. */
 function toText(object: KubernetesObject): string {
   return stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
 }

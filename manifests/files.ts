@@ -25,7 +25,10 @@ function fileOf({ spec }: CustomResourceDefinition): string {
   return `${spec.names.plural}.yaml`;
 }
 
-/** All generated files: one for each CRD, which the Kustomize base takes from there, the Kustomize files with the default install namespace, and the parts of the chart that follow from the same source. */
+/**
+ * All generated files: one per CRD, which the Kustomize base uses, the Kustomize files with the default install
+ * namespace, and the generated chart templates.
+ */
 export function manifestFiles(): readonly ManifestFile[] {
   const kustomize = Object.entries(kustomizeFiles()).map(([path, file]) => ({
     path: `kustomize/${path}`, text: HEADER + ('objects' in file ? toYaml(file.objects) : stringify(file.kustomization, { lineWidth: 0 })),

@@ -6,7 +6,8 @@ import { GENERATED_FOLDERS, manifestFiles } from './files.ts';
 
 const folder = new URL('../../manifests/', import.meta.url);
 
-for (const generated of GENERATED_FOLDERS) await rm(new URL(generated, folder), { recursive: true, force: true }); // what is gone leaves no file behind
+// removes obsolete files
+for (const generated of GENERATED_FOLDERS) await rm(new URL(generated, folder), { recursive: true, force: true });
 for (const { path, text } of manifestFiles()) {
   const file = fileURLToPath(new URL(path, folder));
   await mkdir(dirname(file), { recursive: true });

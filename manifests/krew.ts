@@ -1,4 +1,5 @@
-// The manifest of the kubectl plugin as krew takes it (krew.sigs.k8s.io/docs/developer-guide/plugin-manifest), of the template and one release.
+// Builds the krew manifest of the kubectl plugin (krew.sigs.k8s.io/docs/developer-guide/plugin-manifest) from its
+// template and a release.
 import { parseDocument } from 'yaml';
 
 /** What a release adds to the template. */

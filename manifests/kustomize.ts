@@ -1,5 +1,5 @@
-// The Kustomize files: a base that every cluster runs, components for what a cluster is besides, and an overlay for each usual choice.
-// `kubectl apply -k manifests/kustomize/overlays/both` installs; an overlay of one's own sets image and namespace.
+// The Kustomize files: a base for every cluster, components for its roles, and an overlay per usual combination.
+// `kubectl apply -k manifests/kustomize/overlays/both` installs; a custom overlay sets image and namespace.
 import { stringify } from 'yaml';
 import type { KubernetesObject } from '../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, GIVEN_CERTIFICATE_SECRET } from '../api/objects/keys.ts';
@@ -20,7 +20,7 @@ export type KustomizeFiles = Readonly<Record<string, { readonly objects: readonl
 
 const namespace = DEFAULT_INSTALL_NAMESPACE;
 const place = { namespace, image: DEFAULT_IMAGE };
-/** Rights that only some clusters need; the base has all of them. */
+/** RBAC that only some clusters need; the base has the rest. */
 const RIGHTS = ['source', 'target', 'self'] as const;
 const SOURCE_WORKLOADS = ['isthmus-scheduler', 'isthmus-virtual-node'] as const;
 
@@ -61,7 +61,7 @@ function source(): KustomizeFiles {
   };
 }
 
-/** Has cert-manager make the webhook's certificate. */
+/** Lets cert-manager issue the webhook's certificate. */
 function certManager(): KustomizeFiles {
   const flag = [{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--webhook-certificate-secret' }, { op: 'add', path: '/spec/template/spec/containers/0/args/-', value: GIVEN_CERTIFICATE_SECRET }];
   const annotation = [{ op: 'add', path: '/metadata/annotations', value: { 'cert-manager.io/inject-ca-from': `${namespace}/${WEBHOOK_SERVICE}` } }];

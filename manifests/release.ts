@@ -1,5 +1,5 @@
-// `npm run release -- --base-url URL`: the files of a release, into a folder. The archive of the kubectl plugin (what the image holds, too), its
-// manifest for krew with the archive's sum, and the bill of materials. Publishing them is another's business.
+// `npm run release -- --base-url URL`: writes the files of a release into a folder: the archive of the kubectl plugin
+// (same contents as the image), its krew manifest with the archive's checksum, and the SBOM. It publishes nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,10 @@ async function stage(folder: string): Promise<void> {
   await rm(join(folder, 'package-lock.json'));
 }
 
-/** CycloneDX, of what the lock file names for running. npm calls the component after the folder, so it is named here. */
+/**
+ * CycloneDX SBOM of the production packages in the lock file. npm names the component after the folder, so it is named
+ * here.
+ */
 async function billOfMaterials(): Promise<string> {
   const { stdout } = await run('npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'], { cwd: CHECKOUT, maxBuffer: 64 * 1024 * 1024 });
   const bill = JSON.parse(stdout) as { readonly metadata: { readonly component: object } };

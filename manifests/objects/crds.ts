@@ -1,4 +1,4 @@
-// The CustomResourceDefinitions of all our kinds, from their schemas in `api/`.
+// The CustomResourceDefinitions of all our kinds, generated from their schemas in `api/`.
 import { CLUSTER_SOURCE_KIND, SOURCE_KIND } from '../../api/kinds/cluster-source.ts';
 import { CLUSTER_SUMMARY_KIND } from '../../api/kinds/cluster-summary.ts';
 import { CLUSTER_TARGET_KIND, TARGET_KIND } from '../../api/kinds/cluster-target.ts';
@@ -16,11 +16,14 @@ import { toCustomResourceDefinition } from '../../api/objects/schema.ts';
 /** `apiextensions.k8s.io/v1` CustomResourceDefinition of one of our kinds. */
 export type CustomResourceDefinition = ReturnType<typeof toCustomResourceDefinition>;
 
-/** Kinds of the Multi-Cluster Services API: others serve them as well (Submariner, Cilium, clouds), so they are installed only with service discovery. */
+/**
+ * Kinds of the Multi-Cluster Services API: others provide them as well (Submariner, Cilium, clouds), so they are
+ * installed only with service discovery.
+ */
 const MCS_KINDS = [SERVICE_EXPORT_KIND, SERVICE_IMPORT_KIND];
 const KINDS = [CLUSTER_TARGET_KIND, TARGET_KIND, CLUSTER_SOURCE_KIND, SOURCE_KIND, POD_CHAPERON_KIND, CLUSTER_SUMMARY_KIND, PLACEMENT_POLICY_KIND, CLUSTER_PLACEMENT_POLICY_KIND, RESOURCE_SHARE_KIND, SOURCE_LEASE_KIND, SECRET_COPY_KIND, NAMESPACE_ELECTION_KIND, INVITATION_KIND, JOIN_REQUEST_KIND, CLUSTER_KIND, ENDPOINT_KIND, GATEWAY_KIND, EXPORTED_SERVICE_KIND];
 
-/** All kinds that a cluster must serve, be it a source or a target. */
+/** All kinds that every source and target needs. */
 export function customResourceDefinitions(): readonly CustomResourceDefinition[] {
   return KINDS.map(toCustomResourceDefinition);
 }

@@ -1,5 +1,5 @@
-// What runs the gateway and the broker in a cluster. Both hold to the Pod Security Standard `restricted`, and have rights in their own namespace
-// only: nothing that reaches them from outside could read a pod or a Secret of anybody else.
+// Workloads of the gateway and the broker. Both conform to the Pod Security Standard `restricted`, and have permissions
+// in their own namespace only: whoever compromises them from outside can read no pod or Secret of others.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
@@ -7,11 +7,11 @@ import { deployment, disruptionBudget, HEALTH_PORT, service, type ContainerPort,
 
 /** Namespace of the broker when none is named. */
 export const DEFAULT_BROKER_NAMESPACE = 'isthmus-broker';
-/** Port of the broker, and that on which a gateway listens for peers. */
+/** Port of the broker, and of a gateway's listener for peers. */
 export const TUNNEL_PORT = 8443;
 /** Port of the gateway's CONNECT endpoint. */
 export const CONNECT_PORT = 8132;
-/** Secret of the broker: its authority, the key of its tokens, its URL. */
+/** Secret of the broker: its CA, token key and URL. */
 export const BROKER_SECRET = 'isthmus-broker';
 const DRAIN_SECONDS = 20;
 const TUNNEL: ContainerPort = { name: 'tunnel', containerPort: TUNNEL_PORT };
@@ -23,13 +23,13 @@ const GATEWAY_RULES: readonly PolicyRule[] = [
   onlyNamed(rule('', ['secrets'], [...READ, 'patch']), ['isthmus-gateway']),
   rule(ISTHMUS_GROUP, ['clusters', 'endpoints'], [...READ, 'create', 'patch', 'delete']), // the local copy
   rule(ISTHMUS_GROUP, ['exportedservices'], [...READ, 'create', 'patch', 'delete']), // copies of what others export
-  rule(ISTHMUS_GROUP, ['exportedservices/status'], ['patch']), // what the broker has of the own ones
+  rule(ISTHMUS_GROUP, ['exportedservices/status'], ['patch']), // own exports at the broker
   rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
   rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
 ];
 
 const BROKER_RULES: readonly PolicyRule[] = [
-  rule('', ['secrets'], ['create']), // a create cannot be limited to a name
+  rule('', ['secrets'], ['create']), // create cannot be limited to a name
   onlyNamed(rule('', ['secrets'], ['get', 'patch']), [BROKER_SECRET, 'isthmus-broker-used-tokens']),
   rule(ISTHMUS_GROUP, ['clusters', 'endpoints', 'exportedservices'], [...READ, 'create', 'patch', 'delete']),
 ];
@@ -43,7 +43,7 @@ export function gatewayManifests({ namespace, image }: WorkloadPlace): readonly 
     deployment({ namespace, name, image, args, replicas: 2, ports: [TUNNEL, { name: 'connect', containerPort: CONNECT_PORT }, HEALTH], graceSeconds: DRAIN_SECONDS + 25 }),
     disruptionBudget({ namespace, name }),
     service({ namespace, name, port: 443, targetPort: TUNNEL.name, type: 'LoadBalancer' }),
-    // Of the replicas' CONNECT endpoints all are behind the Service: a passive one says so, and the client asks once more.
+    // The Service has all replicas' CONNECT endpoints: a passive one rejects, and the client retries.
     service({ namespace, name: `${name}-connect`, app: name, port: CONNECT_PORT, targetPort: 'connect', type: 'ClusterIP' }),
   ];
 }

@@ -1,26 +1,27 @@
-// Who may connect to what runs in the install namespace: each component lets in what it serves, and nothing else. The chart renders the same objects
-// from its values; a test holds its defaults against this file. Egress is open: API servers of targets can be anywhere.
+// NetworkPolicies of the install namespace: each component accepts what it serves, and nothing else. The chart renders
+// the same objects from its values; a test compares its defaults with this file. Egress is open: API servers of targets
+// can be anywhere.
 import type { KubernetesObject, StringMap } from '../../api/objects/core.ts';
 import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { WEBHOOK_SERVICE } from './webhook-configuration.ts';
 import { VIRTUAL_NODE } from './workloads.ts';
 
-/** Everything of ours: metrics and probes are let in, nothing else is, unless another policy does. */
+/** All pods: metrics and probes are allowed, everything else needs another policy. */
 export function commonNetworkPolicy(namespace: string): KubernetesObject {
   return policyOf(namespace, 'isthmus', { podSelector: { matchLabels: PART_OF }, policyTypes: ['Ingress', 'Egress'], ingress: [{ ports: [{ port: 'health' }] }], egress: [{}] });
 }
 
-/** What API servers of a source call. They are no pods: where they call from is known to nobody here. */
+/** What a source's API servers call. They are not pods, and their addresses are unknown here. */
 export function sourceNetworkPolicies(namespace: string): readonly KubernetesObject[] {
   return [letIn(namespace, WEBHOOK_SERVICE, [{ port: 'webhook' }]), letIn(namespace, VIRTUAL_NODE, [{ port: 'kubelet' }])];
 }
 
-/** The gateway: other clusters' gateways, and at the endpoint that has no authentication of its own our own pods only. */
+/** The gateway: peers' gateways; for the unauthenticated CONNECT endpoint only our own pods. */
 export function gatewayNetworkPolicy(namespace: string): KubernetesObject {
   return letIn(namespace, 'isthmus-gateway', [{ port: 'tunnel' }], { ports: [{ port: 'connect' }], from: [{ podSelector: { matchLabels: PART_OF } }] });
 }
 
-/** The cluster's own DNS forwards to service discovery, and pods may ask it themselves. */
+/** Cluster DNS forwards to service discovery, and pods may query it directly. */
 export function serviceDiscoveryNetworkPolicy(namespace: string): KubernetesObject {
   return letIn(namespace, 'isthmus-service-discovery', [{ port: 'dns', protocol: 'UDP' }, { port: 'dns-tcp' }]);
 }

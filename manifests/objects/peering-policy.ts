@@ -1,5 +1,6 @@
-// What the peering component may not do in a target although RBAC lets it. It makes accounts and gives rights, so who has its token could give himself
-// all of them: the policies (Kubernetes ≥ 1.30) keep it to objects that carry its mark, to the roles of sources, and to accounts that can do no more than sources.
+// ValidatingAdmissionPolicies (Kubernetes ≥ 1.30) that limit the peering component in a target beyond RBAC. It creates
+// accounts and grants permissions, so its token would allow privilege escalation: the policies restrict it to labelled
+// objects, to the roles of sources, and to accounts without further permissions.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
 import {
@@ -15,19 +16,20 @@ const RIGHTS = [
   { apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts'], operations: WRITES },
 ];
 const TOKENS = [{ apiGroups: [''], apiVersions: ['*'], resources: ['serviceaccounts/token'], operations: ['CREATE'] }];
-/** What everything that peering makes carries, and its names begin with (Admiralty 0.17's names). */
+/** Label and name prefix of everything that peering creates (Admiralty 0.17's names). */
 const MARK = { key: 'app.kubernetes.io/component', value: 'source-identity' };
-/** The same of what the delegate controller makes, which may run with the same account: rights to streams of named pods. */
+/** The same for the delegate controller, which may share the account: permissions for streams of named pods. */
 const STREAMS_MARK = 'source-streams';
 /** Roles that are bound to sources. */
 const BOUND_ROLES = [SOURCE_ROLE, SOURCE_ELSEWHERE_ROLE, SOURCE_STREAMS_ROLE, CLUSTER_SUMMARY_VIEWER_ROLE];
 const NAME_PREFIX = 'admiralty-';
-/** In roles that peering makes: rights on named objects, and the mark of a source's own cluster. */
+/** Allowed in roles that peering creates: named objects, and the mark of a source's own cluster. */
 const OWN_ROLE_RESOURCES = ['serviceaccounts/token', 'clustersources', 'sources', 'sourceidentities', 'pods/log', 'pods/exec', 'pods/attach', 'pods/portforward'];
 
 /**
- * Whoever may do one of these can make himself administrator: an account that may is never given a source's rights, and no token of it is asked for.
- * One check for each expression: an API server ends an expression after a million units, and a check costs 350,000.
+ * Permissions that allow privilege escalation: an account with one of these is never bound to a source's role, and no
+ * token of it is requested. One check per expression: the API server stops an expression at a million cost units, and a
+ * check costs 350,000.
  */
 const POWERS: readonly string[] = [
   "group('').resource('secrets').check('get')",
@@ -77,12 +79,15 @@ function isMarked(object: string): string {
   return `(has(${object}.metadata.labels) && '${MARK.key}' in ${object}.metadata.labels && ${object}.metadata.labels['${MARK.key}'] in ['${MARK.value}', '${STREAMS_MARK}'])`;
 }
 
-/** In CEL: an account that installation or an invitation makes. A target that somebody calls `isthmus` has sources with the start of an UID behind the name. */
+/**
+ * CEL: an account created by an installation or an invitation. A target named `isthmus` has sources with a UID prefix
+ * after the name.
+ */
 function isComponent(namespace: string, name: string, installNamespace: string): string {
   return `${namespace} == '${installNamespace}' && (${name} == '${ALL_COMPONENTS_ACCOUNT}' || (${name}.startsWith('isthmus-') && !${name}.matches('^isthmus-[0-9a-f]{8}$')))`;
 }
 
-/** A binding that stays as it is may be older than the policy. */
+/** An unchanged binding may predate the policy. */
 function bindingValidations(installNamespace: string): readonly Validation[] {
   const isOther = "!(request.resource.resource in ['rolebindings', 'clusterrolebindings']) || request.operation == 'DELETE' || (request.operation == 'UPDATE' && object.roleRef == oldObject.roleRef && object.subjects == oldObject.subjects)";
   const isTokenRequester = `object.roleRef.name == '${TOKEN_REQUESTER_ROLE}'`;

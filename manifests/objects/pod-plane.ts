@@ -1,5 +1,6 @@
-// What runs the pod plane: a process on every node that may change the node's network, and so the one workload that does not hold to the Pod Security
-// Standard `restricted`. It has a namespace of its own, so that nothing else is let off with it, and rights in the install namespace only.
+// Workload of the pod plane: a DaemonSet that changes the nodes' network, the one workload that does not conform to the
+// Pod Security Standard `restricted`. It has its own namespace, so that nothing else is exempted, and permissions in
+// the install namespace only.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { clusterRole, clusterRoleBinding, onlyNamed, PART_OF, role, roleBinding, rule, serviceAccount, type PolicyRule } from '../../model/access/rbac-objects.ts';
@@ -9,17 +10,17 @@ import { HEALTH_PORT } from './workloads.ts';
 export const POD_PLANE = 'isthmus-pod-plane';
 /** UDP port of WireGuard on the gateway node. */
 export const WIREGUARD_PORT = 51_820;
-/** Image when none is named: target `pod-plane` of the Dockerfile, which has the network's tools in it. */
+/** Default image: target `pod-plane` of the Dockerfile, which contains the network tools. */
 export const DEFAULT_POD_PLANE_IMAGE = 'isthmus-pod-plane:0.1.0';
 const PROGRAM = '/isthmus/wireguard';
 const READ = ['get', 'list', 'watch'];
 
 const RULES: readonly PolicyRule[] = [
   rule('coordination.k8s.io', ['leases'], [...READ, 'create', 'patch']),
-  rule('', ['secrets'], ['create']), // a create cannot be limited to a name
+  rule('', ['secrets'], ['create']), // create cannot be limited to a name
   onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [POD_PLANE]),
   rule(ISTHMUS_GROUP, ['clusters'], ['list', 'watch']),
-  rule(ISTHMUS_GROUP, ['endpoints'], [...READ, 'create', 'patch']), // its own, for the gateway to tell the broker
+  rule(ISTHMUS_GROUP, ['endpoints'], [...READ, 'create', 'patch']), // its own, which the gateway sends to the broker
   rule(ISTHMUS_GROUP, ['gateways'], [...READ, 'create', 'patch', 'delete']),
   rule(ISTHMUS_GROUP, ['gateways/status'], ['patch']),
 ];
@@ -36,7 +37,7 @@ export function podPlaneManifests({ installNamespace, image }: PodPlanePlace): r
   return [podPlaneNamespace(), ...podPlaneAccess(installNamespace), daemonSet(installNamespace, image)];
 }
 
-/** The one namespace of ours whose pods may do anything on their nodes. */
+/** Our only namespace with privileged pods. */
 export function podPlaneNamespace(): KubernetesObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: POD_PLANE, labels: { ...PART_OF, 'pod-security.kubernetes.io/enforce': 'privileged', 'multicluster-scheduler': 'disabled' } } };
 }
@@ -61,7 +62,8 @@ function daemonSet(installNamespace: string, image: string): KubernetesObject {
     startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 },
     livenessProbe: { ...probe, periodSeconds: 5, failureThreshold: 6 },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
-    securityContext: { privileged: true, readOnlyRootFilesystem: true }, // /dev/net/tun, and /proc/sys, which others may only read
+    // /dev/net/tun, and /proc/sys, which is read-only otherwise
+    securityContext: { privileged: true, readOnlyRootFilesystem: true },
   };
   const spec = {
     serviceAccountName: POD_PLANE, priorityClassName: 'system-node-critical', hostNetwork: true, dnsPolicy: 'ClusterFirstWithHostNet', terminationGracePeriodSeconds: 30,

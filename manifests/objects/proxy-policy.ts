@@ -1,5 +1,5 @@
-// What only admission makes of a pod, nobody else can make of it: an admission policy in the source keeps proxy pods out of namespaces that
-// have not opted in, and keeps them as the webhook left them. Pods of other schedulers do not reach its expressions.
+// An admission policy in the source that protects proxy pods: only in opted-in namespaces, and only as the webhook left
+// them. Pods of other schedulers are not matched.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, OWN_PREFIX, PROXY_SCHEDULER, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
 import { apiVersionOf, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
@@ -14,7 +14,7 @@ const valueOf = (object: string, annotation: string): string => `(${has(object, 
 const hasLabel = ([label, value]: readonly [string, string]): string =>
   `('${label}' in namespaceObject.metadata.labels && namespaceObject.metadata.labels['${label}'] == '${value}')`;
 const OPTED_IN = [[NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE] as const, ...Object.values(ELECTING_LABELS)].map(hasLabel).join(' || ');
-/** Admiralty's proxies, which there are while one takes over from the other, have a manifest in place of a record. */
+/** Admiralty's proxy pods, which exist during a migration, have a manifest instead of a record. */
 const IS_MARKED = `${has('object', ELECT_ANNOTATION)} && (${has('object', ADMISSION_RECORD_ANNOTATION)} || ${has('object', SOURCE_MANIFEST_ANNOTATION)})`;
 const IS_HELD = `has(object.metadata.finalizers) && object.metadata.finalizers.exists(f, f.startsWith('${OWN_PREFIX}'))`;
 

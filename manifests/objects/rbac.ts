@@ -1,5 +1,5 @@
-// Who may do what: one ServiceAccount for each component with the rights that its code exercises and no others (design §8,
-// Admiralty contract §5.2). No rule has a wildcard. Only what follows elected pods is read in the whole cluster, by a binding of its own.
+// RBAC: one ServiceAccount per component with only the permissions that its code uses. No rule has a wildcard. Only
+// what follows elected pods is read cluster-wide, by a separate binding.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP, ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { POD_METRICS } from '../../api/resource-types.ts';
@@ -24,20 +24,21 @@ const READ = ['get', 'list', 'watch'];
 const SOURCE_RULES: readonly PolicyRule[] = [
   CONFINED_RULE,
   rule(ADMIRALTY_GROUP, ['podchaperons'], [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection']),
-  rule(ISTHMUS_GROUP, ['sourceleases'], ['get', 'create', 'patch', 'delete']), // its sign of life, where its pods may be moved
+  // its heartbeat, where its pods may be moved
+  rule(ISTHMUS_GROUP, ['sourceleases'], ['get', 'create', 'patch', 'delete']),
   rule('', ['pods'], READ),
   rule('events.k8s.io', ['events'], ['list', 'watch']), // shown on proxy pods
   rule(POD_METRICS.group, ['pods'], ['list']), // kubectl top
   rule('', ['resourcequotas'], ['list']), // shown on the virtual node of a Target
-  // Copies of what elected pods need. No Secret can be read, and none patched: what a patch is answered shows the object (ADR 0024).
-  // An Admiralty that is the source updates what it has copied; it reads Secrets first, and so none follow from there.
+  // Copies of what elected pods need. No Secret can be read or patched: the response to a patch contains the object
+  // (ADR 0024). An Admiralty source updates its copies but reads Secrets first, so no Secret follows from there.
   rule('', ['configmaps', 'services'], [...READ, 'create', 'update', 'patch', 'delete']),
   rule('', ['secrets'], ['create', 'update', 'delete']),
   rule(ISTHMUS_GROUP, ['secretcopies'], ['list', 'watch']),
   rule('networking.k8s.io', ['ingresses'], [...READ, 'create', 'update', 'patch', 'delete']),
 ];
 
-/** Over a WebSocket an exec is a GET. */
+/** An exec over a WebSocket is a GET. */
 const STREAM_RULES: readonly PolicyRule[] = [rule('', ['pods/log'], ['get']), rule('', STREAMED, ['create', 'get'])];
 
 const SOURCE_ELSEWHERE_RULES: readonly PolicyRule[] = [
@@ -57,13 +58,13 @@ const SOURCE_POD_MODE_RULES: readonly PolicyRule[] = [
   CONFINED_RULE,
   rule('', ['pods'], [...READ, 'create', 'patch', 'delete']),
   rule('', ['pods/status', 'pods/resize'], ['patch']), // readiness gates, changes of running pods
-  rule('', ['nodes'], ['list', 'watch']), // what is free there
+  rule('', ['nodes'], ['list', 'watch']), // free capacity
   ...STREAM_RULES,
 ];
 
 const CLUSTER_SUMMARY_VIEWER_RULES: readonly PolicyRule[] = [rule(ADMIRALTY_GROUP, ['clustersummaries'], READ), READ_CLUSTER_ID];
 
-/** ClusterRoles that are bound one by one, in targets. */
+/** ClusterRoles bound one by one, in targets. */
 const TARGET_ROLES: readonly RoleObject[] = [
   clusterRole(SOURCE_ROLE, SOURCE_RULES),
   clusterRole(SOURCE_ELSEWHERE_ROLE, SOURCE_ELSEWHERE_RULES),
@@ -80,22 +81,22 @@ const SOURCE_SIDE_ROLES: readonly RoleObject[] = [
   clusterRole(TARGET_SECRET_READER_ROLE, [rule('', ['secrets'], READ)]),
 ];
 
-/** All ClusterRoles: one for each side of each component, and those that are bound one by one. */
+/** All ClusterRoles: one per side of each component, and those bound one by one. */
 export function clusterRoles(): readonly RoleObject[] {
   return [...COMPONENT_RIGHTS.map(({ name, rules }) => clusterRole(name, rules)), ...TARGET_ROLES, ...SOURCE_SIDE_ROLES];
 }
 
-/** An object of the access rules, and where it is needed. */
+/** An RBAC object, and where it is needed. */
 export interface AccessPart {
   readonly object: KubernetesObject;
   readonly side: Side;
-  /** The one component that it is for; missing for what is for several. */
+  /** The component that it is for; missing when shared. */
   readonly component?: ComponentAccount;
 }
 
 /**
- * ClusterRoles by the names that Admiralty's chart gives them in a release named `admiralty`, for bindings that were made by hand. They say what ours
- * say; where a release of Admiralty is, it has its own.
+ * ClusterRoles with the names of Admiralty's chart in a release named `admiralty`, for manual bindings. Same rules as
+ * ours; where Admiralty is installed, it has its own.
  */
 export function admiraltyRoles(): readonly RoleObject[] {
   return [clusterRole('admiralty-source', SOURCE_RULES), clusterRole('admiralty-cluster-summary-viewer', CLUSTER_SUMMARY_VIEWER_RULES)];
@@ -106,7 +107,8 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
   const of = (side: Side, objects: readonly KubernetesObject[], component?: ComponentAccount): readonly AccessPart[] => objects.map((object) => ({ object, side, ...(component && { component }) }));
   const followed = (name: string) => [clusterRoleBinding(name, name, componentSubjects(['isthmus-delegate-controller'], installNamespace))];
   return [
-    ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]), // before any right that they limit
+    // before the permissions that they limit
+    ...of('target', [...sourcePolicies(installNamespace), ...peeringPolicies(installNamespace)]),
     ...COMPONENT_ACCOUNTS.flatMap((name) => of(accountSide(name), [serviceAccount({ namespace: installNamespace, name })], name)),
     ...of('either', [serviceAccount({ namespace: installNamespace, name: ALL_COMPONENTS_ACCOUNT })]),
     ...COMPONENT_RIGHTS.flatMap(({ component, side, name, rules }) => of(side, [clusterRole(name, rules)], component)),
@@ -126,7 +128,7 @@ export function accessParts(installNamespace: string): readonly AccessPart[] {
   ];
 }
 
-/** A component that is on two sides runs wherever something of ours runs. */
+/** A component with two sides runs everywhere. */
 function accountSide(component: ComponentAccount): Side {
   return sidesOf(component).includes('target') ? 'either' : 'source';
 }
@@ -136,12 +138,12 @@ export function rbacManifests(installNamespace: string, role: InstallRole = 'bot
   return accessParts(installNamespace).filter(({ side }) => isNeeded(side, role)).map(({ object }) => object);
 }
 
-/** The webhook's own keys and certificates, which its replicas share. */
+/** The webhook's keys and certificates, shared by its replicas. */
 function webhookSecretManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-webhook';
   return [
     role(installNamespace, name, [
-      rule('', ['secrets'], ['create']), // a create cannot be limited to a name
+      rule('', ['secrets'], ['create']), // create cannot be limited to a name
       onlyNamed(rule('', ['secrets'], [...READ, 'patch']), [WEBHOOK_CERTIFICATES_SECRET]),
       onlyNamed(rule('', ['secrets'], READ), [GIVEN_CERTIFICATE_SECRET]),
       onlyNamed(rule('', ['configmaps'], READ), [MIGRATION_CONFIG_MAP]),
@@ -150,7 +152,7 @@ function webhookSecretManifests(installNamespace: string): readonly KubernetesOb
   ];
 }
 
-/** What tells an invitation from a forged one. Administrators write it. */
+/** The key that signs invitations. Administrators write it. */
 function invitationKeyManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-peering';
   return [
@@ -159,7 +161,7 @@ function invitationKeyManifests(installNamespace: string): readonly KubernetesOb
   ];
 }
 
-/** Replicas of a component elect one that acts, by a Lease in the install namespace. */
+/** Leader election by a Lease in the install namespace. */
 function leaderElectionManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-leader-election';
   return [
@@ -171,19 +173,19 @@ function leaderElectionManifests(installNamespace: string): readonly KubernetesO
   ];
 }
 
-/** The scheduler shows which weights it was given. */
+/** The scheduler publishes its score weights. */
 function schedulerSettingsManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-scheduler';
   return [
     role(installNamespace, name, [
-      rule('', ['configmaps'], ['create']), // a create cannot be limited to a name
+      rule('', ['configmaps'], ['create']), // create cannot be limited to a name
       onlyNamed(rule('', ['configmaps'], ['get', 'patch']), [SCHEDULER_SETTINGS_CONFIG_MAP]),
     ]),
     roleBinding({ namespace: installNamespace, name, roleKind: 'Role', roleName: name }, componentSubjects([name], installNamespace)),
   ];
 }
 
-/** Under which addresses delegates are reached is what the members of the clusterset tell. */
+/** Members of the clusterset announce the addresses of delegates. */
 function podPlaneReaderManifests(installNamespace: string): readonly KubernetesObject[] {
   const name = 'isthmus-delegate-controller';
   return [
@@ -192,7 +194,7 @@ function podPlaneReaderManifests(installNamespace: string): readonly KubernetesO
   ];
 }
 
-/** Whose client certificates to believe is published for servers like the kubelet API; Kubernetes itself has the Role to read it. */
+/** The client CA for servers like the kubelet API is published; Kubernetes provides the Role to read it. */
 function clientAuthorityReader(installNamespace: string): KubernetesObject {
   const name = { namespace: 'kube-system', name: 'isthmus-virtual-node', roleKind: 'Role', roleName: 'extension-apiserver-authentication-reader' } as const;
   return roleBinding(name, componentSubjects(['isthmus-virtual-node'], installNamespace));

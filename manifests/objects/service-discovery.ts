@@ -1,5 +1,5 @@
-// What runs service discovery in a cluster: kinds of the Multi-Cluster Services API, a Deployment whose replicas all answer DNS and of which one
-// writes, and a Service for the cluster's own DNS to forward to. It holds to the Pod Security Standard `restricted`.
+// Workload of service discovery: CRDs of the Multi-Cluster Services API, a Deployment whose replicas all answer DNS and
+// of which one writes, and a Service that cluster DNS forwards to. Conforms to the Pod Security Standard `restricted`.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ISTHMUS_GROUP } from '../../api/objects/group-version.ts';
 import { MCS_GROUP } from '../../api/kinds/service-discovery.ts';
@@ -9,18 +9,18 @@ import { deployment, disruptionBudget, HEALTH_PORT, type ContainerPort, type Wor
 
 /** Name of everything of service discovery. */
 export const SERVICE_DISCOVERY = 'isthmus-service-discovery';
-/** Port of the DNS server in its pods, which may not take port 53. */
+/** Port of the DNS server in its pods, which may not bind port 53. */
 export const DNS_PORT = 8053;
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'patch', 'delete'];
 const PORTS: readonly ContainerPort[] = [{ name: 'dns', containerPort: DNS_PORT, protocol: 'UDP' }, { name: 'dns-tcp', containerPort: DNS_PORT, protocol: 'TCP' }, { name: 'health', containerPort: HEALTH_PORT }];
 
-/** In all namespaces: imports are where their namespace is. */
+/** In all namespaces: imports exist where their namespace does. */
 const CLUSTER_RULES: readonly PolicyRule[] = [
-  rule(MCS_GROUP, ['serviceexports'], [...READ, 'create', 'delete']), // those that annotations of Services wish for
+  rule(MCS_GROUP, ['serviceexports'], [...READ, 'create', 'delete']), // requested by annotations of Services
   rule(MCS_GROUP, ['serviceimports'], [...READ, ...WRITE]),
   rule(MCS_GROUP, ['serviceexports/status', 'serviceimports/status'], ['patch']),
-  rule('', ['services'], [...READ, ...WRITE]), // each import has one, which gives it its address
+  rule('', ['services'], [...READ, ...WRITE]), // each import has one for its cluster IP
   rule('discovery.k8s.io', ['endpointslices'], [...READ, ...WRITE]),
   rule('', ['namespaces'], ['list', 'watch']),
 ];

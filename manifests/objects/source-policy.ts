@@ -1,5 +1,6 @@
-// What a source may not do in a target although RBAC lets it: RBAC knows verbs, kinds and names, and neither labels nor contents. The policies
-// (Kubernetes ≥ 1.30) are installed once and are about everybody whose rights carry the mark of a source (model/access/source-marks.ts).
+// ValidatingAdmissionPolicies (Kubernetes ≥ 1.30) that limit sources in a target beyond RBAC, which cannot check labels
+// or contents. Installed once, they apply to every account whose RBAC carries a source's mark
+// (model/access/source-marks.ts).
 import { invitationAccount, MAX_JOIN_REQUESTS } from '../../api/kinds/invitation.ts';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CARRIED_CHANGES_ANNOTATION, CHAPERON_FINALIZER, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
@@ -11,15 +12,15 @@ import { PART_OF } from '../../model/access/rbac-objects.ts';
 import { CONFINED_VERB, OWN_VERB, SOURCE_IDENTITIES, UNCONFINED_VERB } from '../../model/access/source-marks.ts';
 import { INVITATION_POLICY, SOURCE_OBJECT_POLICY, SOURCE_TOKEN_POLICY } from '../../model/access/component-accounts.ts';
 
-/** Types of Secrets that pods use and that hold nothing the API server fills in by itself or lets anybody log in with. */
+/** Secret types that pods use and that neither contain fields filled in by the API server nor allow a login. */
 export const ALLOWED_SECRET_TYPES = [
   'Opaque', 'kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg', 'kubernetes.io/basic-auth', 'kubernetes.io/ssh-auth', 'kubernetes.io/tls',
 ] as const;
-/** Longest life of a token that a source mints for itself, in s. */
+/** Longest lifetime of a token that a source requests for itself, in s. */
 export const MAX_OWN_TOKEN_SECONDS = 24 * 60 * 60;
 
 const WRITES = ['CREATE', 'UPDATE', 'DELETE'];
-/** What a source may write in a target; reading is RBAC's. */
+/** What a source may write in a target; reads are limited by RBAC. */
 const GUARDED_RESOURCES = [
   { apiGroups: [ADMIRALTY_GROUP], apiVersions: ['*'], resources: ['podchaperons'], operations: WRITES },
   { apiGroups: [''], apiVersions: ['*'], resources: ['pods', 'configmaps', 'secrets', 'services'], operations: WRITES },
@@ -31,7 +32,7 @@ const JOIN_REQUESTS_MADE = [{ apiGroups: [ISTHMUS_GROUP], apiVersions: ['*'], re
 const ALLOWED_FINALIZERS = [CHAPERON_FINALIZER, RUN_ONCE_FINALIZER];
 const SERVICE_ACCOUNT_ANNOTATION = 'kubernetes.io/service-account.name';
 
-/** CEL: what is true of a mark for whoever asks. */
+/** CEL: a property of the requester's mark. */
 const MARK = `authorizer.group('${ISTHMUS_GROUP}').resource('${SOURCE_IDENTITIES}').namespace(request.namespace)`;
 const MATCH_CONDITIONS = [
   { name: 'has-the-mark-of-a-source', expression: `${MARK}.check('${CONFINED_VERB}').allowed()` },
@@ -62,7 +63,7 @@ export function sourcePolicies(installNamespace: string): readonly KubernetesObj
   ];
 }
 
-/** Who has the token of an invitation may ask for itself, and not more often than there are names. */
+/** The holder of an invitation's token may ask only for itself, and no more often than there are names. */
 function bearerValidations(): readonly Validation[] {
   const invitation = `request.userInfo.username.split(':')[3].replace('${invitationAccount('')}', '', 1)`;
   const isNamed = `object.metadata.name.matches('^' + ${invitation} + '-[0-${MAX_JOIN_REQUESTS - 1}]$')`;
@@ -91,7 +92,7 @@ function policy(name: string, resourceRules: readonly object[], validations: rea
 
 function objectValidations(installNamespace: string): readonly Validation[] {
   return [
-    // Each look into RBAC costs a third of what an expression may: before and after are asked apart.
+    // An authorizer check costs a third of an expression's budget: old and new object are checked separately.
     validation(`request.operation == 'CREATE' || (${isOwn('oldObject')})`, OWN_ONLY),
     validation(`request.operation == 'DELETE' || (${isOwn('object')})`, OWN_ONLY),
     validation(isNoSystemNamespace(installNamespace), `NamespaceNotAllowed: no source may write into kube-* namespaces or ${installNamespace}`),
@@ -116,12 +117,12 @@ function unlessDeleted(expression: string): string {
   return `request.operation == 'DELETE' || (${expression})`;
 }
 
-/** What must be true of the object as it was and as it will be. */
+/** What must hold for both the old and the new object. */
 function beforeAndAfter(holds: (object: string) => string): string {
   return `(request.operation == 'DELETE' || (${holds('object')})) && (request.operation == 'CREATE' || (${holds('oldObject')}))`;
 }
 
-/** Where the cluster is not known (Admiralty's form) any object counts as own; of Secrets only what some source has made. */
+/** Without a known cluster (Admiralty's form) any object counts as own; Secrets only if some source created them. */
 function isOwn(object: string): string {
   const isNamed = `${hasLabel(object, PARENT_CLUSTER_LABEL)} && ${MARK}.name(${object}.metadata.labels['${PARENT_CLUSTER_LABEL}']).check('${OWN_VERB}').allowed()`;
   const isCopy = `${hasLabel(object, PARENT_CLUSTER_LABEL)} || ${hasLabel(object, PARENT_UID_LABEL)}`;
@@ -132,13 +133,13 @@ function hasLabel(object: string, key: string): string {
   return `(has(${object}.metadata.labels) && '${key}' in ${object}.metadata.labels)`;
 }
 
-/** What is there already can be deleted, and a PodChaperon let go. */
+/** Existing objects can be deleted, and a PodChaperon released. */
 function isNoSystemNamespace(installNamespace: string): string {
   const isLettingGo = "request.operation == 'UPDATE' && request.resource.resource == 'podchaperons' && object.spec == oldObject.spec";
   return `request.operation == 'DELETE' || (${isLettingGo}) || !(request.namespace.startsWith('kube-') || request.namespace == '${installNamespace}')`;
 }
 
-/** Where a source may not make PodChaperons (any more) it may not change what they run either. */
+/** A source that may not (or no longer) create PodChaperons may not change what they run either. */
 function keepsWhatRuns(): string {
   const carried = (object: string) =>
     `(has(${object}.metadata.annotations) && '${CARRIED_CHANGES_ANNOTATION}' in ${object}.metadata.annotations ? ${object}.metadata.annotations['${CARRIED_CHANGES_ANNOTATION}'] : '')`;
@@ -146,7 +147,7 @@ function keepsWhatRuns(): string {
   return `request.operation != 'UPDATE' || request.resource.resource != 'podchaperons' || (object.spec == oldObject.spec && ${carried('object')} == ${carried('oldObject')}) || ${mayMake}`;
 }
 
-/** Until the finalizer goes, the target knows that there may be a delegate, and withdraws what it has granted for it. */
+/** Until the finalizer is removed, the target knows that a delegate may exist, and revokes what it granted for it. */
 function keepsFinalizer(): string {
   const held = (object: string) => `(has(${object}.metadata.finalizers) && '${CHAPERON_FINALIZER}' in ${object}.metadata.finalizers)`;
   return `request.operation != 'UPDATE' || !${held('oldObject')} || ${held('object')}`;

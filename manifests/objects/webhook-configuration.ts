@@ -1,7 +1,6 @@
-// What the API server sends to the webhook: creations of annotated pods in namespaces that opted in, DaemonSets that tolerate every taint, targets
-// with a regular expression, and nothing else.
-// The certificate authority and the path behind the Service are left out: the webhook process owns these fields and writes them by itself, and in
-// packages the rules of pods as well.
+// The webhook configurations: creation of annotated pods in opted-in namespaces, DaemonSets that tolerate every taint,
+// targets with a regular expression, and nothing else. CA bundle and secret path are left out: the webhook process owns
+// these fields, and in packages the rules for pods as well.
 import { ELECTED_POD_RULES, REACHED_PATH, REACHED_WEBHOOK } from '../../api/admission-rules.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import { ELECT_ANNOTATION, NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROVIDER_KEY, REACHED_LABEL, REACHED_QUESTION, TRUE } from '../../api/objects/keys.ts';
@@ -24,17 +23,20 @@ export const WEBHOOK_SERVICE = 'isthmus-webhook';
 /** Port of {@link WEBHOOK_SERVICE}. */
 export const WEBHOOK_SERVICE_PORT = 443;
 
-/** How long the API server waits for an answer, in seconds; half of its default, so that a hanging webhook holds pods up less. */
+/** timeoutSeconds: half of the default, so that a hanging webhook delays pods less. */
 const TIMEOUT_SECONDS = 5;
 const COMMON = { sideEffects: 'None', timeoutSeconds: TIMEOUT_SECONDS, admissionReviewVersions: ['v1', 'v1beta1'] };
 
-/** How the API server reaches the webhook: at `webhookUrl` (https, with its path), or through {@link WEBHOOK_SERVICE} when missing. */
+/**
+ * How the API server reaches the webhook: at `webhookUrl` (https, with its path), or through {@link WEBHOOK_SERVICE}
+ * when missing.
+ */
 export interface WebhookAddress {
   readonly installNamespace: string;
   readonly webhookUrl?: string | undefined;
-  /** What becomes of elected pods while the webhook is away: refused (`Fail`, the default), or run in the source like any other (`Ignore`). */
+  /** failurePolicy for elected pods: rejected (`Fail`, the default), or run in the source like any other (`Ignore`). */
   readonly failurePolicy?: 'Fail' | 'Ignore' | undefined;
-  /** Whether Liqo's labels of namespaces count as ours. */
+  /** Whether Liqo's namespace labels are honoured. */
   readonly acceptsLiqoLabels?: boolean | undefined;
 }
 
@@ -42,8 +44,8 @@ export interface WebhookAddress {
 export const IS_ELECTED = `has(object.metadata.annotations) && '${ELECT_ANNOTATION}' in object.metadata.annotations`;
 
 /**
- * The MutatingWebhookConfiguration (`admissionregistration.k8s.io/v1`). A pod that asks to be elected is refused while
- * the webhook is away (`Fail`), for it must not run in the source; no other pod depends on the webhook.
+ * The MutatingWebhookConfiguration (`admissionregistration.k8s.io/v1`). An elected pod is rejected while the webhook is
+ * unavailable (`Fail`), because it must not run in the source; no other pod depends on the webhook.
  */
 export function webhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
   return {
@@ -58,7 +60,7 @@ function podWebhooks(address: WebhookAddress) {
   return [podWebhook(address), ...namespaceWebhooks(address)];
 }
 
-/** Of DaemonSets that tolerate virtual nodes, when their template changes: another change of theirs must not replace their pods. */
+/** DaemonSets that tolerate virtual nodes, when their template changes: other changes must not replace their pods. */
 function daemonSetWebhook(address: WebhookAddress) {
   const tolerations = 'object.spec.template.spec.tolerations';
   return {
@@ -77,8 +79,9 @@ function daemonSetWebhook(address: WebhookAddress) {
 }
 
 /**
- * The same for packages, whose objects are all applied at once: without the rules of pods, which the webhook process puts there once the API server
- * reaches it (ADR 0029). So nobody is refused by a webhook that has not started yet. One more webhook lets it find out.
+ * The same for packages, whose objects are all applied at once: without rules for pods, which the webhook process adds
+ * once the API server reaches it (ADR 0029). So nothing is rejected by a webhook that has not started yet. An
+ * additional webhook receives the probe.
  */
 export function packagedWebhookConfiguration(address: WebhookAddress): MutatingWebhookConfiguration {
   const ofPods = podWebhooks(address).map(({ rules: _rules, ...webhook }) => webhook);
@@ -108,14 +111,14 @@ function podWebhook(address: WebhookAddress) {
   };
 }
 
-/** Labels of namespaces all of whose pods are elected, by the name of their webhook. The last two are Liqo's. */
+/** Namespace labels that elect all pods, by the name of their webhook. The last two are Liqo's. */
 export const ELECTING_LABELS = {
   namespaces: [NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE],
   'liqo-enabled': ['liqo.io/enabled', TRUE],
   'liqo-scheduling-enabled': ['liqo.io/scheduling-enabled', TRUE],
 } as const;
 
-/** After the one of annotated pods: a pod that one of these has elected is not asked about twice. */
+/** After the one for annotated pods: a pod elected by one of these is not reviewed twice. */
 function namespaceWebhooks(address: WebhookAddress) {
   const accepted = Object.entries(ELECTING_LABELS).filter(([name]) => name === 'namespaces' || address.acceptsLiqoLabels === true);
   return accepted.map(([name, label]) => ({
@@ -137,12 +140,12 @@ function ofPods(address: WebhookAddress, [label, value]: readonly [label: string
     },
     failurePolicy: address.failurePolicy ?? 'Fail',
     matchPolicy: 'Equivalent',
-    reinvocationPolicy: 'IfNeeded', // after other webhooks have changed the pod, it is brought into a proxy's form again
+    reinvocationPolicy: 'IfNeeded', // reinvocation: restores the proxy form after other webhooks changed the pod
     ...COMMON,
   };
 }
 
-/** What is validated, by the name of its webhook; what is wrong already must not keep anybody from labelling or deleting it. */
+/** What is validated, by webhook name; an object that is already invalid must stay labelable and deletable. */
 const VALIDATIONS = [
   {
     name: 'targets', path: '/validate--targets', apiGroup: ADMIRALTY_GROUP, resources: ['targets', 'clustertargets'],
@@ -153,8 +156,8 @@ const VALIDATIONS = [
 const SPEC_CHANGED = { name: 'spec-changed', expression: "request.operation == 'CREATE' || object.spec != oldObject.spec" };
 
 /**
- * The ValidatingWebhookConfiguration for what the schemas' CEL cannot say (it says everything about policies and sources). It is asked only when a spec changes, and is never in the way
- * (`Ignore`): the controllers report what is wrong as well.
+ * The ValidatingWebhookConfiguration for what CEL in the schemas cannot check. It is called only when a spec changes,
+ * with failurePolicy `Ignore`: the controllers report invalid objects as well.
  */
 export function validatingWebhookConfiguration(address: WebhookAddress): WebhookConfiguration {
   return {

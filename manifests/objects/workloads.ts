@@ -1,5 +1,6 @@
-// What runs in a cluster: a Deployment for each component, each under its own ServiceAccount. All hold to the Pod Security Standard `restricted`.
-// The Helm chart renders the same objects from its values; a test holds its defaults against this file.
+// Workloads of a cluster: a Deployment per component, each with its own ServiceAccount. All conform to the Pod Security
+// Standard `restricted`. The Helm chart renders the same objects from its values; a test compares its defaults with
+// this file.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { GIVEN_CERTIFICATE_SECRET } from '../../api/objects/keys.ts';
 import type { ComponentAccount } from '../../model/access/component-accounts.ts';
@@ -12,9 +13,11 @@ export const DEFAULT_IMAGE = 'isthmus:0.1.0';
 export const HEALTH_PORT = 8080;
 /** Port that the webhook listens on in its pods, as Admiralty's. */
 export const WEBHOOK_PORT = 9443;
-/** How long a webhook that stops goes on serving, in s: until every API server and proxy has seen that its endpoint is gone. */
+/**
+ * How long a stopping webhook keeps serving, in s: until every API server and proxy has seen that its endpoint is gone.
+ */
 const DRAIN_SECONDS = 10;
-/** Name of the workload that virtual nodes announce as their kubelet. */
+/** Workload that virtual nodes announce as their kubelet. */
 export const VIRTUAL_NODE: ComponentAccount = 'isthmus-virtual-node';
 const REPLICAS = 2;
 const NAME_LABEL = 'app.kubernetes.io/name';
@@ -26,15 +29,15 @@ export interface WorkloadPlace {
   readonly image: string;
 }
 
-/** A Deployment of ours, as far as it differs from the others. */
+/** How a Deployment differs from the others. */
 export interface Workload extends WorkloadPlace {
   readonly name: string;
   readonly args: readonly string[];
   readonly replicas: number;
   readonly ports: readonly ContainerPort[];
-  /** Where readiness is asked; the health port's `/readyz` when missing. */
+  /** Readiness endpoint; the health port's `/readyz` when missing. */
   readonly readiness?: { readonly path: string; readonly port: string; readonly scheme: 'HTTPS' };
-  /** Seconds from the request to end until the kill. */
+  /** terminationGracePeriodSeconds. */
   readonly graceSeconds?: number;
 }
 
@@ -49,7 +52,7 @@ export interface ContainerPort {
 const HEALTH: ContainerPort = { name: 'health', containerPort: HEALTH_PORT };
 
 const KUBELET: ContainerPort = { name: 'kubelet', containerPort: 10_250 };
-/** What runs under an account besides the component of its name. */
+/** Additional workloads of a component's account. */
 const RUNS: Partial<Record<ComponentAccount, string>> = { 'isthmus-virtual-node': 'virtual-node,kubelet-api' };
 
 /** The arguments with which the image runs one component. */
@@ -80,8 +83,8 @@ export function deployment({ namespace, name, image, args, replicas, ports, read
   const probe = { httpGet: { path: '/healthz', port: HEALTH.name }, periodSeconds: 5, timeoutSeconds: 3 };
   const container = {
     name: 'isthmus', image, imagePullPolicy: 'IfNotPresent', args, ports,
-    env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // what virtual nodes announce
-    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has keys and a certificate
+    env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }], // announced by virtual nodes
+    startupProbe: { ...probe, periodSeconds: 2, failureThreshold: 60 }, // the webhook serves once it has a certificate
     livenessProbe: { ...probe, failureThreshold: 6 },
     readinessProbe: { ...probe, httpGet: readiness ?? { path: '/readyz', port: HEALTH.name } },
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '1Gi' } },
@@ -106,7 +109,7 @@ export function disruptionBudget({ namespace, name }: Pick<Workload, 'namespace'
   return { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { namespace, name, labels: PART_OF }, spec: { minAvailable: 1, selector: { matchLabels: { [NAME_LABEL]: name } } } } as KubernetesObject;
 }
 
-/** A Service in front of a workload. */
+/** A Service for a workload. */
 export interface Exposed {
   readonly namespace: string;
   readonly name: string;
@@ -122,7 +125,7 @@ export function service({ namespace, name, app = name, port, targetPort, type }:
   return { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels: PART_OF }, spec: { type, selector: { [NAME_LABEL]: app }, ports: [{ name: targetPort, port, targetPort }] } } as KubernetesObject;
 }
 
-/** cert-manager's Issuer and Certificate for the webhook, for those who have it make that certificate. */
+/** cert-manager's Issuer and Certificate for the webhook, where cert-manager issues that certificate. */
 export function certManagerManifests(namespace: string): readonly KubernetesObject[] {
   const [issuer, name] = ['isthmus-selfsigned', WEBHOOK_SERVICE];
   const apiVersion = 'cert-manager.io/v1';

@@ -1,4 +1,4 @@
-// Runs `ip`, `bridge` and `nft` with argument lists, never through a shell, and reads what is there in their JSON.
+// Runs `ip`, `bridge` and `nft` with argument lists, never through a shell, and parses their JSON output.
 import { execFile, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import type { NetworkCommand, ObservedNetwork } from '../plan/network-plan.ts';
 const execute = promisify(execFile);
 const LIMITS = { timeout: 10_000, maxBuffer: 64 << 20 } as const;
 
-/** What of the network is there, of the links of these names. Throws when `ip` cannot be run. */
+/** The observed network, for the links of these names. Throws when `ip` cannot be run. */
 export async function observeNetwork(names: readonly string[]): Promise<ObservedNetwork> {
   const [links, addresses, routes, rules] = await Promise.all([
     readJson<ObservedNetwork['links']>('ip', ['-j', '-d', 'link', 'show']),
@@ -23,8 +23,8 @@ export async function observeNetwork(names: readonly string[]): Promise<Observed
 }
 
 /**
- * Runs the commands in order, those of one program in a row by one process (`-batch`): a takeover has no time for twenty. No part of a command has a
- * blank or a line break, which its makers see to. Throws an Error with what the program said.
+ * Runs the commands in order, consecutive ones of a program in one process (`-batch`): a failover has no time for
+ * twenty. No argument contains a blank or a line break. Throws an Error with the program's output.
  */
 export async function runCommands(commands: readonly NetworkCommand[]): Promise<void> {
   for (const batch of batches(commands)) {
@@ -54,12 +54,15 @@ async function runBatch(program: string, input: string): Promise<void> {
   if (code !== 0) throw new Error(`${program} failed: ${said.trim().slice(0, 500)}; it was asked: ${input.trim().replaceAll('\n', '; ').slice(0, 1_000)}`);
 }
 
-/** Packets may come back by another way than they would be sent: only an address that is not routed at all is refused. */
+/** Loose reverse-path filtering: packets may return by another path; only unroutable source addresses are dropped. */
 export async function loosenReversePath(device: string): Promise<void> {
   await writeFile(`/proc/sys/net/ipv4/conf/${device}/rp_filter`, '2');
 }
 
-/** Hands a transaction to nft, as an argument: it cannot read the sockets that Node gives to children. Throws an Error with what it said. */
+/**
+ * Runs an nft transaction passed as an argument: nft cannot read the sockets that Node gives to children. Throws an
+ * Error with its output.
+ */
 export async function applyRuleset(ruleset: object): Promise<void> {
   await execute('nft', ['-j', JSON.stringify(ruleset)], LIMITS).catch((error: unknown) => {
     const said = error instanceof Error && 'stderr' in error && typeof error.stderr === 'string' ? error.stderr : messageOf(error);
@@ -67,7 +70,7 @@ export async function applyRuleset(ruleset: object): Promise<void> {
   });
 }
 
-/** A table as nft lists it, without what is counted anew each time; undefined when it is not there. */
+/** A table as nft lists it, without counters; undefined when it does not exist. */
 export async function readTable(table: string): Promise<string | undefined> {
   const answer = await execute('nft', ['-j', 'list', 'table', 'ip', table], LIMITS).catch(() => undefined);
   return answer?.stdout.replace(/"handle": ?\d+/g, '');

@@ -1,5 +1,5 @@
-// Keeps the network of one node as it is to be: looks every few seconds and after each change, repairs what somebody else has changed, and takes
-// everything away at the end. All work is done one after the other.
+// Reconciles a node's network: checks every few seconds and after each change, reverts changes made by others, and
+// removes everything at the end. Operations are serialized.
 import type { Logger } from 'pino';
 import { messageOf } from '../../process/errors.ts';
 import type { LinkNames } from '../plan/gateway-network.ts';
@@ -13,12 +13,12 @@ export interface NodePlane {
   readonly ruleset: object;
 }
 
-/** Name of the table of packet rules on every node. */
+/** Name of the nftables table on every node. */
 export const TABLE = 'isthmus';
-/** The names in a cluster; tests use others, for they have several gateways on a machine. */
+/** The names in a cluster; tests with several gateways on a machine use others. */
 export const LINK_NAMES: LinkNames = { tunnel: 'isthmus-wg', overlay: 'isthmus-vx' };
 
-/** Keeps a node's part of the pod plane. */
+/** Reconciles a node's part of the pod plane. */
 export class NetworkKeeper {
   readonly #names: readonly string[];
   readonly #logger: Logger;
@@ -33,28 +33,28 @@ export class NetworkKeeper {
     this.#logger = logger;
   }
 
-  /** What last went wrong; undefined when all is as it should be. */
+  /** The last failure; undefined when everything is in place. */
   get failure(): string | undefined {
     return this.#failure;
   }
 
-  /** Makes the node so from now on; resolves when it is, or when it could not be: see {@link failure}. */
+  /** Sets the desired network; resolves when it is in place or has failed: see {@link failure}. */
   keep(wanted: NodePlane): Promise<void> {
     this.#wanted = wanted;
     return this.check();
   }
 
-  /** Repairs what differs. */
+  /** Repairs differences. */
   check(): Promise<void> {
     return this.#yieldToEventLoop(() => this.#repair());
   }
 
-  /** Touches nothing any more, and takes nothing away; resolves when what was under way is done. */
+  /** Stops without removing anything; resolves when pending operations are done. */
   forget(): Promise<void> {
     return this.#yieldToEventLoop(async () => void (this.#wanted = undefined));
   }
 
-  /** Takes everything away. */
+  /** Removes everything. */
   async close(): Promise<void> {
     await this.#yieldToEventLoop(async () => {
       this.#wanted = undefined;
@@ -65,7 +65,8 @@ export class NetworkKeeper {
   async #repair(): Promise<void> {
     const wanted = this.#wanted;
     if (wanted === undefined) return;
-    await Promise.all([this.#repairLinks(wanted.network), this.#repairRules(wanted.ruleset)]); // rules name links, and may be there before them
+    // rules name links, and may exist before them
+    await Promise.all([this.#repairLinks(wanted.network), this.#repairRules(wanted.ruleset)]);
   }
 
   async #repairLinks(network: Network): Promise<void> {

@@ -1,5 +1,6 @@
-// The pod plane of one node. All nodes follow the same objects; the one that holds the lease is the cluster's gateway, the others send to it what is for
-// pods of other clusters. Whoever loses the lease takes its tunnel down before another node may make one. Everything is done one after the other.
+// The pod plane of one node. All nodes watch the same objects; the holder of the Lease is the cluster's gateway, and
+// the others route traffic for pods of other clusters to it. A node that loses the Lease removes its tunnel before
+// another node may create one. Operations are serialized.
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND, type Endpoint } from '../../api/kinds/gateway.ts';
 import { OWN_ENDPOINT_LABEL, TRUE } from '../../api/objects/keys.ts';
@@ -20,7 +21,7 @@ import { PodPlaneState } from './pod-plane-state.ts';
 import type { RouteAgent } from './route-agent.ts';
 import { startWireguardDriver, type WireguardDriver } from '../wireguard/wireguard-cable.ts';
 
-/** What a node is told. */
+/** Options of a node. */
 export interface PodPlaneOptions {
   readonly client: ClusterClient;
   /** The install namespace. */
@@ -30,9 +31,12 @@ export interface PodPlaneOptions {
   /** Path of the program, see pod-plane/wireguard/program. */
   readonly program: string;
   readonly listenPort: number;
-  /** Where peers reach the gateway, `host:port`; empty where it can only dial out; missing for the candidates' own addresses. */
+  /**
+   * Where peers reach the gateway, `host:port`; empty when it can only dial out; missing for the candidates' own
+   * addresses.
+   */
   readonly addresses?: readonly string[] | undefined;
-  /** Largest packet on the way between gateways, in bytes. */
+  /** Path MTU between gateways, in bytes. */
   readonly underlayMtu: number;
   /** Holds while this node is the gateway. */
   readonly fence: Fence;
@@ -45,7 +49,7 @@ export interface PodPlaneOptions {
 const LOOK_MS = 100;
 const FIELD_MANAGER = 'isthmus-pod-plane';
 
-/** The part of a node in the pod plane. */
+/** A node's part of the pod plane. */
 export class PodPlaneController {
   readonly #options: PodPlaneOptions;
   readonly #state: PodPlaneState;
@@ -63,7 +67,7 @@ export class PodPlaneController {
     this.#state.onChange(() => this.#wake());
   }
 
-  /** Whether this node is one of those that the gateway is chosen from. */
+  /** Whether this node is a candidate for the gateway. */
   get isCandidate(): boolean {
     return this.#state.isCandidate(this.#options.node);
   }
@@ -77,12 +81,12 @@ export class PodPlaneController {
     return this.#state.clusterId;
   }
 
-  /** What is wrong, in words; undefined when nothing is. */
+  /** The current problem as text; undefined when there is none. */
   get failure(): string | undefined {
     return this.#failure ?? this.#driver?.failure ?? this.#agent?.failure;
   }
 
-  /** Whether all has been read once. */
+  /** Whether all informers have synced. */
   get hasSynced(): boolean {
     return this.#state.hasSynced;
   }
@@ -91,11 +95,11 @@ export class PodPlaneController {
     return this.#driver?.connections() ?? [];
   }
 
-  /** Follows and acts until `signal` is aborted, then takes everything of this node away. */
+  /** Runs until `signal` is aborted, then removes everything from this node. */
   async run(signal: AbortSignal): Promise<void> {
     const timer = setInterval(() => this.#look(), LOOK_MS);
-    onAbort(signal, () => (this.#isEnding = true)); // a lease that comes now makes no tunnel any more
-    void this.#state.synced().then(() => this.#wake()); // what was told before did not count
+    onAbort(signal, () => (this.#isEnding = true)); // a lease acquired now creates no tunnel any more
+    void this.#state.synced().then(() => this.#wake()); // earlier notifications were ignored
     await this.#state.run(signal);
     clearInterval(timer);
     await this.#turn;
@@ -103,7 +107,7 @@ export class PodPlaneController {
     await this.#agent?.close();
   }
 
-  /** The fence may end at any time, and a step of a key's change may be due. */
+  /** The fence may end at any time, and a key rotation step may be due. */
   followFence(): void {
     this.#wake();
   }
@@ -128,7 +132,7 @@ export class PodPlaneController {
     this.#options.changed();
   }
 
-  /** Brings this node to where it should be; gives what keeps it from it. */
+  /** Reconciles this node; returns what prevents it. */
   async #step(): Promise<string | undefined> {
     const isGateway = this.#options.fence.holds();
     if (this.#driver !== undefined && (!isGateway || this.#driver.isClosed)) await this.#stopDriver();
@@ -144,7 +148,8 @@ export class PodPlaneController {
 
   async #beWorker(own: PlaneNode, { prefixes, remoteRanges }: PlaneMembers): Promise<string | undefined> {
     const { gateway } = this.#state;
-    if (gateway === undefined || gateway.name === own.name) return undefined; // between two gateways what is there stays
+    // between two gateways the existing network stays
+    if (gateway === undefined || gateway.name === own.name) return undefined;
     this.#agent ??= this.#options.makeAgent();
     await this.#agent.use({ nodeAddress: own.address, gatewayAddress: gateway.address, remoteRanges, podRanges: prefixes.map((prefix) => prefix.own), mtu: this.#options.underlayMtu - WIREGUARD_OVERHEAD });
     return undefined;
@@ -187,7 +192,7 @@ export class PodPlaneController {
     this.#options.logger.info({ node: this.#options.node }, 'this node is no gateway of the pod plane any more');
   }
 
-  /** The gateway of the API plane tells the broker. */
+  /** The API plane's gateway sends it to the broker. */
   async #announce(clusterID: string, addresses: readonly string[], publicKeys: readonly string[]): Promise<void> {
     const { client, namespace, fence } = this.#options;
     const name = endpointObjectName(clusterID, POD_PLANE_BACKEND);

@@ -1,4 +1,4 @@
-// One node of the pod plane as a process: its part, the election of the gateway among the nodes that may be it, and its Gateway object.
+// The pod-plane process of a node: its network, leader election among the gateway candidates, and its Gateway object.
 import type { Logger } from 'pino';
 import { POD_PLANE_BACKEND } from '../../api/kinds/gateway.ts';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
@@ -16,29 +16,32 @@ import { POD_PLANE_LEASE } from './pod-plane-state.ts';
 import { RouteAgent } from './route-agent.ts';
 import { observeGateway } from '../../gateway/status/tunnel-metrics.ts';
 
-/** What a node's process is started with. */
+/** Dependencies and options. */
 export interface PodPlaneNodeOptions extends Pick<PodPlaneOptions, 'client' | 'namespace' | 'node' | 'program' | 'listenPort' | 'addresses' | 'underlayMtu' | 'startDriver'> {
-  /** Names this run of the process. */
+  /** Holder identity for the Lease. */
   readonly incarnation: string;
   readonly makeAgent?: () => RouteAgent;
   readonly timings?: LeaseTimings;
   readonly logger: Logger;
 }
 
-/** A running node. */
+/** A running process. */
 export interface PodPlaneNode {
   readonly isActive: boolean;
   readonly hasSynced: boolean;
   readonly failure: string | undefined;
-  /** Resolves when everything has ended, and is taken away, after the signal. */
+  /** Resolves when everything has stopped and was removed after the signal. */
   readonly ended: Promise<void>;
 }
 
-/** A lease of 5 s, given up after 3.5 s, renewed each second: of the 8 s that a takeover may take, almost three are left for a machine that is busy. */
+/**
+ * A Lease of 5 s with a renew deadline of 3.5 s, renewed each second: of the 8 s for a failover, almost three are left
+ * for a busy machine.
+ */
 export const POD_PLANE_TIMINGS: LeaseTimings = { leaseMs: 5_000, renewWithinMs: 3_500, renewEveryMs: 1_000, retryMs: 250, callMs: 1_200 };
 const LOOK_MS = 500;
 
-/** Starts it. When `signal` is aborted the tunnel goes first, then the lease is given back. */
+/** Starts it. When `signal` is aborted, the tunnel is removed first and then the Lease is released. */
 export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSignal): PodPlaneNode {
   const { client, namespace, node, incarnation, timings = POD_PLANE_TIMINGS, logger: root } = options;
   const logger = root.child({ component: 'pod-plane', node });
@@ -65,7 +68,9 @@ export function startPodPlaneNode(options: PodPlaneNodeOptions, signal: AbortSig
   };
 }
 
-/** Takes part in the election while this node is a candidate. The lease outlives the tunnel, never the other way round. */
+/**
+ * Takes part in the election while this node is a candidate. The Lease outlives the tunnel, never the other way round.
+ */
 async function campaign(election: LeaderElection, controller: PodPlaneController, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if (controller.hasSynced && controller.isCandidate) {
@@ -81,7 +86,7 @@ async function campaign(election: LeaderElection, controller: PodPlaneController
   }
 }
 
-/** Candidates show themselves; of the other nodes there may be thousands. */
+/** Only candidates have a Gateway object; there may be thousands of other nodes. */
 async function showCandidate({ client, namespace, node }: { readonly client: ClusterClient; readonly namespace: string; readonly node: string }, controller: PodPlaneController, logger: Logger, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !(controller.hasSynced && (controller.isCandidate || controller.isActive))) await delay(LOOK_MS, signal);
   if (signal.aborted) return;

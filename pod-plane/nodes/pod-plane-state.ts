@@ -1,4 +1,5 @@
-// Everything that the pod plane of a node follows, as live copies, and what follows from it: who may be the gateway, who is, and what this cluster is.
+// Informers for everything that a node's pod plane depends on, and what follows: the gateway candidates, the current
+// gateway, and this cluster's identity.
 import type { Logger } from 'pino';
 import type { Node, Secret } from '../../api/objects/core.ts';
 import type { Endpoint } from '../../api/kinds/gateway.ts';
@@ -15,7 +16,7 @@ import { gatewayCandidates, readLeaseIdentity, toPlaneNode, type PlaneNode } fro
 /** Name of the Lease in the install namespace. */
 export const POD_PLANE_LEASE = 'isthmus-pod-plane';
 
-/** Live copies of what a node's part follows from. */
+/** Informers of a node's pod plane. */
 export class PodPlaneState {
   readonly #namespace: string;
   readonly #nodes: Informer<Node, PlaneNode>;
@@ -41,28 +42,29 @@ export class PodPlaneState {
     return [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#leases, this.#secrets] as const;
   }
 
-  /** Follows all until `signal` is aborted. */
+  /** Watches everything until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#all.map((informer) => informer.run(signal)));
   }
 
-  /** Whether all has been read once. */
+  /** Whether all informers have synced. */
   get hasSynced(): boolean {
     return this.#all.every(({ hasSynced }) => hasSynced);
   }
 
-  /** Resolves when {@link hasSynced} becomes true, or following has ended before. */
+  /** Resolves when {@link hasSynced} becomes true, or when watching has ended before. */
   async synced(): Promise<void> {
     await Promise.all(this.#all.map((informer) => informer.synced));
   }
 
-  /** Calls back when a node's part may be another now. */
+  /** Calls back when a node's part may have changed. */
   onChange(listener: () => void): void {
-    this.#leases.onChange((_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener()); // renewals change nothing
+    // renewals change nothing
+    this.#leases.onChange((_key, before, after) => before?.spec?.holderIdentity !== after?.spec?.holderIdentity && listener());
     for (const informer of [this.#nodes, this.#clusters, this.#endpoints, this.#gateways, this.#secrets]) informer.onChange(() => listener());
   }
 
-  /** ID of this cluster, as far as it is known; it stays while nobody says otherwise. */
+  /** ID of this cluster, as far as it is known; it stays until another one is reported. */
   get clusterId(): string | undefined {
     const announced = [...this.#endpoints.records()].find(({ metadata }) => metadata.labels?.[OWN_ENDPOINT_LABEL] === TRUE)?.spec.clusterID;
     this.#clusterId = ownClusterId([...this.#gateways.records()]) ?? this.#clusterId ?? announced;
@@ -77,18 +79,18 @@ export class PodPlaneState {
     return this.#nodes.get(name);
   }
 
-  /** Whether a node is one of those that the gateway is chosen from. */
+  /** Whether a node is a candidate for the gateway. */
   isCandidate(name: string): boolean {
     return gatewayCandidates(this.nodes()).some((node) => node.name === name);
   }
 
-  /** The node that holds the lease. */
+  /** The node that holds the Lease. */
   get gateway(): PlaneNode | undefined {
     const [lease] = this.#leases.records();
     return this.#nodes.get(readLeaseIdentity(lease?.spec?.holderIdentity ?? '').node);
   }
 
-  /** The pod plane as a member sees it; undefined while its Cluster object is not there. */
+  /** The pod plane as a member sees it; undefined while its Cluster object does not exist. */
   members(clusterId: string): PlaneMembers | undefined {
     return planPlaneMembers(clusterId, [...this.#clusters.records()], [...this.#endpoints.records()]);
   }
@@ -97,7 +99,7 @@ export class PodPlaneState {
     return this.#endpoints.get(`${this.#namespace}/${name}`);
   }
 
-  /** The Secret with the key of this cluster. */
+  /** The Secret with this cluster's key. */
   get keySecret(): Secret | undefined {
     const [secret] = this.#secrets.records();
     return secret;

@@ -1,27 +1,27 @@
-// The pod plane on a node that is not the gateway: sends what is for pods of other clusters to the gateway node over VXLAN, and leaves no trace when
-// it ends. It holds no key and sees packets only on their way from its own pods.
+// The pod plane on a non-gateway node: routes traffic for pods of other clusters to the gateway node over VXLAN, and
+// removes everything when it ends. It holds no key and sees only packets of its own pods.
 import type { Logger } from 'pino';
 import { toWorkerRuleset } from '../plan/packet-rules.ts';
 import type { LinkNames } from '../plan/gateway-network.ts';
 import { NetworkKeeper, TABLE } from '../network/node-network.ts';
 
-/** What a node needs to know. */
+/** Inputs of a node. */
 export interface RouteAgentFacts {
-  /** Address of this node for the other nodes. */
+  /** Address of this node within the cluster. */
   readonly nodeAddress: string;
   /** Address of the gateway node. */
   readonly gatewayAddress: string;
-  /** Pod ranges of the other clusters, as this one sees them. */
+  /** Pod CIDRs of the other clusters, as this one sees them. */
   readonly remoteRanges: readonly string[];
-  /** Pod ranges of this cluster. */
+  /** Pod CIDRs of this cluster. */
   readonly podRanges: readonly string[];
-  /** Largest packet of the tunnel, in bytes. */
+  /** MTU of the tunnel, in bytes. */
   readonly mtu: number;
 }
 
 const CHECK_MS = 5_000;
 
-/** Keeps a node's routes to the gateway. */
+/** Reconciles a node's routes to the gateway. */
 export class RouteAgent {
   readonly #keeper: NetworkKeeper;
   readonly #names: LinkNames;
@@ -33,12 +33,12 @@ export class RouteAgent {
     this.#timer = setInterval(() => void this.#keeper.check(), CHECK_MS);
   }
 
-  /** What last went wrong; undefined when all is as it should be. */
+  /** The last failure; undefined when everything is in place. */
   get failure(): string | undefined {
     return this.#keeper.failure;
   }
 
-  /** Routes so from now on; a gateway that has moved to another node takes one change of the route. */
+  /** Sets the routes; a gateway that moved to another node costs one route change. */
   async use({ nodeAddress, gatewayAddress, remoteRanges, podRanges, mtu }: RouteAgentFacts): Promise<void> {
     const device = this.#names.overlay;
     await this.#keeper.keep({
@@ -52,7 +52,7 @@ export class RouteAgent {
     });
   }
 
-  /** Ends, and leaves what is there to the gateway that this node becomes: it takes it over, and what it does not need goes. */
+  /** Stops and leaves the network to the gateway that this node becomes, which removes what it does not need. */
   async release(): Promise<void> {
     clearInterval(this.#timer);
     await this.#keeper.forget();

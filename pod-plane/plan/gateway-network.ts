@@ -1,34 +1,34 @@
-// Links, routes and neighbours of the node that is the gateway of the pod plane, as data.
+// Plans links, routes and neighbours of the pod plane's gateway node.
 import type { Network } from './network-plan.ts';
 import type { WorkerNode } from './pod-plane-plan.ts';
 
-/** Names of the links of the pod plane. */
+/** Interface names of the pod plane. */
 export interface LinkNames {
   readonly tunnel: string;
   readonly overlay: string;
 }
 
-/** What it follows from. */
+/** Inputs. */
 export interface GatewayNetworkFacts {
   readonly names: LinkNames;
-  /** Largest packet on the way between gateways, in bytes. */
+  /** Path MTU between gateways, in bytes. */
   readonly underlayMtu: number;
-  /** Address of this node for the other nodes of the cluster; without one nothing leads to them. */
+  /** Address of this node within the cluster; without one there is no overlay. */
   readonly nodeAddress: string | undefined;
-  /** Address of the gateway on the tunnel. */
+  /** The gateway's tunnel address. */
   readonly source: string | undefined;
-  /** Ranges that are routed into the tunnel. */
+  /** CIDRs routed into the tunnel. */
   readonly routes: readonly string[];
   readonly workers: readonly WorkerNode[];
 }
 
-/** What WireGuard puts around a packet over IPv6, the larger of both, in bytes; 1420 is left of 1500. */
+/** WireGuard's overhead over IPv6, the larger one, in bytes; 1420 of 1500 are left. */
 export const WIREGUARD_OVERHEAD = 80;
-/** What VXLAN puts around a frame, in bytes. */
+/** VXLAN overhead in bytes. */
 const VXLAN_OVERHEAD = 50;
 const ROUTE_TABLE = 7_373;
 
-/** The network: the tunnel, and the overlay to the cluster's other nodes where there are any. */
+/** The network: the tunnel, and the overlay to the cluster's other nodes if there are any. */
 export function gatewayNetwork({ names: { tunnel, overlay }, underlayMtu, nodeAddress, source, routes, workers: all }: GatewayNetworkFacts): Network {
   const workers = nodeAddress === undefined ? [] : all;
   const mtu = underlayMtu - WIREGUARD_OVERHEAD;

@@ -1,36 +1,36 @@
-// Links, addresses, routes, rules and neighbours of the pod plane on one node: what is to be there, what is there (as `ip -j` prints it), and the
-// commands in between as argument lists. Only what is on interfaces of ours, or names one, is ever looked at.
+// Diffs a node's desired network (links, addresses, routes, rules, neighbours) against the observed one (as `ip -j`
+// prints it) into commands with argument lists. Only our own interfaces, and entries that name one, are considered.
 
-/** A link of ours. A WireGuard interface is made by its own program, so a missing one is not made here. */
+/** One of our links. A missing WireGuard interface is not created here, but by its own program. */
 export type WantedLink =
   | { readonly kind: 'wireguard'; readonly name: string; readonly mtu: number; readonly address: string | undefined }
   | { readonly kind: 'vxlan'; readonly name: string; readonly mtu: number; readonly local: string };
 
-/** A route over a link of ours. */
+/** A route over one of our links. */
 export interface WantedRoute {
   readonly device: string;
   readonly range: string;
-  /** The node that it leads through. */
+  /** Next hop. */
   readonly via?: string | undefined;
-  /** Address that this node itself sends from. */
+  /** Source address of this node's own packets. */
   readonly source?: string | undefined;
-  /** Table of ours; the main one when missing. */
+  /** Our routing table; the main one when missing. */
   readonly table?: number | undefined;
 }
 
-/** A node that is reached over the VXLAN link. */
+/** A node reached over the VXLAN link. */
 export interface WantedNeighbour {
   readonly device: string;
   readonly address: string;
 }
 
-/** What comes in over a link is routed by a table of its own. */
+/** Traffic that arrives on a link uses its own routing table. */
 export interface WantedRule {
   readonly inInterface: string;
   readonly table: number;
 }
 
-/** The network of a node, as far as it is ours. */
+/** Our part of a node's network. */
 export interface Network {
   readonly links: readonly WantedLink[];
   readonly routes: readonly WantedRoute[];
@@ -38,7 +38,7 @@ export interface Network {
   readonly rules: readonly WantedRule[];
 }
 
-/** What is there, in the form of `ip -j`. */
+/** The observed network, in the form of `ip -j`. */
 export interface ObservedNetwork {
   readonly links: readonly { readonly ifname: string; readonly mtu?: number; readonly flags?: readonly string[]; readonly linkinfo?: { readonly info_kind?: string; readonly info_data?: { readonly local?: string } } }[];
   readonly addresses: readonly { readonly ifname: string; readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number }[] }[];
@@ -53,23 +53,26 @@ export type NetworkCommand = readonly ['ip' | 'bridge', ...string[]];
 
 /** The VXLAN between the nodes of a cluster, as in Submariner. */
 export const VXLAN = { id: '100', port: '4800' } as const;
-/** Marks our routes (`ip route`, protocol). */
+/** Protocol number of our routes (`ip route`). */
 const PROTOCOL = '73';
 const MAIN_TABLE = 254;
 
-/** The MAC address of a node on the VXLAN link: it follows from the node's address, so no node asks another for it. */
+/** A node's MAC address on the VXLAN link is derived from its IP address, so that no node needs ARP. */
 export function vxlanMac(address: string): string {
   const octets = address.split('.').map((octet) => Number(octet).toString(16).padStart(2, '0'));
   return `02:69:${octets.join(':')}`;
 }
 
-/** Commands that turn what is there into what is wanted; none when it is already. Those of `ip` come first, so that each program runs once. */
+/**
+ * Commands that turn the observed network into the desired one; none when they are equal. Those of `ip` come first, so
+ * that each program runs once.
+ */
 export function planNetwork(wanted: Network, observed: ObservedNetwork): readonly NetworkCommand[] {
   const commands = [...wanted.links.flatMap((link) => planLink(link, observed)), ...planNeighbours(wanted, observed), ...planRoutes(wanted, observed), ...planRules(wanted, observed)];
   return [...commands.filter(([program]) => program === 'ip'), ...commands.filter(([program]) => program === 'bridge')];
 }
 
-/** Commands that take away everything of ours; WireGuard's link goes with its program. */
+/** Commands that remove everything of ours; WireGuard's link ends with its program. */
 export function planRemoval(names: readonly string[], { links, rules }: ObservedNetwork): readonly NetworkCommand[] {
   const ours = rules.filter(({ iif }) => iif !== undefined && names.includes(iif));
   return [

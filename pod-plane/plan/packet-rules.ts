@@ -1,16 +1,16 @@
-// The packet rules of the pod plane as one nftables table of our own, in nft's JSON form (libnftables-json(5)). The table is replaced as a whole in one
-// transaction, and removed as a whole: no rule of anybody else is touched.
+// The pod plane's packet rules as one nftables table in JSON form (libnftables-json(5)). The table is replaced or
+// deleted as a whole in one transaction; no other rules are touched.
 import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 
-/** What the rules follow from. */
+/** Inputs of the rules. */
 export interface PacketRules {
   readonly table: string;
-  /** The tunnel's interface, on the gateway node. */
+  /** The tunnel interface on the gateway node. */
   readonly tunnel: string;
-  /** The interface to the cluster's other nodes; missing where there are none. */
+  /** The interface to the cluster's other nodes; missing when there are none. */
   readonly overlay?: string | undefined;
   readonly prefixes: readonly PodPrefix[];
-  /** Ranges of members between which traffic is passed on. */
+  /** CIDRs of members between which traffic is forwarded. */
   readonly relayed: readonly string[];
   /** UDP port of the echo that measures round trips. */
   readonly echoPort: number;
@@ -19,13 +19,16 @@ export interface PacketRules {
 type Json = { readonly [key: string]: unknown };
 
 const FAMILY = 'ip';
-/** Before the rules of kube-proxy and network plugins, which are at -100 and 100: an address that was translated here is not translated again there. */
+/**
+ * Before the rules of kube-proxy and network plugins, at -100 and 100: an address translated here is not translated
+ * again there.
+ */
 const BEFORE_DNAT = -101;
 const BEFORE_SNAT = 99;
-/** Of filters: before those that see translated addresses as theirs. */
+/** Filter priority: before filters that match translated addresses. */
 const FILTER = -10;
 
-/** The transaction that puts the rules in place, whatever of them is there. */
+/** The transaction that installs the rules, whatever exists. */
 export function toRuleset(rules: PacketRules): Json {
   const table = { family: FAMILY, name: rules.table };
   const chain = (name: string, type: string, hook: string, prio: number) => ({ add: { chain: { ...table, table: rules.table, name, type, hook, prio, policy: 'accept' } } });
@@ -44,12 +47,12 @@ export function toRuleset(rules: PacketRules): Json {
   };
 }
 
-/** What takes the table away, whether it is there or not. */
+/** Deletes the table, whether it exists or not. */
 export function removal(table: string): readonly Json[] {
   return [{ add: { table: { family: FAMILY, name: table } } }, { delete: { table: { family: FAMILY, name: table } } }];
 }
 
-/** On a node that is not the gateway: pods keep their addresses on the way to it. */
+/** On a non-gateway node: pods keep their addresses on the way to the gateway. */
 export function toWorkerRuleset({ table, overlay, podRanges }: { readonly table: string; readonly overlay: string; readonly podRanges: readonly string[] }): Json {
   return {
     nftables: [
@@ -63,13 +66,13 @@ export function toWorkerRuleset({ table, overlay, podRanges }: { readonly table:
   };
 }
 
-/** From the tunnel only to pods of this cluster, and to those that traffic is passed on to; never to nodes or to what lies behind them. */
+/** The tunnel may only reach pods of this cluster and forwarded members; never nodes or what is behind them. */
 function forwardRules({ tunnel, prefixes, relayed }: PacketRules): readonly (readonly Json[])[] {
   const passedOn = relayed.length === 0 ? [] : [[onInterface('iifname', tunnel), onInterface('oifname', tunnel), inRanges('saddr', relayed), inRanges('daddr', relayed), { accept: null }]];
   return [...clamp(tunnel), ...passedOn, [onInterface('iifname', tunnel), { match: { op: '!=', left: field('daddr'), right: setOf(prefixes.map(({ own }) => own)) } }, { drop: null }]];
 }
 
-/** The gateway itself answers the echo, pings, and what it has asked for. */
+/** The gateway itself accepts the echo, pings, and replies to its own traffic. */
 function inputRules({ tunnel, echoPort }: PacketRules): readonly (readonly Json[])[] {
   const fromTunnel = onInterface('iifname', tunnel);
   return [
@@ -80,7 +83,7 @@ function inputRules({ tunnel, echoPort }: PacketRules): readonly (readonly Json[
   ];
 }
 
-/** TCP is told the size that fits through, in both directions: where ICMP is filtered, nothing else would. */
+/** MSS clamping in both directions: needed where ICMP is filtered. */
 function clamp(device: string): readonly (readonly Json[])[] {
   const fit = [{ match: { op: 'in', left: { payload: { protocol: 'tcp', field: 'flags' } }, right: 'syn' } }, { mangle: { key: { 'tcp option': { name: 'maxseg', field: 'size' } }, value: { rt: { key: 'mtu' } } } }];
   return [[onInterface('oifname', device), ...fit], [onInterface('iifname', device), ...fit]];
@@ -102,7 +105,10 @@ function field(name: 'saddr' | 'daddr'): Json {
   return { payload: { protocol: 'ip', field: name } };
 }
 
-/** One range onto another of the same length; the part behind the prefix stays. With two equal ranges, addresses are kept from being translated later. */
+/**
+ * Maps one CIDR to another of the same length, host part unchanged. With two equal CIDRs it only prevents later
+ * translation.
+ */
 function mapPrefix(kind: 'dnat' | 'snat', name: 'saddr' | 'daddr', from: string, to: string): Json {
   const map = { key: field(name), data: { set: [[toPrefix(from), toPrefix(to)]] } };
   return { [kind]: { family: FAMILY, addr: { map }, flags: 'netmap', type_flags: 'prefix' } };

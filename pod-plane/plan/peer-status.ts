@@ -1,27 +1,27 @@
-// What a peer of the pod plane is doing, in words that say what to change, and which of its keys it uses.
+// Status of a pod-plane peer, with what to change, and which of its keys it uses.
 import type { CableConnection } from '../../gateway/protocol/cable-driver.ts';
 import type { Attempt } from '../../gateway/protocol/candidate-address.ts';
 import type { PodPeer } from './pod-plane-plan.ts';
 import type { WireguardPeerState } from './wireguard-protocol.ts';
 
-/** What has been seen of a peer. */
+/** Observed state of a peer. */
 export interface PeerFacts {
   readonly peer: PodPeer;
   readonly attempt: Attempt;
-  /** `address:port` of those of its addresses that could be resolved. */
+  /** `address:port` of those of its addresses that were resolved. */
   readonly endpoints: readonly string[];
   readonly state: WireguardPeerState | undefined;
-  /** Why it has no part in the plan. */
+  /** Why it is excluded from the plan. */
   readonly refused: string | undefined;
   /** Whether it answers through the tunnel. */
   readonly answers: boolean;
   readonly nowMs: number;
 }
 
-/** A session of WireGuard ends so long after its handshake, in ms (WireGuard, `REJECT_AFTER_TIME`). */
+/** Lifetime of a WireGuard session after its handshake, in ms (WireGuard, `REJECT_AFTER_TIME`). */
 const SESSION_MS = 180_000;
 
-/** The state of a cable. */
+/** The status of the connection. */
 export function peerStatus({ peer, attempt, endpoints, state, refused, answers, nowMs }: PeerFacts): Pick<CableConnection, 'status' | 'statusMessage' | 'cause'> {
   const { clusterId, addresses } = peer;
   if (refused !== undefined) return { status: 'error', cause: 'protocol', statusMessage: refused };
@@ -36,7 +36,7 @@ export function peerStatus({ peer, attempt, endpoints, state, refused, answers, 
   return { status: 'error', cause: 'unreachable', statusMessage: `${where}: no handshake; look for a firewall that drops UDP on the way, a wrong address, or a key that has changed` };
 }
 
-/** The peer with the key of its latest handshake first: while it changes its key, that is the one that it uses. */
+/** The peer with the key of its latest handshake first: during a key rotation that is the one in use. */
 export function inUse({ peer, state }: Pick<PeerFacts, 'peer' | 'state'>): PodPeer {
   const { publicKeys } = peer;
   if (state === undefined || state.lastHandshakeMs === 0 || !publicKeys.includes(state.publicKey)) return peer;

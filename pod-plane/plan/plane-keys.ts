@@ -1,29 +1,30 @@
-// The key of a cluster's pod plane: one for all its gateways, in a Secret, so that peers go on with whoever takes over. A key is changed in steps, told by
-// the times in the Secret: the next one is announced beside the one in use, then used, and then the old one is forgotten.
+// The key of a cluster's pod plane: one for all its gateways, in a Secret, so that peers continue with any new gateway.
+// Rotation has timed steps, recorded in the Secret: the next key is announced beside the current one, then used, and
+// then the old one is dropped.
 import type { Secret } from '../../api/objects/core.ts';
 import { isWireguardKey, publicKeyOf } from '../../gateway/protocol/wireguard-keys.ts';
 
 /** Name of the Secret in the install namespace. */
 export const PLANE_KEY_SECRET = 'isthmus-pod-plane';
-/** How long a change may take to reach all members through the broker, in ms. */
+/** How long the broker may take to propagate a change to all members, in ms. */
 export const SPREAD_MS = 30_000;
 
-/** What the key's state comes to now. */
+/** The keys at the current time. */
 export interface PlaneKeys {
-  /** Base64; the one to use. */
+  /** Base64; the one in use. */
   readonly privateKey: string;
-  /** Told to peers, that in use first. */
+  /** Announced to peers, the one in use first. */
   readonly publicKeys: readonly string[];
-  /** What the Secret should hold from now on, when a step is due. */
+  /** New data of the Secret, when a step is due. */
   readonly next: Readonly<Record<string, string>> | undefined;
-  /** In ms: when to look again; undefined when nothing is under way. */
+  /** Next check in ms; undefined when no rotation is in progress. */
   readonly lookAgainMs: number | undefined;
 }
 
 /** What the Secret holds, as texts. */
 type Texts = Readonly<Record<string, string | undefined>>;
 
-/** The keys as the Secret has them, at a time in ms since the epoch; undefined for one that holds none. */
+/** The keys in the Secret, at a time in ms since the epoch; undefined when it has none. */
 export function readPlaneKeys(data: Texts, nowMs: number): PlaneKeys | undefined {
   const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString('utf8').trim();
   const [privateKey, nextKey] = [text('private-key'), text('next-private-key')];
@@ -49,7 +50,7 @@ interface KeyState {
   readonly sinceMs?: number;
 }
 
-/** Every key of the Secret: what is empty takes the place of what was there. */
+/** All keys of the Secret; empty values overwrite existing ones. */
 function toTexts({ privateKey, nextPrivateKey = '', oldPublicKey = '', sinceMs }: KeyState): Readonly<Record<string, string>> {
   const texts = { 'private-key': privateKey, 'next-private-key': nextPrivateKey, 'old-public-key': oldPublicKey, since: sinceMs === undefined ? '' : new Date(sinceMs).toISOString() };
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, 'utf8').toString('base64')]));
@@ -60,7 +61,7 @@ export function toPlaneKeySecret(namespace: string, privateKey: string): Secret 
   return { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name: PLANE_KEY_SECRET, labels: { 'app.kubernetes.io/part-of': 'isthmus' } }, type: 'Opaque', data: toTexts({ privateKey }) };
 }
 
-/** What begins a change of the key: data of the Secret, when none is under way. */
+/** Secret data that begins a rotation, unless one is in progress. */
 export function beginRotation(data: Texts, nextPrivateKey: string, nowMs: number): Readonly<Record<string, string>> | undefined {
   const keys = readPlaneKeys(data, nowMs);
   if (keys === undefined || keys.publicKeys.length > 1) return undefined;

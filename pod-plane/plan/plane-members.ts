@@ -1,20 +1,20 @@
-// From the objects of a clusterset to what one member's pod plane needs: own ranges, and peers with their keys and ranges.
+// Computes a member's pod plane from the clusterset's objects: its own CIDRs, and peers with their keys and CIDRs.
 import { POD_PLANE_BACKEND, type Cluster, type Endpoint } from '../../api/kinds/gateway.ts';
 import { endpointObjectName } from '../../model/network/gateway-names.ts';
 import { podPrefixes, type PodPrefix } from '../../model/network/pod-addresses.ts';
 import { planMembership } from '../../gateway/broker/membership.ts';
 import type { PodPeer } from './pod-plane-plan.ts';
 
-/** The pod plane of a clusterset, as one member sees it. */
+/** The clusterset's pod plane as seen by one member. */
 export interface PlaneMembers {
-  /** Own pod ranges, as we and as the others see them. */
+  /** Own pod CIDRs, as we and as the others see them. */
   readonly prefixes: readonly PodPrefix[];
   readonly peers: readonly PodPeer[];
-  /** Pod ranges of the others, as we see them. */
+  /** Pod CIDRs of the others, as we see them. */
   readonly remoteRanges: readonly string[];
 }
 
-/** What the objects come to for a member; undefined while its own Cluster object is not there. */
+/** The result for a member; undefined while its own Cluster object does not exist. */
 export function planPlaneMembers(own: string, clusters: readonly Cluster[], endpoints: readonly Endpoint[]): PlaneMembers | undefined {
   const specs = clusters.map(({ spec }) => spec);
   const self = specs.find(({ clusterID }) => clusterID === own);

@@ -1,5 +1,5 @@
-// What the pod plane of one gateway consists of, from who it is and who its peers are: peers of WireGuard with their ranges, addresses, routes and
-// packet rules. Pure, so that a plan can be shown, compared and tested without a privilege.
+// Plans the pod plane of a gateway from its own identity and its peers: WireGuard peers with their CIDRs, addresses,
+// routes and packet rules. Pure, so that a plan can be shown, compared and tested without privileges.
 import { doOverlap, formatV4, parseRange } from '../../model/network/ip-range.ts';
 import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 import type { Peer } from '../../gateway/protocol/cable-driver.ts';
@@ -8,48 +8,49 @@ import type { WireguardPeer } from './wireguard-protocol.ts';
 
 /** Another member, as far as its pods matter. */
 export interface PodPeer extends Peer {
-  /** Base64. Several while a member changes its key: the newest first. */
+  /** Base64. Several during a key rotation: the newest first. */
   readonly publicKeys: readonly string[];
-  /** Its pod ranges as we see them. */
+  /** Its pod CIDRs as we see them. */
   readonly ranges: readonly string[];
 }
 
 /** A node of this cluster that is not the gateway. */
 export interface WorkerNode {
   readonly name: string;
-  /** Address under which the gateway node reaches it. */
+  /** Address by which the gateway node reaches it. */
   readonly address: string;
-  /** Its part of the pod range. */
+  /** Its podCIDR. */
   readonly podCIDR: string;
 }
 
-/** Who plans. */
+/** The planning member. */
 export interface PodPlaneSelf {
   readonly clusterId: string;
-  /** Own pod ranges, as we and as the others see them. */
+  /** Own pod CIDRs, as we and as the others see them. */
   readonly prefixes: readonly PodPrefix[];
   /** Whether others can dial in. */
   readonly isReachable: boolean;
 }
 
-/** A plan, and which peers have no part in it. */
+/** A plan, and the peers excluded from it. */
 export interface PodPlanePlan {
-  /** Without endpoints: which of its addresses a peer is tried at is found out while running. */
+  /** Without endpoints: the address of a peer is found at run time. */
   readonly peers: readonly (Omit<WireguardPeer, 'endpoint'> & { readonly clusterId: string })[];
-  /** Ranges that are routed into the tunnel. */
+  /** CIDRs routed into the tunnel. */
   readonly routes: readonly string[];
-  /** Pairs of ranges between which this gateway passes traffic on for others. */
+  /** Pairs of CIDRs between which this gateway forwards traffic of others. */
   readonly relayed: readonly string[];
-  /** Peers without a part, with the reason. */
+  /** Excluded peers with the reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
-/** How often a peer is sent something, so that NAT on the way keeps its entry. */
+/** Persistent keepalive, so that NAT on the path keeps its entry. */
 export const KEEPALIVE_SECONDS = 10;
 
 /**
- * The plan. Where neither we nor a peer can be dialled, the first member that can be carries the traffic between us: its peer gets the ranges of both.
- * Ranges that overlap with those of another are refused, with words: WireGuard would silently give them to the last.
+ * The plan. When neither we nor a peer can be dialled, the first member that can be relays the traffic: its WireGuard
+ * peer gets the CIDRs of both. A peer with overlapping CIDRs is excluded with a reason: WireGuard would silently move
+ * them to the last one.
  */
 export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): PodPlanePlan {
   const refused = new Map<string, string>();
@@ -69,7 +70,10 @@ export function planPodPlane(self: PodPlaneSelf, peers: readonly PodPeer[]): Pod
   };
 }
 
-/** A member that changes its key is two peers for a while; the ranges are with the newest, for no range can be with both. */
+/**
+ * During a key rotation a member is two WireGuard peers; only the newest has the CIDRs, because two cannot have the
+ * same.
+ */
 function toPeers({ clusterId, publicKeys, ranges }: PodPeer, carried: readonly string[]): PodPlanePlan['peers'] {
   return publicKeys.map((publicKey, index) => ({ clusterId, publicKey, allowedIPs: index === 0 ? [...ranges, ...carried] : [], keepaliveSeconds: KEEPALIVE_SECONDS }));
 }
@@ -94,7 +98,7 @@ function overlaps(one: string, other: string): boolean {
   return left !== undefined && right !== undefined && doOverlap(left, right);
 }
 
-/** Address of a gateway on the tunnel: the first of its first pod range, which no pod gets. Undefined without a range. */
+/** A gateway's tunnel address: the first of its first pod CIDR, which no pod gets. Undefined without a CIDR. */
 export function overlayAddress(ranges: readonly string[]): string | undefined {
   const range = parseRange(ranges[0] ?? '');
   return range === undefined ? undefined : formatV4(range.first);

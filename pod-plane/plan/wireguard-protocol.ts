@@ -1,19 +1,19 @@
-// WireGuard's configuration protocol (wireguard.com/xplatform, "Configuration Protocol"): what to set and what a `get` answers, as data. Peers that
-// have not changed are not mentioned, so a change of one never disturbs the traffic of another.
+// WireGuard's configuration protocol (wireguard.com/xplatform, "Configuration Protocol"): builds `set` operations and
+// parses `get` responses. Unchanged peers are omitted, so that a change never disturbs other peers' traffic.
 import { fromHex, toHex } from '../../gateway/protocol/wireguard-keys.ts';
 
-/** A peer as it is to be. */
+/** A desired peer. */
 export interface WireguardPeer {
   /** Base64. */
   readonly publicKey: string;
-  /** `address:port`; missing where the peer dials in. */
+  /** `address:port`; missing when the peer dials in. */
   readonly endpoint?: string | undefined;
-  /** Ranges whose addresses it may send from, and to which what we send goes. No range may be with two peers. */
+  /** Allowed IPs. No CIDR may belong to two peers. */
   readonly allowedIPs: readonly string[];
   readonly keepaliveSeconds: number;
 }
 
-/** An interface as it is to be. */
+/** A desired interface. */
 export interface WireguardConfiguration {
   /** Base64. */
   readonly privateKey: string;
@@ -21,7 +21,7 @@ export interface WireguardConfiguration {
   readonly peers: readonly WireguardPeer[];
 }
 
-/** What is known of a peer. */
+/** Observed state of a peer. */
 export interface WireguardPeerState {
   readonly publicKey: string;
   readonly endpoint?: string;
@@ -31,7 +31,10 @@ export interface WireguardPeerState {
   readonly txBytes: number;
 }
 
-/** The text that turns an interface from `before` into `after`; undefined when they are the same. `before` is undefined for one just made. */
+/**
+ * The operation that changes an interface from `before` to `after`; undefined when they are equal. `before` is
+ * undefined for a new interface.
+ */
 export function toSetOperation(before: WireguardConfiguration | undefined, after: WireguardConfiguration): string | undefined {
   const own = [
     ...(before?.privateKey === after.privateKey ? [] : [`private_key=${toHex(after.privateKey)}`]),
@@ -40,7 +43,7 @@ export function toSetOperation(before: WireguardConfiguration | undefined, after
   ];
   const had = new Map(before?.peers.map((peer) => [peer.publicKey, peer]));
   const wanted = new Set(after.peers.map(({ publicKey }) => publicKey));
-  // Who goes is removed first: what it had may be another's now.
+  // Removals first: another peer may take over their CIDRs.
   const removed = [...had.keys()].filter((publicKey) => !wanted.has(publicKey)).flatMap((publicKey) => [`public_key=${toHex(publicKey)}`, 'remove=true']);
   const lines = [...own, ...removed, ...after.peers.flatMap((peer) => peerLines(had.get(peer.publicKey), peer))];
   return lines.length === 0 ? undefined : `${['set=1', ...lines].join('\n')}\n\n`;
@@ -55,7 +58,7 @@ function peerLines(before: WireguardPeer | undefined, { publicKey, endpoint, all
   return lines.length === 0 ? [] : [`public_key=${toHex(publicKey)}`, ...(before === undefined ? [] : ['update_only=true']), ...lines];
 }
 
-/** The answer to an operation: peers, or the number of an error (`errno=0` is success). */
+/** The response to an operation: peers, or an error number (`errno=0` is success). */
 export function parseAnswer(text: string): { readonly errno: number; readonly peers: readonly WireguardPeerState[] } {
   const peers: Record<string, string>[] = [];
   let errno = 0;

@@ -1,4 +1,4 @@
-// Makes keys of WireGuard.
+// Generates WireGuard keys.
 import { generateKeyPairSync } from 'node:crypto';
 
 /** A new private key, base64. */

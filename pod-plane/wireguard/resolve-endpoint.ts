@@ -1,9 +1,9 @@
-// From an announced address to one that WireGuard takes: names are looked up, IPv6 is put in brackets.
+// Converts an announced address to WireGuard's form: resolves names, puts IPv6 in brackets.
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { parseAddress } from '../../gateway/protocol/allowed-services.ts';
 
-/** `address:port`; undefined when the text is no address, or its name has none. */
+/** `address:port`; undefined when the text is invalid or its name does not resolve. */
 export async function resolveEndpoint(text: string): Promise<string | undefined> {
   const parsed = parseAddress(text);
   if (parsed === undefined) return undefined;

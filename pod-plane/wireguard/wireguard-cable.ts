@@ -1,6 +1,6 @@
-// Driver `wireguard`: carries packets of pods to the other members. WireGuard runs in a program of its own; addresses, routes and packet rules follow
-// from one plan (pod-plane-plan.ts). Where a peer is reached is found out by trying, and kept alive through NAT. A peer counts as connected while its
-// gateway answers through the tunnel.
+// Driver `wireguard`: carries pod traffic to the other members. WireGuard runs in its own program; addresses, routes
+// and packet rules follow one plan (pod-plane-plan.ts). A peer's address is found by trying, and kept alive through
+// NAT. A peer is connected while its gateway answers through the tunnel.
 import type { Logger } from 'pino';
 import type { PodPrefix } from '../../model/network/pod-addresses.ts';
 import { messageOf } from '../../process/errors.ts';
@@ -18,7 +18,7 @@ import { NO_ROUND_TRIPS, toStatistics } from '../../gateway/protocol/round-trip-
 import { WireguardProcess } from './wireguard-process.ts';
 import type { WireguardPeerState } from '../plan/wireguard-protocol.ts';
 
-/** What a driver is made with. */
+/** Options of a driver. */
 export interface WireguardDriverOptions {
   readonly clusterId: string;
   /** Path of the program, see pod-plane/wireguard/program. */
@@ -30,9 +30,9 @@ export interface WireguardDriverOptions {
   readonly prefixes: readonly PodPrefix[];
   /** Whether peers can dial in. */
   readonly isReachable: boolean;
-  /** Largest packet on the way between gateways, in bytes; 1500 on most networks. */
+  /** Path MTU between gateways, in bytes; 1500 on most networks. */
   readonly underlayMtu: number;
-  /** Address of this node for the other nodes of the cluster; needed only with workers. */
+  /** Address of this node within the cluster; needed only with workers. */
   readonly nodeAddress?: string | undefined;
   readonly workers?: readonly WorkerNode[] | undefined;
   readonly changed: () => void;
@@ -40,10 +40,10 @@ export interface WireguardDriverOptions {
 }
 
 const TICK_MS = 1_000;
-/** While a peer changes its key, it is looked for so often which one it uses. */
+/** Interval at which to check which key a peer uses during its rotation. */
 const ROTATION_TICK_MS = 50;
 const CHECK_EVERY_TICKS = 5;
-/** Without an answer for so long, a cable is down. */
+/** A connection without an answer for this long is down. */
 const DEAD_AFTER_MS = 5_000;
 
 interface PeerRecord {
@@ -85,12 +85,12 @@ export class WireguardDriver implements CableDriver {
     this.#apply();
   }
 
-  /** What is wrong with the pod plane of this node; undefined when nothing is. */
+  /** What is wrong with this node's pod plane; undefined when nothing is. */
   get failure(): string | undefined {
     return this.#failure ?? this.#keeper.failure;
   }
 
-  /** Whether it has ended: closed, or because the program has ended by itself. */
+  /** Whether it has ended: closed, or because the program exited by itself. */
   get isClosed(): boolean {
     return this.#closed;
   }
@@ -121,14 +121,16 @@ export class WireguardDriver implements CableDriver {
     this.#apply();
   }
 
-  /** Own ranges as the others see them from now on: a member with the same range has joined, say. */
+  /** Sets own CIDRs as the others see them, for example when a member with an overlapping CIDR has joined. */
   usePrefixes(prefixes: readonly PodPrefix[]): void {
     if (JSON.stringify(prefixes) === JSON.stringify(this.#prefixes)) return;
     this.#prefixes = prefixes;
     this.#apply();
   }
 
-  /** Another key from now on: peers must have been told of it before. Streams go on: what is under way meanwhile is sent again. */
+  /**
+   * Switches to another key, which peers must know already. Streams continue: packets lost meanwhile are retransmitted.
+   */
   useKey(privateKey: string): void {
     if (privateKey === this.#privateKey) return;
     this.#privateKey = privateKey;
@@ -140,12 +142,12 @@ export class WireguardDriver implements CableDriver {
     return [...this.#peers.values()].map((record) => this.#connection(record));
   }
 
-  /** Resolves when all that was asked for so far is in place. */
+  /** Resolves when all requested changes are in place. */
   settled(): Promise<void> {
     return this.#turn;
   }
 
-  /** Streams are those of pods: there is nothing to wait for. */
+  /** Streams belong to pods: nothing to drain. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -156,7 +158,7 @@ export class WireguardDriver implements CableDriver {
     await this.#process.close();
   }
 
-  // --- what is to be there
+  // --- desired state
 
   #apply(): void {
     this.#turn = this.#turn.then(() => this.#attempt());
@@ -174,7 +176,8 @@ export class WireguardDriver implements CableDriver {
     this.#plan = planPodPlane({ clusterId, prefixes, isReachable }, [...this.#peers.values()].map(inUse));
     const peers = this.#plan.peers.filter((peer) => peer.clusterId !== without).map((peer) => ({ ...peer, endpoint: this.#endpointOf(peer.clusterId) }));
     const rules = { table: TABLE, tunnel: names.tunnel, ...(this.#workers.length > 0 && { overlay: names.overlay }), prefixes, relayed: this.#plan.relayed, echoPort: ECHO_PORT };
-    await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) }); // before anybody can send us something
+    // before anybody can send us something
+    await this.#keeper.keep({ network: this.#network(), ruleset: toRuleset(rules) });
     await this.#process.configure({ privateKey: this.#privateKey, listenPort, peers });
     const own = this.#overlayAddress();
     if (own !== undefined) this.#echo ??= await Echo.open(own);
@@ -201,7 +204,7 @@ export class WireguardDriver implements CableDriver {
     this.#options.changed();
   }
 
-  // --- what is going on
+  // --- observed state
 
   async #tick(): Promise<void> {
     this.#ticks += 1;
@@ -237,7 +240,7 @@ export class WireguardDriver implements CableDriver {
     }
   }
 
-  /** WireGuard begins a handshake with a peer every five seconds only; with one that it has never met it does at once. */
+  /** WireGuard starts a handshake with a known peer every five seconds only; with a new one at once. */
   #tryAnew(record: PeerRecord, attempt: Attempt): void {
     record.attempt = attempt;
     this.#turn = this.#turn.then(() => this.#applyNow(record.peer.clusterId)).catch(() => undefined);
@@ -271,14 +274,17 @@ export class WireguardDriver implements CableDriver {
   }
 }
 
-/** Starts the driver, taking over what a process before it has left, and makes the tunnel. Throws an Error with what is wrong when it cannot: no right to, say. */
+/**
+ * Starts the driver, replacing leftovers of an earlier process, and creates the tunnel. Throws an Error with the cause,
+ * for example missing privileges.
+ */
 export async function startWireguardDriver(options: WireguardDriverOptions): Promise<WireguardDriver> {
   const keeper = new NetworkKeeper(options.names, options.logger);
   const holder: { driver?: WireguardDriver } = {};
   const process = await WireguardProcess.start({
     program: options.program, interfaceName: options.names.tunnel, mtu: options.underlayMtu - WIREGUARD_OVERHEAD,
     ended: (said) => {
-      if (holder.driver?.isClosed === true) return; // its link was taken away
+      if (holder.driver?.isClosed === true) return; // its link was deleted
       options.logger.error({ said }, 'WireGuard has ended');
       void holder.driver?.close();
     },

@@ -1,5 +1,5 @@
-// The program that is a WireGuard interface (pod-plane/wireguard/program): our child, configured over its standard input. When this process ends, however it
-// does, the program's input ends, and the interface is gone.
+// The WireGuard program (pod-plane/wireguard/program): a child process, configured over its standard input. When this
+// process ends in any way, the child's input ends, and the interface is removed.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { messageOf } from '../../process/errors.ts';
 import { parseAnswer, toSetOperation, type WireguardConfiguration, type WireguardPeerState } from '../plan/wireguard-protocol.ts';
@@ -9,14 +9,14 @@ export interface WireguardProcessOptions {
   readonly program: string;
   readonly interfaceName: string;
   readonly mtu: number;
-  /** Called once when the program has ended without being asked to; with what it said. */
+  /** Called once with its output when the program exits unexpectedly. */
   readonly ended: (said: string) => void;
 }
 
 const ANSWER_END = /(?:^|\n)errno=-?\d+\n\n$/;
 const ANSWER_MS = 5_000;
 
-/** A WireGuard interface that exists. */
+/** A running WireGuard interface. */
 export class WireguardProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exited: Promise<void>;
@@ -43,14 +43,16 @@ export class WireguardProcess {
     });
   }
 
-  /** Starts it and waits until the interface is there. Throws an Error with what it said. */
+  /** Starts it and waits until the interface exists. Throws an Error with its output. */
   static async start(options: WireguardProcessOptions): Promise<WireguardProcess> {
     const process = new WireguardProcess(options);
     await process.peers();
     return process;
   }
 
-  /** Turns the interface into this; peers that stay as they are notice nothing. Throws when the program refuses or is gone. */
+  /**
+   * Reconfigures the interface; unchanged peers are not disturbed. Throws when the program rejects it or has exited.
+   */
   async configure(configuration: WireguardConfiguration): Promise<void> {
     await this.#yieldToEventLoop(async () => {
       const operation = toSetOperation(this.#applied, configuration);
@@ -61,12 +63,12 @@ export class WireguardProcess {
     });
   }
 
-  /** What is known of all peers. */
+  /** The state of all peers. */
   async peers(): Promise<readonly WireguardPeerState[]> {
     return this.#yieldToEventLoop(async () => parseAnswer(await this.#ask('get=1\n\n')).peers);
   }
 
-  /** Ends it; the interface is gone when this resolves. */
+  /** Stops it; the interface is removed when this resolves. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#child.stdin.end();
@@ -75,7 +77,7 @@ export class WireguardProcess {
     clearTimeout(timer);
   }
 
-  /** The program takes one operation at a time: what is sent before it has answered is lost. */
+  /** One operation at a time: the program loses what is sent before it has answered. */
   #yieldToEventLoop<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#turn.then(work);
     this.#turn = mine.catch(() => undefined);
