@@ -1,4 +1,5 @@
-// Request bodies that mean the webhook ill: random bytes, and reviews with pieces of them exchanged. Pure: a seed gives the same ones again.
+// Malicious request bodies for the webhook: random bytes, and reviews with shuffled pieces. Pure: a seed reproduces
+// them.
 
 /** Pieces that mislead parsers. */
 const PIECES = ['"object":', '"oldObject":', '"__proto__":{"a":1},', '"constructor":', '\\ud800', '\u0000', '\ufeff', '[[[[', '}', '"', '1e309', '-1', 'null', '{"a":'.repeat(200)];

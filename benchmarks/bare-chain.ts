@@ -1,5 +1,6 @@
-// The floor of P13: the requests that a pod of one cluster needs to run in another, one after the other, with nothing decided, checked or
-// remembered between them. No webhook, no leases, no second process: whoever delegates a pod by an order object cannot do with less (ADR 0038).
+// The floor of P13: the sequence of requests that any pod of one cluster needs to run in another, with no decisions,
+// checks or state in between. No webhook, no leases, no second process: no system that delegates a pod by a custom
+// resource can need fewer (ADR 0038).
 import type { KubernetesObject, Pod } from '../api/objects/core.ts';
 import { CONFIG_MAPS, PODS } from '../api/resource-types.ts';
 import { isNotFound, unless } from '../kubernetes/flow/api-error.ts';

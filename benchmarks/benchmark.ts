@@ -1,4 +1,5 @@
-// What a benchmark is. It measures and never asserts: whether a goal holds is computed from its figures, and missing one is no error.
+// The benchmark interface. A benchmark measures and never asserts: whether a goal is met is computed from its figures,
+// and missing one is not an error.
 import type { Spread } from './statistics.ts';
 
 /** How a benchmark is to run. */

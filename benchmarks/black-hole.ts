@@ -1,6 +1,6 @@
-// P9: one of ten targets becomes a black hole, and the others must not notice. What is counted is how fast the other nine get pods
-// Running, against the same nine while all is well, in turns: in a burst that begins with the black hole, when nobody knows of it, and
-// in one that comes when it is known. Pods that were sent into the hole wait for it (design D6), and run once it is gone.
+// P9: one of ten targets becomes a black hole, and the others must not be affected. Measures how fast the other nine
+// get pods Running against the same nine in good health, alternating: in a burst that begins with the black hole, and
+// in one that comes when it is known. Pods sent to the black hole wait for it, and run once it is gone.
 import { DEFAULT_KUBECONFIG_KEY } from '../api/kinds/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../api/objects/keys.ts';
 import { CLUSTER_TARGETS, SECRETS } from '../api/resource-types.ts';

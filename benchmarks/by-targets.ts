@@ -1,5 +1,5 @@
-// P1, P2 and P13 once more, with 1, 3 and 10 real targets: what one pod costs must not depend on their number. One sandbox for each number,
-// with audit logs, so that these figures are a little slower than those of P1 and P13 by themselves.
+// P1, P2 and P13 with 1, 3 and 10 real targets: the cost of a pod must not depend on their number. One sandbox per
+// number, with audit logs, which make these figures a little slower than P1 and P13 alone.
 import type { Benchmark, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad } from './isthmus-under-load.ts';
 import { measureAlone } from './latency.ts';

@@ -1,4 +1,5 @@
-// Where the time of a process went, from a V8 CPU profile (`node --cpu-prof`, Chrome DevTools Protocol `Profiler.Profile`). Pure.
+// Aggregates a V8 CPU profile by function and module (`node --cpu-prof`, Chrome DevTools Protocol `Profiler.Profile`).
+// Pure.
 
 interface ProfileNode {
   readonly id: number;

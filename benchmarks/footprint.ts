@@ -1,5 +1,6 @@
-// PM: what all components of a source cost in one process (`isthmus run`): resident memory at rest, after a burst of 1,000 pods and after
-// their clean-up, and the processor time of all our processes per pod. Admiralty's own figures stand beside them.
+// PM: the cost of all components of a source in one process (`isthmus run`): resident memory at rest, after a burst of
+// 1,000 pods and after their clean-up, and CPU time of all our processes per pod. Admiralty's own figures are shown
+// beside them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../process/errors.ts';
 import type { Benchmark, BenchmarkContext, Goal, Measurement } from './benchmark.ts';

@@ -1,5 +1,6 @@
-// The calls of P11: 2 kB GETs direct and through the gateway, of a bare HTTPS server and of a real kube-apiserver beside its watches. The bare one
-// is also reached over two relays that do nothing: what no gateway on this runtime can do better (ADR 0019).
+// The calls of P11: GETs of 2 kB direct and through the gateway, to a bare HTTPS server and to a real kube-apiserver
+// with watches. The bare one is also reached over two no-op relays: the best that any gateway on this runtime can do
+// (ADR 0019).
 import { request } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';

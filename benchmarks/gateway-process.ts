@@ -1,4 +1,5 @@
-// A process of benchmark P11: the API-like server, the gateway of the source or that of the target. Told by messages what to be, tells its ports.
+// A process of benchmark P11: the API-like server, the source's gateway or the target's. Gets its role by message and
+// reports its ports.
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';

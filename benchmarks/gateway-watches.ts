@@ -1,5 +1,5 @@
-// The watches of P11: how late events come, alone and beside a log of 10 MB/s in the same tunnel; and the same over two relays that only read and
-// write, which is what two processes and two cores cost by themselves.
+// The watches of P11: event latency, alone and beside a log of 10 MB/s in the same tunnel; and the same over two relays
+// that only read and write, which is the cost of two processes on two cores by itself.
 import type { Socket } from 'node:net';
 import type { BenchmarkContext, Measurement } from './benchmark.ts';
 import { direct, through, type GatewayWorld } from './gateway-calls.ts';

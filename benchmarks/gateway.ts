@@ -1,4 +1,5 @@
-// P11: what the gateway costs. Server, the two gateways and the client are four processes, as they are in clusters; here they share the cores.
+// P11: the cost of the gateway. Server, the two gateways and the client are four processes, as in clusters; here they
+// share the cores.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

@@ -1,4 +1,5 @@
-// P10: what a target's API server is asked for when nothing happens, by the source that follows it and by its own delegate controller.
+// P10: the request rate at an idle target's API server, from the source that watches it and from its own delegate
+// controller.
 import { readFile } from 'node:fs/promises';
 import { delay } from '../kubernetes/flow/backoff.ts';
 import { AppError } from '../process/errors.ts';

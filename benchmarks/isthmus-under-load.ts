@@ -1,5 +1,5 @@
-// What benchmarks of the whole way run on: real control planes, Isthmus in them as users run it, and three loads:
-// elected pods in the source, plain pods in a target, in a namespace that is not opted in, and pods by a bare chain of requests.
+// Environment of the end-to-end benchmarks: real control planes, Isthmus as users run it, and three loads: elected pods
+// in the source, plain pods in a target's namespace that is not opted in, and pods by a bare chain of requests.
 import { mkdtemp, mkdir, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

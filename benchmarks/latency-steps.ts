@@ -1,4 +1,4 @@
-// P13S: where the time of P13 goes, step by step. No goal is asked of it; it says where to look next.
+// P13S: where the time of P13 goes, step by step. Has no goal; it shows where to optimize.
 import { readFile } from 'node:fs/promises';
 import { delay } from '../kubernetes/flow/backoff.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';

@@ -1,5 +1,5 @@
-// P13: how long one elected pod takes when nothing else happens, against a plain pod of a target and against the bare chain of requests that any
-// system of this kind needs (ADR 0038), in turns.
+// P13: latency of one elected pod on idle clusters, against a plain pod of a target and against the bare chain of
+// requests that any system of this kind needs (ADR 0038), alternating.
 import type { Benchmark, BenchmarkContext, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
 import type { PodLoad } from './pod-load.ts';

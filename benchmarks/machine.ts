@@ -1,4 +1,5 @@
-// Where and what was measured: figures mean nothing without the machine, and cannot be repeated without the commit.
+// The machine and commit of a measurement: figures mean nothing without the one and cannot be repeated without the
+// other.
 import { execFile } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';

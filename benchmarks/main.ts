@@ -1,5 +1,5 @@
-// `npm run bench`: runs the benchmarks of design §9, prints their figures on standard output and progress on standard error.
-// A benchmark that fails does not keep the others from running; the exit code says that one did.
+// `npm run bench`: runs the benchmarks, prints figures on standard output and progress on standard error. A failing
+// benchmark does not stop the others; the exit code reports it.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';

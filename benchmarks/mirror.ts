@@ -1,5 +1,5 @@
-// P8: how long it takes until a proxy shows what changed in its delegate's status, against one write and its echo on a watch of the same
-// API server. Changes come one after the other, in turns with the reference's.
+// P8: latency from a delegate's status change to its proxy pod, against one write and its watch event on the same API
+// server. Changes are sequential, alternating with the reference's.
 import type { Pod } from '../api/objects/core.ts';
 import { PARENT_UID_LABEL } from '../api/objects/keys.ts';
 import { PODS } from '../api/resource-types.ts';

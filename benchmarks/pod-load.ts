@@ -1,5 +1,5 @@
-// The load: pods made by POST, as many at once as a busy controller would send, and one watch that sees them get Running.
-// It is no part of what is measured, and is the same for elected and for plain pods.
+// The load generator: pods created by POST with the concurrency of a busy controller, and one watch that observes them
+// Running. Not part of what is measured, and the same for elected and plain pods.
 import type { Pod } from '../api/objects/core.ts';
 import { PODS } from '../api/resource-types.ts';
 import { isNotFound } from '../kubernetes/flow/api-error.ts';

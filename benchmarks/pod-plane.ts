@@ -1,5 +1,6 @@
-// P11B: what the pod plane costs. Two clusters as network namespaces; one TCP stream between pods of their gateway nodes, with ranges of their own and
-// with the same range on both sides, against one between the nodes themselves in real frames of 1500 bytes. All processes share the machine's cores.
+// P11B: the cost of the pod plane. Two clusters as network namespaces; one TCP stream between pods of their gateway
+// nodes, with distinct and with equal CIDRs, against one between the nodes themselves in real frames of 1500 bytes. All
+// processes share the machine's cores.
 import { environment } from '../process/config.ts';
 import { ensureWireguard } from '../pod-plane/wireguard/wireguard-program.ts';
 import type { PodQuestion } from '../test/support/namespace-pod.ts';

@@ -1,5 +1,5 @@
-// Where the time of one pod goes: the requests that it takes to get Running, as the audit logs of the API servers time them
-// (`audit.k8s.io/v1`, level Metadata). What lies between two of them is watches, deciding and the way to the server. Pure.
+// Where the time of one pod goes: the requests until it is Running, timed by the API servers' audit logs
+// (`audit.k8s.io/v1`, level Metadata). The time between two of them is watches, decisions and network. Pure.
 
 /** A request as its API server saw it; times in ms since the epoch, to the microsecond. */
 export interface RequestSpan {

@@ -1,5 +1,5 @@
-// How fast a processor is now. It may be shared: the same work has taken up to 2.8 times the CPU time from one hour to the next, which CPU time itself
-// does not tell. So goals in milliseconds of CPU are held at the speed at which they were set (docs/adr/0042-cpu-goals.md).
+// The current speed of the processor, which may be shared: the same work took up to 2.8 times the CPU time from one
+// hour to the next. So goals in ms of CPU are scaled to the speed at which they were set (docs/adr/0042-cpu-goals.md).
 import { syntheticPod } from './synthetic-pods.ts';
 
 /** µs of CPU for parsing one event of a watch of pods, when the goals were set. */

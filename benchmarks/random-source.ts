@@ -1,4 +1,4 @@
-// Random numbers from a seed, so that a simulation can be repeated (xorshift32).
+// Seeded random numbers (xorshift32), so that a simulation can be repeated.
 
 /** A source of random numbers. */
 export class RandomSource {

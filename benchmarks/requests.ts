@@ -1,5 +1,5 @@
-// P2: what an elected pod costs the API servers of all clusters in writes of ours, from their audit logs.
-// Heartbeats (Leases, Nodes and their status) belong to no pod and are shown apart; ClusterSummaries and target status are counted.
+// P2: writes per elected pod at the API servers of all clusters, from their audit logs. Heartbeats (Leases, Nodes and
+// their status) belong to no pod and are shown separately; ClusterSummaries and target status are counted.
 import { readFile } from 'node:fs/promises';
 import type { DelegationMode } from '../api/kinds/cluster-target.ts';
 import { delay } from '../kubernetes/flow/backoff.ts';

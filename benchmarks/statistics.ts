@@ -1,4 +1,4 @@
-// Figures from repeated measurements. Pure: medians and their spread, which say how far a figure can be trusted.
+// Medians and spread of repeated measurements. Pure.
 
 /** A figure that was measured several times. */
 export interface Spread {

@@ -1,4 +1,5 @@
-// Nodes and pods of a large mixed cluster, labelled as a cloud's are: pools of several instance types in three zones, some with GPUs.
+// Nodes and pods of a large mixed cluster, with a cloud provider's labels: pools of several instance types in three
+// zones, some with GPUs.
 import type { Node, Pod, ResourceList, Taint } from '../api/objects/core.ts';
 import type { RandomSource } from './random-source.ts';
 

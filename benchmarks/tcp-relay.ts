@@ -1,5 +1,6 @@
-// A relay between one of our processes and an API server that can become a black hole: bytes then go nowhere, and no connection ends,
-// as when a network drops packets. TLS passes through, so that the relay costs next to nothing while all is well.
+// A relay between one of our processes and an API server that can become a black hole: it then drops all bytes and
+// closes no connection, like a network that drops packets. TLS passes through, so the relay costs next to nothing
+// otherwise.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 

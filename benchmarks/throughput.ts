@@ -1,5 +1,5 @@
-// P1: how many elected pods a second get Running, against plain pods on one of the same API servers, in turns.
-// Our process of that target sees the plain pods, too, as it must to know free capacity; that is part of the reference.
+// P1: elected pods per second until Running, against plain pods on one of the same API servers, alternating. Our
+// process of that target watches the plain pods too, since it must know free capacity; that is part of the reference.
 import type { Benchmark, BenchmarkContext, Goal, Measurement } from './benchmark.ts';
 import { withIsthmusUnderLoad, type IsthmusUnderLoad } from './isthmus-under-load.ts';
 import type { Burst } from './pod-load.ts';

@@ -1,5 +1,5 @@
-// P3b: what good reviews take while others send the webhook what it cannot read (hostile inputs 19 to 21 of the design's reference).
-// A flood costs CPU whatever is in it, so there are two references: good reviews alone, and good ones beside as many good ones.
+// P3b: latency of valid reviews while others send the webhook garbage (hostile inputs 19 to 21). A flood costs CPU
+// whatever it contains, so there are two references: valid reviews alone, and beside as many other valid ones.
 import { Pool } from 'undici';
 import { badBodies } from './bad-bodies.ts';
 import type { Benchmark, Measurement } from './benchmark.ts';

@@ -1,6 +1,6 @@
-// The process that P3 measures: our webhook, and two on the same stack, each on a port of its own. One lets everything pass. The other is
-// the floor: it parses the review and answers with a patch of the same size, and decides nothing (docs/adr/0010).
-// All are in one process, so that they share whatever the machine gives it. Started by webhook.ts; ends with its parent.
+// The process that P3 measures: our webhook and two others on the same stack, each on its own port. One admits
+// everything. The other is the floor: it parses the review and responds with a patch of the same size, without a
+// decision (docs/adr/0010). One process, so that they share the same CPU. Started by webhook.ts; ends with its parent.
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import { pino } from 'pino';

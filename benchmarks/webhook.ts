@@ -1,6 +1,6 @@
-// P3: what admission costs: reviews of an elected 6 kB pod by our webhook, against one on the same stack that lets everything pass, and
-// against the least that a webhook does which puts a signed copy of the pod into its patch (docs/adr/0010); and what an elected pod's
-// creation takes through a real API server, against a plain pod's.
+// P3: the cost of admission: reviews of an elected 6 kB pod by our webhook, against one on the same stack that admits
+// everything and against the least that a webhook does which puts a signed copy of the pod into its patch
+// (docs/adr/0010); and the creation of an elected pod through a real API server, against a plain pod's.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,12 +1,12 @@
-// Completion of the command line: for shells by a script that asks `isthmus __complete`, for kubectl by the name `kubectl_complete-isthmus` under which
-// the same program is installed (kubectl "plugin completion": a line for each choice, then a directive).
+// Shell completion: a script that calls `isthmus __complete`, and for kubectl the same program installed as
+// `kubectl_complete-isthmus` (kubectl "plugin completion": one line per choice, then a directive).
 import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Asks for choices; not shown to people. */
+/** Hidden command for completions. */
 const ASK = '__complete';
 /** Under this name kubectl looks for the completion of its plugin `isthmus`. */
 const KUBECTL_NAME = 'kubectl_complete-isthmus';
@@ -47,12 +47,12 @@ export function wordsToComplete(argv: readonly string[]): readonly string[] | un
   return first === ASK ? rest : undefined;
 }
 
-/** The answer for shells and kubectl. */
+/** The response for shells and kubectl. */
 export function completionText(program: Command, words: readonly string[]): string {
   return [...completionsOf(program, words), DIRECTIVE].join('\n');
 }
 
-/** What may stand in the place of the last word, which may be empty or begun. */
+/** Choices for the last word, which may be empty or partial. */
 export function completionsOf(program: Command, words: readonly string[]): readonly string[] {
   const begun = words.at(-1) ?? '';
   const { command, before, places } = walk(program, words.slice(0, -1));

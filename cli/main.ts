@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `isthmus`: turns what its subcommands throw into a message and an exit code.
+// The command `isthmus`: turns errors of its subcommands into a message and an exit code.
 import { ApiError, UnreachableError } from '../kubernetes/flow/api-error.ts';
 import { AppError, messageOf } from '../process/errors.ts';
 import { exitWith, interruptedExitCode } from '../process/lifecycle.ts';
@@ -8,12 +8,12 @@ import { sandboxCommand } from '../sandbox/sandbox-command.ts';
 import { completionText, wordsToComplete } from './completion.ts';
 import { program } from './program.ts';
 
-/** Whether this is the reason of the signal that `untilStopped` gives: a call was cut short because the user asked for the end. */
+/** Whether this is the reason of `untilStopped`'s signal: a call was interrupted by the user. */
 function isStopSignal(thrown: unknown): thrown is string {
   return typeof thrown === 'string' && thrown.startsWith('SIG');
 }
 
-/** Errors meant for people are shown as they are; anything else is a fault of this program, and says so. */
+/** Prints errors meant for people as they are; any other is reported as a bug. */
 function report(error: unknown, debug: boolean): void {
   if (isStopSignal(error)) {
     console.error(`isthmus: stopped by ${error}`);

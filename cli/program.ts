@@ -1,4 +1,4 @@
-// All commands of `isthmus` in one tree, for the program itself and for the test that holds the documentation against it.
+// The command tree of `isthmus`, for the program and for the test that compares the documentation with it.
 import { Command } from 'commander';
 import { version } from '../process/version.ts';
 import { adoptCommand } from './takeover/adopt.ts';
@@ -31,7 +31,7 @@ import { uninstallCommand } from './install/uninstall.ts';
 import { unpeerCommand } from './join/unpeer.ts';
 import { verifyCommand } from './pods/verify.ts';
 
-/** The command `isthmus` with its subcommands and those for development; nothing runs before it is asked to parse. */
+/** The command `isthmus` with all subcommands; has no side effects before it parses. */
 export function program(development: readonly Command[] = []): Command {
   const isthmus = new Command('isthmus')
     .description('Annotate a pod and it runs in whichever Kubernetes cluster has room.')

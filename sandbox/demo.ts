@@ -1,4 +1,5 @@
-// The demo behind `npm start`: a source and two targets, six elected pods, and what kubectl would show of them on both sides.
+// The demo of `npm start`: a source and two targets, six elected pods, and what kubectl would show of them on both
+// sides.
 import type { KubernetesObject, Pod } from '../api/objects/core.ts';
 import { ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE } from '../api/objects/keys.ts';
 import { PODS } from '../api/resource-types.ts';

@@ -1,5 +1,5 @@
-// `sandbox up --detach`: the same command as a process of its own, which outlives this one. Until it is ready it reports
-// over the channel between parent and child; afterwards what it has to say goes to a log in the cache folder.
+// `sandbox up --detach`: the same command as a background process that outlives this one. Until it is ready it reports
+// over IPC; afterwards it logs to the cache folder.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// Isthmus inside a sandbox, as users run it: installed into every cluster, one process for each, targets peered with the source.
-// The processes are the command line of this checkout, so they can be measured, killed and restarted like any other program.
+// Isthmus in a sandbox, as users run it: installed into every cluster, one process each, targets peered with the
+// source. The processes run this checkout's command line, so they can be measured, killed and restarted.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// `isthmus sandbox build|up|down`: the commands around a sandbox. Results go to standard output, progress to standard error.
+// The command group `isthmus sandbox build|up|down`. Results go to standard output, progress to standard error.
 import { resolve, join } from 'node:path';
 import { Command, Option } from 'commander';
 import { environment } from '../process/config.ts';

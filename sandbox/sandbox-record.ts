@@ -1,5 +1,5 @@
-// `sandbox.json`: who runs the sandbox in a folder and what belongs to it. It is there before the first process and gone
-// after the last, so that a sandbox whose supervisor was killed can still be found and cleared away.
+// `sandbox.json`: who runs the sandbox in a folder, and its processes. Written before the first process starts and
+// removed after the last, so that a sandbox whose supervisor was killed can be found and cleaned up.
 import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../process/errors.ts';

@@ -1,5 +1,5 @@
-// Starts a source cluster and its targets at once, and ends them again without a trace.
-// Whatever happens during the start, nothing that was started is left behind.
+// Starts a source cluster and its targets concurrently, and stops them without leaving anything behind, also when the
+// start fails.
 import { resolve } from 'node:path';
 import { environment } from '../process/config.ts';
 import { AppError, messageOf } from '../process/errors.ts';

@@ -1,5 +1,4 @@
-// Ends the sandbox of a folder from another process: by asking its supervisor, or, when that is dead, by clearing away
-// what it left.
+// Stops the sandbox of a folder from another process: asks its supervisor or, when that is dead, cleans up.
 import { AppError } from '../process/errors.ts';
 import { isAlive, waitForEnd, type ProcessIdentity } from '../process/programs/process-identity.ts';
 import { killLeftovers, readRecord, removeFiles, removeFolders, type SandboxRecord } from './sandbox-record.ts';

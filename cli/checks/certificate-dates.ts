@@ -1,8 +1,8 @@
-// When certificates hold, from PEM. What is no certificate is passed over: who uses it says so.
+// Validity of PEM certificates. Invalid certificates are skipped: their users report them.
 import { X509Certificate } from 'node:crypto';
 import type { Validity } from './doctor-facts.ts';
 
-/** The times of all certificates of a bundle. */
+/** Validity of all certificates of a bundle. */
 export function certificateDates(pem: string): readonly Validity[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [];
   return blocks.flatMap((block) => {
@@ -14,7 +14,7 @@ export function certificateDates(pem: string): readonly Validity[] {
   });
 }
 
-/** The times of one certificate, as the TLS of Node gives them as well. */
+/** Validity of one certificate, in the form of Node's TLS. */
 export function validityOf({ validFrom, validTo }: { readonly validFrom: string; readonly validTo: string }): Validity {
   return { fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
 }

@@ -1,11 +1,13 @@
-// Whether an Admiralty works in this cluster, and whether it has left something in the source that nobody takes away. Pure.
+// Whether Admiralty runs in this cluster, and whether it left finalizers in the source that nobody removes. Pure.
 import { isLive, signsText } from '../../model/naming/live-admiralty.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Admiralty';
 const REMEDY = 'Run "isthmus migrate admiralty": it takes over what Admiralty has here, and says what it would do with --dry-run.';
 
-/** Both in a source fight over its pods; in a target each PodChaperon gets one delegate, whoever makes it. */
+/**
+ * In a source the two would conflict over its pods; in a target each PodChaperon gets one delegate, whoever creates it.
+ */
 export function checkAdmiralty({ admiralty, targets }: DoctorFacts): readonly Finding[] {
   if (!isLive(admiralty)) return [{ check: CHECK, severity: 'ok', subject: 'this cluster', message: 'no Admiralty works here' }];
   const message = `an Admiralty works here: ${signsText(admiralty)}`;

@@ -1,4 +1,4 @@
-// The checks of `isthmus doctor`, in the order in which things depend on one another. Each is a pure function over the facts.
+// The checks of `isthmus doctor`, in dependency order. Each is a pure function of the facts.
 import { checkAdmiralty } from './doctor-admiralty-check.ts';
 import { checkCrds, checkRights, checkUnread } from './doctor-install-checks.ts';
 import { checkDrift } from './doctor-drift-checks.ts';
@@ -7,7 +7,7 @@ import { checkClocks, checkCredentials, checkRanges, checkSources, checkTargets,
 import { checkCertificates, checkComponents, checkWebhook } from './doctor-process-checks.ts';
 
 const CHECKS: readonly ((facts: DoctorFacts) => readonly Finding[])[] = [
-  checkUnread, // what was not read is found well by none of the others
+  checkUnread, // what could not be read passes no other check
   checkVersions,
   checkAdmiralty,
   checkCrds,
@@ -28,14 +28,14 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
   return CHECKS.flatMap((check) => check(facts));
 }
 
-/** Whether something does not work now. */
+/** Whether something is broken now. */
 export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ severity }) => severity === 'error');
 }
 
 const MARKS = { ok: '✓', warning: '!', error: '✗' } as const;
 
-/** The findings for people, each that needs something with its remedy; those that are well as one line for each check, or one by one. */
+/** The findings for people, each problem with its remedy; passed checks are summarized or listed one by one. */
 export function findingLines(findings: readonly Finding[], wide: boolean): string {
   const lines = [...new Set(findings.map(({ check }) => check))].flatMap((check) => {
     const own = findings.filter((finding) => finding.check === check);

@@ -1,11 +1,11 @@
-// What is there and should not be, or the other way round: remains of what was broken off, copies that somebody changed. Pure.
+// Drift: leftovers of interrupted commands, and copies that somebody changed. Pure.
 import { virtualNodeName } from '../../model/naming/names.ts';
 import type { DoctorFacts, Finding } from './doctor-facts.ts';
 
 const CHECK = 'Drift';
-/** A move takes some minutes at most; a policy of one that is older was left behind. In ms. */
+/** A move takes some minutes at most; the policy of an older one was left behind. In ms. */
 const MOVE_MS = 15 * 60_000;
-/** Copies that somebody changes are put right within seconds. In ms. */
+/** Changed copies are corrected within seconds. In ms. */
 const REPAIR_MS = 60_000;
 
 /** Everything of the kind. */

@@ -1,4 +1,4 @@
-// Whether this cluster has what an installation of this version puts there: kinds, roles and bindings. Pure.
+// Whether the cluster has the CRDs and RBAC of this version. Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { contentDigest } from '../../model/objects/content-digest.ts';
 import { isRecord } from '../../model/objects/field-path.ts';
@@ -16,7 +16,7 @@ export function checkUnread({ unread }: DoctorFacts): readonly Finding[] {
   }));
 }
 
-/** Kinds are there, and have the schema of this version. */
+/** CRDs exist and have the schema of this version. */
 export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
   return judged('Definitions', customResourceDefinitions(), stored, (definition) => {
     const spec = 'spec' in definition && isRecord(definition.spec) ? definition.spec : {};
@@ -25,7 +25,7 @@ export function checkCrds({ stored }: DoctorFacts): readonly Finding[] {
   });
 }
 
-/** Roles and bindings of the components and of sources are there and say what this version says. */
+/** Roles and bindings of components and sources exist and match this version. */
 export function checkRights(facts: DoctorFacts): readonly Finding[] {
   const { installNamespace, stored } = facts;
   const rights = rbacManifests(installNamespace, roleOf(facts)).filter(({ kind }) => kind?.includes('Role') === true);
@@ -35,7 +35,7 @@ export function checkRights(facts: DoctorFacts): readonly Finding[] {
   });
 }
 
-/** What the cluster was installed as: one without any object of a side does without that side. */
+/** The role that the cluster was installed for: without any object of a side it does not have that side. */
 function roleOf({ stored, installNamespace }: DoctorFacts): InstallRole {
   const parts = accessParts(installNamespace);
   const [isSource, isTarget] = (['source', 'target'] as const).map((role) => parts.some(({ side, object }) => side === role && stored.has(storedKey(object))));

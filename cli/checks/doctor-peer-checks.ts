@@ -1,17 +1,18 @@
-// Whether the clusters that are joined fit together: versions, clocks, targets and their credentials, sources, ranges of addresses. Pure.
+// Whether joined clusters are compatible and healthy: versions, clocks, targets and their credentials, sources, CIDRs.
+// Pure.
 import { findCondition } from '../../model/objects/conditions.ts';
 import { doOverlap, parseRange } from '../../model/network/ip-range.ts';
 import type { Cluster } from '../../api/kinds/gateway.ts';
 import type { DoctorFacts, Finding, ServerProbe } from './doctor-facts.ts';
 
-/** Kubernetes in which ValidatingAdmissionPolicy is GA: what keeps sources apart. */
+/** Kubernetes version in which ValidatingAdmissionPolicy is GA, which isolates sources. */
 const FIRST_MINOR = 30;
-/** What kubelets may be behind their API server (Kubernetes "Version Skew Policy"); a virtual node is a kubelet to its source. */
+/** Allowed skew of kubelets (Kubernetes "Version Skew Policy"); a virtual node is a kubelet to its source. */
 const MAX_SKEW = 3;
-/** Tokens count from the clock of who issued them: from a minute on there are refusals. In ms. */
+/** Tokens are validated by their issuer's clock: beyond a minute some are rejected. In ms. */
 const CLOCK_ERROR_MS = 60_000;
 const CLOCK_WARNING_MS = 5_000;
-/** Part of a token's life after which it must have been renewed: two thirds, and room for an outage. */
+/** Part of a token's lifetime after which it should have been renewed: two thirds, plus room for an outage. */
 const OVERDUE = 0.8;
 
 /** Versions of Kubernetes and of Isthmus. */
@@ -57,7 +58,7 @@ function imageOf(deployment: object): string {
   return spec?.template?.spec?.containers?.[0]?.image ?? '';
 }
 
-/** All clocks tell the same time. */
+/** Clock skew. */
 export function checkClocks({ server, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Clocks';
   const own: ServerProbe = typeof server === 'object' ? server : { aheadMs: 0, uncertainMs: 0, certificate: undefined };
@@ -93,7 +94,7 @@ function remedyFor(reason: string | undefined, name: string): string {
   return `Look whether its API server runs and can be reached from this cluster; "isthmus unpeer ${name} --force" leaves a target that is gone for good.`;
 }
 
-/** Tokens hold, and somebody renews them. */
+/** Tokens are valid and renewed. */
 export function checkCredentials({ targets, nowMs, server }: DoctorFacts): readonly Finding[] {
   const check = 'Credentials';
   const now = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
@@ -109,7 +110,7 @@ export function checkCredentials({ targets, nowMs, server }: DoctorFacts): reado
   return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${targets.filter(({ token }) => token !== undefined).length} tokens hold` }];
 }
 
-/** Each source has its identity, and is kept to what is its own. */
+/** Each source has its identity and is confined to its own objects. */
 export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
   const check = 'Sources';
   const findings = sources.flatMap(({ metadata, status }): readonly Finding[] => {
@@ -125,7 +126,7 @@ export function checkSources({ sources }: DoctorFacts): readonly Finding[] {
   return findings.length > 0 ? findings : [{ check, severity: 'ok', subject: 'this cluster', message: `${sources.length} sources may send pods here` }];
 }
 
-/** Members of the clusterset have addresses of their own, or ranges that stand for them. */
+/** Members of the clusterset have distinct pod CIDRs, or global CIDRs. */
 export function checkRanges({ members }: DoctorFacts): readonly Finding[] {
   const check = 'Ranges';
   const findings = members.flatMap((one, index) => members.slice(index + 1).flatMap((other) => overlapsOf(check, one, other)));

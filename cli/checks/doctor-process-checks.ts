@@ -1,18 +1,18 @@
-// Whether what must run here does: components by their Leases, the webhook by a pod in a dry run, certificates by their dates. Pure.
+// Whether the components run: by their Leases, the webhook by a dry run, certificates by their dates. Pure.
 import type { Lease } from '../../api/objects/core.ts';
 import { WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
 import { certificateDates } from './certificate-dates.ts';
 import type { DoctorFacts, Finding, Validity } from './doctor-facts.ts';
 
-/** Certificates are renewed long before their end: one that is so near to it is renewed by nobody. In ms. */
+/** A certificate this close to its end is not being renewed by anybody. In ms. */
 const SOON_MS = 7 * 86_400_000;
 const LEASE_PREFIX = 'isthmus-';
-/** Components of which one replica acts, by a Lease. */
+/** Components with leader election. */
 const LED: ReadonlySet<string> = new Set(['scheduler', 'delegate-controller', 'virtual-node', 'peering']);
-/** A Lease that nobody gave back and nobody renewed: this much later than it holds somebody else has taken it, where anybody is there. In ms. */
+/** How long after its expiry a Lease should have a new holder, if any replica runs. In ms. */
 const TAKEN_OVER_MS = 30_000;
 
-/** Each component has a replica that acts. */
+/** Each component has a leader. */
 export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonly Finding[] {
   const check = 'Components';
   const clusterNow = nowMs + (typeof server === 'object' ? server.aheadMs : 0);
@@ -28,14 +28,14 @@ export function checkComponents({ leases, nowMs, server }: DoctorFacts): readonl
   });
 }
 
-/** Who acts, or since when nobody does; `now` by the cluster's clock. */
+/** Who leads, or since when nobody does; `now` by the cluster's clock. */
 function holderOf({ spec = {} }: Lease, now: number): { readonly holder: string | undefined; readonly since: string } {
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 0 } = spec;
   const isHeld = holderIdentity !== '' && now - Date.parse(renewTime) < leaseDurationSeconds * 1_000 + TAKEN_OVER_MS;
   return { holder: isHeld ? holderIdentity : undefined, since: renewTime === '' ? '' : ` since ${renewTime}` };
 }
 
-/** The API server reaches the webhook, and the webhook elects. */
+/** The API server reaches the webhook, and the webhook elects pods. */
 export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly Finding[] {
   const check = 'Webhook';
   const subject = `MutatingWebhookConfiguration ${WEBHOOK_CONFIGURATION_NAME}`;
@@ -57,7 +57,7 @@ export function checkWebhook({ webhook, probe, targets }: DoctorFacts): readonly
   }
 }
 
-/** Nothing has run out or is about to. */
+/** No certificate has expired or is about to. */
 export function checkCertificates({ webhook, targets, server, nowMs }: DoctorFacts): readonly Finding[] {
   const check = 'Certificates';
   const bundle = Buffer.from(webhook?.webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString('utf8');

@@ -1,4 +1,4 @@
-// Server-side apply of a list of objects, with a line of progress for each.
+// Server-side apply of a list of objects, with a progress line for each.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
@@ -10,9 +10,9 @@ import {
 import { delay } from '../../kubernetes/flow/backoff.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 
-/** Where a command says what it does, and what stops it. */
+/** Progress output and cancellation of a command. */
 export interface Progress {
-  /** Told one line at a time. */
+  /** Called with one line at a time. */
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
 }
@@ -23,14 +23,14 @@ const APPLIED_TYPES: readonly ResourceType[] = [
   VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS,
 ];
 
-/** The type of an object from our manifests. Throws for a kind that we never apply: a fault in this program. */
+/** The type of an object from our manifests. Throws for other kinds: a bug. */
 export function typeOf(object: KubernetesObject): ResourceType {
   const type = APPLIED_TYPES.find((known) => known.kind === object.kind && apiVersionOf(known) === object.apiVersion);
   if (type === undefined) throw new TypeError(`no resource type for ${object.apiVersion} ${object.kind}`);
   return type;
 }
 
-/** Applies the objects one after the other and gives them as they are stored; applying the same ones again changes nothing. Throws what the first failing call throws. */
+/** Applies the objects in order and returns them as stored; idempotent. Throws what the first failing call throws. */
 export async function applyObjects(
   client: ClusterClient, objects: readonly KubernetesObject[], fieldManager: string, progress: Progress,
 ): Promise<readonly KubernetesObject[]> {
@@ -47,13 +47,13 @@ export function objectName({ kind, metadata }: KubernetesObject): string {
   return `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
 }
 
-/** How long to look for something, and how often, in ms. */
+/** Timeout and polling interval, in ms. */
 export interface Patience {
   readonly forMs: number;
   readonly everyMs: number;
 }
 
-/** Asks `look` until it gives something; undefined when patience is over. Throws what `look` throws, or the signal's reason. */
+/** Polls `look` until it returns something; undefined on timeout. Throws what `look` throws, or the signal's reason. */
 export async function lookFor<T>(look: () => Promise<T | undefined>, patience: Patience, signal: AbortSignal): Promise<T | undefined> {
   const end = performance.now() + patience.forMs;
   for (;;) {

@@ -1,4 +1,4 @@
-// The flags by which every command is told its cluster, and the life of the connection that follows from them.
+// Flags that select a command's cluster, and the lifetime of its connection.
 import type { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { openCluster, userAgent, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -16,7 +16,7 @@ export interface ClusterFlags {
 /** Adds `--kubeconfig` and `--context`. */
 export function withClusterFlags(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out');
 }
 
@@ -25,7 +25,7 @@ export function withInstallNamespace(command: Command): Command {
   return command.option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE);
 }
 
-/** Opens the cluster, lets `use` work on it until it is done or the user asks for the end, and closes it. */
+/** Connects to the cluster, runs `use` until it is done or interrupted, and disconnects. */
 export async function withCluster<T>(flags: ClusterFlags, command: string, use: (cluster: OpenCluster, signal: AbortSignal) => Promise<T>): Promise<T> {
   const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent(command) });
   try {
@@ -50,7 +50,7 @@ export function targetText(ref: TargetRef): string {
   return ref.kind === 'ClusterTarget' ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
-/** Reads `--timeout-seconds`. Throws AppError `BadInput` for what is no number above 0. */
+/** Parses `--timeout-seconds`. Throws AppError `BadInput` unless it is a number above 0. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds;

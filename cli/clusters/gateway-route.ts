@@ -1,5 +1,5 @@
-// `--gateway`, `--gateway-cluster` and `--pod-plane-cluster` of commands that peer: which member of the clusterset the target is. Through the gateway
-// it is reached now, and by whoever uses it later.
+// `--gateway`, `--gateway-cluster` and `--pod-plane-cluster` of peering commands: the target's cluster ID, and whether
+// it is reached through the gateway.
 import type { Command } from 'commander';
 import type { GatewayRoute } from '../../kubernetes/connect/gateway-dialer.ts';
 import { isClusterId } from '../../model/network/gateway-names.ts';
@@ -24,7 +24,10 @@ export function withGatewayRoute(command: Command): Command {
     .option('--pod-plane-cluster <id>', 'ID of the target in the clusterset where its pods are reached over the pod plane, as spec.podPlane; with "peer" found out when left out');
 }
 
-/** The way through the gateway; undefined when none is asked for. Throws AppError `BadInput` for one option without the other. */
+/**
+ * The route through the gateway; undefined for a direct connection. Throws AppError `BadInput` for one option without
+ * the other.
+ */
 export function gatewayRoute({ gateway, gatewayCluster }: GatewayFlags): GatewayRoute | undefined {
   if (gateway === undefined && gatewayCluster === undefined) return undefined;
   if (gateway === undefined || gatewayCluster === undefined) throw new AppError('BadInput', '--gateway and --gateway-cluster belong together: where to ask, and for whom.');
@@ -32,7 +35,7 @@ export function gatewayRoute({ gateway, gatewayCluster }: GatewayFlags): Gateway
   return { clusterId: gatewayCluster, endpoints: gateway };
 }
 
-/** The member whose pods those of the target are; undefined when it is not said. Throws AppError `BadInput` for what is no ID. */
+/** The pod-plane member of the target; undefined when not given. Throws AppError `BadInput` for an invalid ID. */
 export function podPlaneCluster({ podPlaneCluster: id }: GatewayFlags): string | undefined {
   if (id !== undefined) requireClusterId('--pod-plane-cluster', id);
   return id;

@@ -1,4 +1,4 @@
-// A target that is named on the command line has to be there: a mistyped name is an error that says which ones there are.
+// Looks up a target named on the command line; an unknown name is an error that lists the existing ones.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -20,7 +20,7 @@ export async function requireTarget(client: ClusterClient, target: TargetRef, si
   if ((await client.get(type, at, signal).catch(unless(isNotFound))) === undefined) throw await noSuchTarget(client, target, signal);
 }
 
-/** For whoever mistyped a name. */
+/** The error for an unknown name. */
 export async function noSuchTarget(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<AppError> {
   const lists = await Promise.all([CLUSTER_TARGETS, TARGETS].map((type: ResourceType) => client.list(type, {}, signal).catch(unless(isNotFound))));
   const names = lists.flatMap((found) => (found ?? []).map(({ metadata }) => objectKey(metadata))).toSorted();

@@ -1,5 +1,5 @@
-// Whose an object is: a command changes and deletes only what Isthmus has made. Its mark is the label that everything of ours carries; what peering
-// makes in a source says in addition for which target.
+// Ownership of objects: a command changes and deletes only what Isthmus created, by its label; objects that peering
+// created in a source also name their target.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { PEERED_TARGET_ANNOTATION, PROVIDER_KEY, PROVIDER_VALUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -10,10 +10,10 @@ import { targetKey, type TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { objectName, typeOf } from './apply-objects.ts';
 
-/** Says whether a stored object is one that a command may change or delete. */
+/** Whether a command may change or delete a stored object. */
 export type OwnedBy = (object: KubernetesObject) => boolean;
 
-/** Whether Isthmus has made an object. */
+/** Whether Isthmus created an object. */
 export function isOfIsthmus({ metadata }: KubernetesObject): boolean {
   return Object.entries(PART_OF).every(([key, value]) => metadata.labels?.[key] === value);
 }
@@ -23,7 +23,7 @@ export function isVirtualNode({ metadata }: KubernetesObject): boolean {
   return metadata.labels?.[PROVIDER_KEY] === PROVIDER_VALUE;
 }
 
-/** Whether peering has made an object for this target. What an earlier version made does not say for which. */
+/** Whether peering created an object for this target. Objects of an earlier version do not name theirs. */
 export function isOfTarget(target: TargetRef): OwnedBy {
   return (object) => isOfIsthmus(object) && (object.metadata.annotations?.[PEERED_TARGET_ANNOTATION] ?? targetKey(target)) === targetKey(target);
 }
@@ -34,10 +34,10 @@ export interface Place {
   readonly at: { readonly namespace?: string | undefined; readonly name: string };
 }
 
-/** What became of an object that was to be removed: somebody else's is left as it is. */
+/** Result of a removal: objects of others are left unchanged. */
 export type Removal = 'removed' | 'absent' | 'foreign';
 
-/** Removes this very object if it is there and ours. Throws what the calls throw, other than that it is not there. */
+/** Deletes this object if it exists and is ours. Throws what the calls throw, except that it does not exist. */
 export async function removeOwn(client: ClusterClient, { type, at }: Place, isOwn: OwnedBy, signal?: AbortSignal): Promise<Removal> {
   const found = await client.get(type, at, signal).catch(unless(isNotFound));
   if (found === undefined) return 'absent';
@@ -48,7 +48,7 @@ export async function removeOwn(client: ClusterClient, { type, at }: Place, isOw
 }
 
 /**
- * Looks, before anything is written, whether objects would be written over that somebody else has made.
+ * Checks before any write whether objects of others would be overwritten.
  * @throws AppError `BadInput` that names them all and what to change; what reading throws.
  */
 export async function requireOwn(client: ClusterClient, objects: readonly KubernetesObject[], isOwn: OwnedBy, { remedy, signal }: { readonly remedy: string; readonly signal: AbortSignal }): Promise<void> {

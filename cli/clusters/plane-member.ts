@@ -1,4 +1,5 @@
-// Which member of the clusterset a target is, for `spec.podPlane`: whoever peers has an administrator's rights in both clusters, so both are asked.
+// Discovers a target's pod-plane member for `spec.podPlane`: peering has administrator rights in both clusters, so both
+// are queried.
 import { CLUSTERS, ENDPOINTS } from '../../api/resource-types.ts';
 import { isForbidden, isNotFound } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -13,7 +14,9 @@ export interface PeeredClusters {
   readonly installNamespace: string;
 }
 
-/** ID of the target in the clusterset where both run the pod plane, told to the user; undefined otherwise. Throws what API calls throw. */
+/**
+ * Cluster ID of the target when both run the pod plane, also printed; undefined otherwise. Throws what API calls throw.
+ */
 export async function lookForPlaneMember({ source, target, installNamespace }: PeeredClusters, { tell, signal }: Progress): Promise<string | undefined> {
   const [here, there] = await Promise.all([source, target].map(({ client }) => readClusterset(client, installNamespace, signal))) as [ClustersetObjects, ClustersetObjects];
   const found = findPlaneMember(here, there);
@@ -24,7 +27,7 @@ export async function lookForPlaneMember({ source, target, installNamespace }: P
   return found.kind === 'member' ? found.clusterId : undefined;
 }
 
-/** A cluster that does not serve these kinds, a target of Pod mode for one, is on no pod plane. */
+/** A cluster that does not serve these kinds, for example a target of Pod mode, is on no pod plane. */
 async function readClusterset(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<ClustersetObjects> {
   try {
     const [clusters, endpoints] = await Promise.all([client.list(CLUSTERS, { namespace }, signal), client.list(ENDPOINTS, { namespace }, signal)]);

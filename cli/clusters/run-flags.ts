@@ -1,4 +1,4 @@
-// The values of flags of `isthmus run`, checked before anything is started. Each throws AppError `BadInput` that names its flag.
+// Parsers for flags of `isthmus run`, run before anything starts. Each throws AppError `BadInput` that names its flag.
 import { AppError } from '../../process/errors.ts';
 import { parseWeights, type ScoreWeights } from '../../scheduler/snapshot/score-weights.ts';
 
@@ -34,7 +34,7 @@ export function parseLease(text: string): number {
   throw new AppError('BadInput', `--failover-lease-seconds takes a whole number from ${SHORTEST_LEASE_SECONDS} to 86400, not "${text}".`);
 }
 
-/** Adds the value of an option that may be repeated. */
+/** Accumulates the values of a repeatable option. */
 export function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
 }

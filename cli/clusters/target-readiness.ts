@@ -1,4 +1,4 @@
-// After peering: whether the running Isthmus of the source can use the target, as the target's status says.
+// After peering: waits for the target's Ready condition, written by the source's running Isthmus.
 import type { TargetStatus } from '../../api/kinds/cluster-target.ts';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -7,7 +7,7 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import type { Peering } from '../../peering/access/target-access.ts';
 import { lookFor, type Patience } from './apply-objects.ts';
 
-/** What the status said in the end. */
+/** The last observed status. */
 export type Readiness =
   | { readonly kind: 'ready' }
   | { readonly kind: 'not-ready'; readonly reason: string; readonly message: string }
@@ -16,7 +16,7 @@ export type Readiness =
 
 type TargetWithStatus = KubernetesObject & { readonly status?: TargetStatus };
 
-/** Twice: until someone writes a status at all, and until it is Ready. */
+/** Timeouts until a status exists at all, and until it is Ready. */
 export interface ReadinessTimeouts {
   readonly firstStatus: Patience;
   readonly ready: Patience;
@@ -24,7 +24,10 @@ export interface ReadinessTimeouts {
 
 const PATIENCE: ReadinessTimeouts = { firstStatus: { forMs: 5_000, everyMs: 200 }, ready: { forMs: 15_000, everyMs: 200 } };
 
-/** Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get} throws. */
+/**
+ * Waits at most 20 s until the target is Ready, at most 5 s when nothing runs. Throws what {@link ClusterClient.get}
+ * throws.
+ */
 export async function untilTargetReady(source: ClusterClient, peering: Peering, signal: AbortSignal, patience = PATIENCE): Promise<Readiness> {
   const type: ResourceType<TargetWithStatus> = peering.namespace === undefined ? CLUSTER_TARGETS : TARGETS;
   const at = { namespace: peering.namespace, name: peering.name };
@@ -44,7 +47,7 @@ export async function untilTargetReady(source: ClusterClient, peering: Peering, 
   return { kind: 'not-ready', reason: last.reason ?? 'Unknown', message: last.message ?? '' };
 }
 
-/** The Ready condition, unless it is about an older spec. */
+/** The Ready condition, unless it is for an older generation. */
 export function readyCondition(status: TargetStatus | undefined, generation: number | undefined): Condition | undefined {
   const condition = status?.conditions?.find(({ type }) => type === 'Ready');
   if (condition?.observedGeneration !== undefined && generation !== undefined && condition.observedGeneration < generation) return undefined;

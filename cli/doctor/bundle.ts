@@ -1,4 +1,4 @@
-// `isthmus bundle`: an archive for whoever is asked for help: our objects, their events and our logs, with secrets taken out.
+// `isthmus bundle`: a support archive: our objects, their events and our logs, with secrets redacted.
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -27,12 +27,12 @@ interface BundleFlags extends ClusterFlags {
 
 type Selected = readonly [type: ResourceType, selection: Selection];
 
-/** How long one list may take, in ms; a target that is away holds nothing up for longer. */
+/** Timeout of one list in ms. */
 const LIST_MS = 10_000;
 
 /** The command for commander. */
 export function bundleCommand(): Command {
-  const command = new Command('bundle').description('Write an archive with what somebody needs who is to help: objects, events and logs of Isthmus, without secrets. Run it in the source.');
+  const command = new Command('bundle').description('Write a support archive: objects, events and logs of Isthmus, without secrets. Run it in the source.');
   return withInstallNamespace(withClusterFlags(command)).option('--output <file>', 'the archive', 'isthmus-bundle.tar.gz').action(bundle);
 }
 
@@ -72,7 +72,7 @@ function selectedInTarget(sourceId: string, namespace: string | undefined): read
   return [[CLUSTER_SUMMARIES, {}], [POD_CHAPERONS, own], [PODS, own]];
 }
 
-/** One file for each kind; a kind that cannot be read says why. */
+/** One file per kind; a kind that cannot be read says why. */
 async function objectFiles(client: ClusterClient, folder: string, selected: readonly Selected[], signal: AbortSignal): Promise<readonly ArchivedFile[]> {
   return Promise.all(selected.map(async ([type, selection]) => {
     const text = await client.list<KubernetesObject>(type, selection, signal).then(

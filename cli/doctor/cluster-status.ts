@@ -1,4 +1,4 @@
-// What `isthmus status` shows: one cluster at a glance, as source and as target. Pure, from what was read.
+// Builds and prints `isthmus status`. Pure.
 import { PARENT_CLUSTER_LABEL, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { diagnose } from '../checks/doctor-checks.ts';
@@ -11,17 +11,17 @@ export interface ClusterStatus {
   /** Of Isthmus, and of Kubernetes. */
   readonly version: string;
   readonly kubernetes: string | undefined;
-  /** Which replica acts, by component. */
+  /** Leader by component. */
   readonly components: Readonly<Record<string, string>>;
   readonly targets: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
   readonly sources: readonly { readonly name: string; readonly ready: boolean; readonly message: string; readonly pods: number }[];
   /** Elected pods by phase. */
   readonly electedPods: Readonly<Record<string, number>>;
-  /** What `isthmus doctor` finds wrong, counted. */
+  /** Number of findings of `isthmus doctor`. */
   readonly problems: { readonly errors: number; readonly warnings: number };
 }
 
-/** The status that the facts show. */
+/** Derives the status from the facts. */
 export function clusterStatus(facts: DoctorFacts): ClusterStatus {
   const findings = diagnose(facts);
   const count = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity).length;
@@ -51,7 +51,7 @@ function counted(words: readonly string[]): Readonly<Record<string, number>> {
   return counts;
 }
 
-/** The status for people; with what each target and source says of itself where it is `wide`. */
+/** The status as text; with `wide` also the conditions of each target and source. */
 export function statusText(status: ClusterStatus, wide: boolean): string {
   const { version, kubernetes, components, targets, sources, electedPods, problems } = status;
   const row = ({ name, ready, message, pods }: ClusterStatus['targets'][number]) => [name, ready ? 'Ready' : 'NotReady', String(pods), ...(wide || !ready ? [message] : [''])];

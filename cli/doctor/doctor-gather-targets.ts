@@ -1,4 +1,5 @@
-// What `isthmus doctor` looks at of targets: what the source says of each, the times in its kubeconfig, and what its API server shows.
+// Gathers facts of targets for `isthmus doctor`: their status in the source, the dates in their kubeconfigs, and what
+// their API servers show.
 import type { ClusterTarget, Target, TargetSpec } from '../../api/kinds/cluster-target.ts';
 import { DEFAULT_KUBECONFIG_KEY } from '../../api/kinds/cluster-target.ts';
 import { TOKEN_ACCOUNT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -16,11 +17,11 @@ import type { TargetFacts } from '../checks/doctor-facts.ts';
 import { versionOf, type FactReader } from './fact-reader.ts';
 import { probeServer } from './server-probe.ts';
 
-/** How long one call to a target may take, in ms. */
+/** Timeout of a call to a target in ms. */
 const CALL_MS = 5_000;
 const NOTHING_KNOWN = { token: undefined, isRenewed: false, authorities: [], server: undefined, kubernetes: undefined } as const;
 
-/** All targets of a source, asked at the same time. */
+/** All targets of a source, concurrently. */
 export async function gatherTargets(reader: FactReader, installNamespace: string): Promise<readonly TargetFacts[]> {
   const [clusterTargets, targets] = await Promise.all([reader.list(CLUSTER_TARGETS), reader.list(TARGETS)]);
   return Promise.all([...clusterTargets, ...targets].map((object) => gatherTarget(reader, object, installNamespace)));

@@ -1,5 +1,5 @@
-// Gathers what `isthmus doctor` and `isthmus status` look at, from one cluster and the API servers of its targets. What cannot be read is noted and
-// holds nothing up.
+// Gathers the facts for `isthmus doctor` and `isthmus status` from one cluster and its targets' API servers. Read
+// failures are recorded and block nothing.
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
   CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, CLUSTERS, CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS,
@@ -27,7 +27,7 @@ const OURS = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).jo
 const LEFT_BEHIND = 'isthmus-left-behind-';
 const JOINING = joiningSecretName({ name: '' });
 
-/** Gathers. Throws only what the signal does. */
+/** Gathers the facts. Throws only when aborted. */
 export async function gatherFacts({ client, connection }: OpenCluster, installNamespace: string, signal: AbortSignal): Promise<DoctorFacts> {
   const reader = new FactReader(client, signal);
   const inOwn = { namespace: installNamespace };
@@ -58,7 +58,7 @@ async function storedObjects(reader: FactReader): Promise<ReadonlyMap<string, Ku
   return new Map(lists.flat().map((object) => [storedKey(object), object]));
 }
 
-/** An elected pod that is never stored: what the API server makes of it says whether it reaches the webhook. */
+/** A dry run of an elected pod: shows whether the API server reaches the webhook. */
 async function probeWebhook(reader: FactReader): Promise<WebhookProbe> {
   const { client, signal } = reader;
   const [first] = await reader.list(NAMESPACES, { labelSelector: `${NAMESPACE_OPT_IN_LABEL}=${NAMESPACE_OPT_IN_VALUE}` });

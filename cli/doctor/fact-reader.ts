@@ -1,11 +1,11 @@
-// Reading for commands that look at everything: what cannot be read is noted, and holds nothing up.
+// Reads for commands that inspect everything: failures are recorded and block nothing.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient, Selection } from '../../kubernetes/client/cluster-client.ts';
 import { messageOf } from '../../process/errors.ts';
 
-/** Reads what it may, and remembers what it could not. */
+/** Reads what it may, and records what it could not. */
 export class FactReader {
   readonly unread: { readonly what: string; readonly message: string }[] = [];
   readonly client: ClusterClient;
@@ -21,7 +21,7 @@ export class FactReader {
     return (await this.try(type.plural, this.client.list(type, selection, this.signal).catch(unless(isNotFound)))) ?? [];
   }
 
-  /** What a call gives; undefined where it fails, which is then noted. */
+  /** The result of a call; undefined when it fails, which is recorded. */
   async try<T>(what: string, call: Promise<T>): Promise<T | undefined> {
     try {
       return await call;

@@ -1,4 +1,4 @@
-// What `isthmus doctor` and `isthmus status` have in common: they look at all there is of one cluster and its targets, and print what they make of it.
+// Shared by `isthmus doctor` and `isthmus status`: flags, gathering of facts, and output formats.
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
@@ -8,7 +8,7 @@ import { withProgressNotice } from '../output/progress-notice.ts';
 
 const FORMATS = ['wide', 'json', 'yaml', 'name'] as const;
 
-/** How it is printed: `wide` for people, with more; `json` and `yaml` for programs; `name` by names only. */
+/** Output format: `wide` has more text; `json` and `yaml` are for programs; `name` prints names only. */
 export type InspectionFormat = (typeof FORMATS)[number];
 
 /** What a command that inspects is told. */
@@ -22,12 +22,12 @@ export function withInspectionFlags(command: Command, formats: string): Command 
   return withInstallNamespace(withClusterFlags(command)).addOption(new Option('-o, --output <format>', formats).choices(FORMATS));
 }
 
-/** Gathers everything, and says so when that takes long. */
+/** Gathers the facts, with a progress notice when that takes long. */
 export function inspect(flags: InspectionFlags, command: string): Promise<DoctorFacts> {
   return withCluster(flags, command, (cluster, signal) => withProgressNotice('looking at this cluster and its targets', gatherFacts(cluster, flags.installNamespace, signal)));
 }
 
-/** A value for programs; undefined where the format is for people. */
+/** A value as JSON or YAML; undefined for a text format. */
 export function structured(value: unknown, output: InspectionFormat | undefined): string | undefined {
   if (output === 'json') return JSON.stringify(value, undefined, 2);
   return output === 'yaml' ? stringify(value, { lineWidth: 0 }).trimEnd() : undefined;

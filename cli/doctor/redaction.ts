@@ -1,5 +1,5 @@
-// What must not leave a cluster in a support archive: contents of Secrets, tokens, private keys, and what users' pods are told in confidence.
-// What is recognized is taken out wherever it stands; what cannot be recognized is taken out by the field that it stands in. Pure.
+// Redacts support archives: contents of Secrets, tokens, private keys, and environments of users' pods. Recognizable
+// secrets are removed wherever they occur; others by the field that holds them. Pure.
 import { isRecord } from '../../model/objects/field-path.ts';
 
 const REDACTED = '[redacted]';
@@ -7,15 +7,15 @@ const REDACTED = '[redacted]';
 const JSON_WEB_TOKEN = /eyJ[\w-]{5,}\.[\w-]*\.[\w-]+(?:\.[\w-]*)*/g;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g;
 const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi;
-/** What a name says of its value, in URLs, arguments and lines of logs: `password=…`, `"token":"…"`. */
+/** Names that mark their value as secret in URLs, arguments and log lines: `password=…`, `"token":"…"`. */
 const NAMED_SECRET = /((?:password|passwd|secret|token|api[-_]?key|credential)[\w-]*["']?\s*[=:]\s*["']?)([^\s"',&}]{6,})/gi;
 /** A user and a password in a URL. */
 const USER_INFO = /(\w+:\/\/)[^\s/@:]+:[^\s/@]+@/g;
-/** Copies of whole objects in annotations: their values are somewhere in the text, and need no place here. */
+/** Copies of whole objects in annotations are removed: the values are elsewhere in the archive. */
 const WHOLE_OBJECTS = /(?:sourcepod-manifest|sourcepod-signature|last-applied-configuration|carried-changes)$/;
 const SECRET_FIELDS: ReadonlySet<string> = new Set(['token', 'access', 'password', 'bearer', 'privateKey', 'client-key-data', 'client-certificate-data']);
 
-/** A text without what is recognized as secret. */
+/** A text without recognizable secrets. */
 export function redactedText(text: string): string {
   return text
     .replace(PRIVATE_KEY, REDACTED)
@@ -25,12 +25,12 @@ export function redactedText(text: string): string {
     .replace(NAMED_SECRET, `$1${REDACTED}`);
 }
 
-/** An object of Kubernetes without what is secret in it; the names of keys stay, for they are what one looks for. */
+/** An object without its secrets; keys stay, for they are what one looks for. */
 export function redactedObject(object: unknown): unknown {
   return isRecord(object) && holdsSecrets(object) ? { ...redacted({ ...object, data: undefined, stringData: undefined }), data: names(object['data']) } : redacted(object);
 }
 
-/** ConfigMaps, too: what is in them is the users' own. */
+/** ConfigMaps, too: their contents belong to users. */
 function holdsSecrets({ kind }: Readonly<Record<string, unknown>>): boolean {
   return kind === 'Secret' || kind === 'ConfigMap';
 }

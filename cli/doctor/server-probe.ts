@@ -1,4 +1,4 @@
-// What an API server shows to anybody: its clock, by the Date of an answer, and its certificate. No credentials are sent.
+// Probes an API server without credentials: its clock, by the Date header, and its certificate.
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import type { ClusterConnection } from '../../kubernetes/credentials/kubeconfig.ts';
@@ -6,12 +6,15 @@ import { messageOf } from '../../process/errors.ts';
 import { validityOf } from '../checks/certificate-dates.ts';
 import type { ServerProbe } from '../checks/doctor-facts.ts';
 
-/** How long a server may take, in ms. */
+/** Timeout in ms. */
 const TIMEOUT_MS = 5_000;
 /** HTTP dates are cut to the second (RFC 9110 §5.6.7), in ms. */
 const DATE_STEP_MS = 1_000;
 
-/** Looks at the server; gives the text of what went wrong where it does not answer, undefined where it is reached through something else. */
+/**
+ * Probes the server; returns the error text when it does not respond, undefined when it is reached through a proxy or
+ * gateway.
+ */
 export async function probeServer({ server, certificateAuthority, serverName, insecure, proxy, gateway }: ClusterConnection, signal: AbortSignal): Promise<ServerProbe | string | undefined> {
   if (proxy !== undefined || gateway !== undefined) return undefined;
   const options = {
@@ -35,7 +38,7 @@ function dateOf(socket: TLSSocket): ServerProbe['certificate'] {
   return validFrom === undefined ? undefined : validityOf({ validFrom, validTo });
 }
 
-/** How far a server is ahead, from the Date that it gave between two moments of this machine. Undefined where it gave none. */
+/** The server's clock offset, from the Date header of a request between two local timestamps. Undefined without one. */
 export function clockOf(date: string | undefined, { sentMs, answeredMs }: { readonly sentMs: number; readonly answeredMs: number }, certificate?: ServerProbe['certificate']): ServerProbe | undefined {
   const atMs = Date.parse(date ?? '');
   if (Number.isNaN(atMs)) return undefined;

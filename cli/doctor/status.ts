@@ -1,4 +1,4 @@
-// `isthmus status`: one cluster at a glance. Ends with 1 when something does not work now, so that scripts can ask.
+// `isthmus status`: one cluster at a glance. Exits with 1 when something does not work now, so that scripts can ask.
 import { Command } from 'commander';
 import { exitWith } from '../../process/lifecycle.ts';
 import { clusterStatus, statusText, type ClusterStatus } from './cluster-status.ts';
@@ -6,7 +6,7 @@ import { inspect, structured, withInspectionFlags, type InspectionFlags, type In
 
 /** The command for commander. */
 export function statusCommand(): Command {
-  const command = new Command('status').description('Show this cluster at a glance: components, targets, sources, elected pods, and whether something is wrong.');
+  const command = new Command('status').description('Show the status of this cluster: components, targets, sources, elected pods, and the number of problems.');
   return withInspectionFlags(command, 'wide: with what each target and source says; json, yaml: for programs; name: targets and sources that are not Ready').action(show);
 }
 

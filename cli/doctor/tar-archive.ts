@@ -1,4 +1,4 @@
-// A tar archive (POSIX.1-1988 ustar) of small texts, compressed: what a support archive needs, and no more.
+// Writes a compressed tar archive (POSIX.1-1988 ustar) of small texts: all that a support archive needs.
 import { gzipSync } from 'node:zlib';
 
 const BLOCK = 512;

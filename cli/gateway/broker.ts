@@ -43,7 +43,7 @@ function forBroker(command: Command): Command {
   return withClusterOptions(command).setOptionValue('namespace', DEFAULT_BROKER_NAMESPACE);
 }
 
-// --- what the broker keeps
+// --- the broker's state
 
 interface BrokerState {
   readonly url: string;
@@ -85,10 +85,10 @@ interface DeployFlags extends BrokerFlags {
 
 function deployCommand(): Command {
   return forBroker(new Command('deploy'))
-    .description('put a broker into a cluster; can be repeated, its authority stays')
+    .description('deploy a broker into a cluster; can be repeated, its CA stays')
     .requiredOption('--url <url>', 'https URL under which all members reach it')
     .option('--image <image>', 'image of Isthmus', DEFAULT_IMAGE)
-    .option('--no-workload', 'only kinds, namespace, rights and keys: the broker runs elsewhere, with "isthmus broker run"')
+    .option('--no-workload', 'only CRDs, namespace, RBAC and keys: the broker runs elsewhere, with "isthmus broker run"')
     .option('--dry-run', 'print the objects as YAML, without keys, and change nothing')
     .action(deploy);
 }
@@ -128,7 +128,7 @@ function runCommand(): Command {
   return forBroker(new Command('run'))
     .description('run the broker')
     .option('--listen <address>', 'HOST:PORT', `0.0.0.0:${TUNNEL_PORT}`)
-    .option('--certificate-hours <number>', "life of members' certificates, which they renew at two thirds", Number, 24)
+    .option('--certificate-hours <number>', "lifetime of members' certificates, which they renew at two thirds", Number, 24)
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((flags: BrokerRunFlags) => withCluster(flags, (client, signal) => runBroker(client, flags, signal)));
@@ -152,7 +152,7 @@ async function runBroker(client: ClusterClient, flags: BrokerRunFlags, asked: Ab
   });
 }
 
-/** The certificate of the broker under its URL. */
+/** The broker's serving certificate for its URL. */
 export function servingRequest(url: string): CertificateRequest {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const isAddress = host.includes(':') || /^[\d.]+$/.test(host);
@@ -164,11 +164,11 @@ export function servingRequest(url: string): CertificateRequest {
 function tokenCommand(): Command {
   return forBroker(new Command('token'))
     .description('print a token with which one cluster may join, once and within 15 minutes')
-    .option('--cluster-id <id>', 'the only ID that may be taken with it')
+    .option('--cluster-id <id>', 'the only cluster ID that may join with it')
     .action((flags: BrokerFlags & { readonly clusterId?: string }) => withCluster(flags, async (client, signal) => console.log(await makeToken(client, flags, signal))));
 }
 
-/** Makes a token. Throws AppError. */
+/** Creates a join token. Throws AppError. */
 export async function makeToken(client: ClusterClient, { namespace, clusterId }: Pick<BrokerFlags, 'namespace'> & { readonly clusterId?: string }, signal: AbortSignal): Promise<string> {
   if (clusterId !== undefined && !isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   const { url, authority, tokenKey } = await requireBrokerState(client, namespace, signal);
@@ -177,7 +177,7 @@ export async function makeToken(client: ClusterClient, { namespace, clusterId }:
 
 function revokeCommand(): Command {
   return forBroker(new Command('revoke'))
-    .description('end the membership of a cluster now: its certificates are good no more, its live sessions end')
+    .description('end the membership of a cluster now: its certificates are revoked, its live sessions end')
     .argument('<cluster>', 'ID of the cluster')
     .action((clusterId: string, flags: BrokerFlags) => withCluster(flags, async (client, signal) => console.log(await revoke(client, { ...flags, clusterId }, signal))));
 }

@@ -1,4 +1,4 @@
-// What `isthmus gateway verify` looks at besides cables: Services of all clusters, and who takes over when a gateway dies. Pure checks over what was read.
+// Checks of `isthmus gateway verify` beyond connections: Services of all clusters, and gateway failover. Pure.
 import type { Condition } from '../../api/objects/core.ts';
 import type { Gateway } from '../../api/kinds/gateway.ts';
 import type { ServiceExport, ServiceImport } from '../../api/kinds/service-discovery.ts';
@@ -20,7 +20,7 @@ export interface ServiceFacts {
 
 const STALE_MS = 60_000;
 
-/** Each export is known to the others, each import has an address and a name that resolves. */
+/** Each export is published, each import has an address and a name that resolves. */
 export function checkServices({ exports, imports, answers }: ServiceFacts): readonly Check[] {
   if (exports.length + imports.length === 0) return [{ what: 'a Service is exported', holds: false, detail: 'none is, here or elsewhere: run "isthmus service export NAME -n NAMESPACE"' }];
   return [...exports.map(checkExport), ...imports.map((imported) => checkImport(imported, answers.get(objectKey(imported.metadata))))];
@@ -52,7 +52,7 @@ function conditionOf(conditions: readonly Condition[] | undefined, wanted: strin
   return conditions?.find(({ type }) => type === wanted);
 }
 
-/** For each backend that runs here one active gateway, and one at least that would take over. Nothing is killed for it. */
+/** Each backend has one active gateway and at least one standby. Nothing is killed. */
 export function checkFailover(gateways: readonly Gateway[], nowMs: number): readonly Check[] {
   const alive = gateways.flatMap(({ metadata, status }) => (status !== undefined && nowMs - Date.parse(status.heartbeat) < STALE_MS ? [{ name: metadata.name ?? '', status }] : []));
   const backends = [...new Set(alive.map(({ status }) => status.backend ?? 'mtls'))].toSorted();

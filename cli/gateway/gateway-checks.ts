@@ -1,27 +1,27 @@
-// What `isthmus gateway diagnose` and `verify` look at, as pure checks over what was read, each with what to change.
+// Checks of `isthmus gateway diagnose` and `verify`. Pure; each says what to change.
 import { POD_PLANE_BACKEND, type Gateway } from '../../api/kinds/gateway.ts';
 import type { ParsedCredentials } from '../../gateway/broker/gateway-secret.ts';
 
-/** One thing that was looked at. */
+/** One check. */
 export interface Check {
   readonly what: string;
   readonly holds: boolean;
-  /** What was found; with what to change when it does not hold. */
+  /** The result; with what to change when it failed. */
   readonly detail: string;
 }
 
-/** Everything that was read of a cluster. */
+/** Facts of a cluster. */
 export interface GatewayFacts {
   readonly secret: ParsedCredentials | undefined;
   readonly gateways: readonly Gateway[];
   readonly nowMs: number;
-  /** Names of members that are to be reached; all that are known when empty. */
+  /** Members that must be connected; all known ones when empty. */
   readonly peers: readonly string[];
 }
 
 const STALE_MS = 60_000;
 
-/** The checks of one cluster, in the order in which things depend on one another. */
+/** The checks of one cluster, in dependency order. */
 export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): readonly Check[] {
   const active = activeOf(gateways, 'mtls', nowMs);
   const plane = gateways.filter(({ status }) => status?.backend === POD_PLANE_BACKEND);
@@ -33,10 +33,10 @@ export function checkGateway({ secret, gateways, nowMs, peers }: GatewayFacts): 
     { what: 'one gateway is active', holds: active.length === 1, detail: active.length === 1 ? (active[0]?.metadata.name ?? '') : `${active.length} are active; ${active.length === 0 ? 'start one with "isthmus gateway run"' : 'a moment later it must be one'}` },
     ...active.flatMap(({ status }) => (status?.statusFailure === undefined ? [] : [{ what: 'the gateway is well', holds: false, detail: status.statusFailure }])),
     ...connections.filter(({ endpoint }) => peers.length === 0 || peers.includes(endpoint.clusterID)).map(({ endpoint, status, statusMessage, latencyRTT }) => ({
-      what: `a cable to ${endpoint.clusterID}`, holds: status === 'connected', detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
+      what: `a gateway connection to ${endpoint.clusterID}`, holds: status === 'connected', detail: status === 'connected' ? `round trip ${latencyRTT?.average ?? 'not measured yet'}` : statusMessage,
     })),
     ...(plane.length === 0 ? [] : checkPodPlane(activeOf(gateways, POD_PLANE_BACKEND, nowMs), peers)),
-    ...missing.map((peer) => ({ what: `a cable to ${peer}`, holds: false, detail: `"${peer}" is no member that is known here; see "isthmus gateway show endpoints"` })),
+    ...missing.map((peer) => ({ what: `a gateway connection to ${peer}`, holds: false, detail: `"${peer}" is not a known member; see "isthmus gateway show endpoints"` })),
   ];
 }
 

@@ -1,4 +1,4 @@
-// `isthmus gateway join` and `leave`: a cluster becomes a member of a clusterset, or stops being one.
+// `isthmus gateway join` and `leave`: membership of a cluster in a clusterset.
 import { Command } from 'commander';
 import type { Secret } from '../../api/objects/core.ts';
 import { BROKER_COPY_LABEL, DEFAULT_INSTALL_NAMESPACE, OWN_ENDPOINT_LABEL } from '../../api/objects/keys.ts';
@@ -35,7 +35,7 @@ interface JoinFlags extends ClusterFlags {
 /** Adds the options by which every gateway command finds its cluster. */
 export function withClusterOptions(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE);
 }
@@ -62,11 +62,11 @@ export function gatewayJoinCommand(): Command {
     .action((token: string, flags: JoinFlags) => withCluster(flags, async (client, signal) => console.log(await join(client, { ...flags, token }, signal))));
 }
 
-/** Joins: the key is made here, and only the signing request leaves. Throws AppError. */
+/** Joins: the key is generated here, and only the signing request leaves. Throws AppError. */
 export async function join(client: ClusterClient, { token, clusterId, namespace, address, clusterCidr, serviceCidr }: JoinFlags & { readonly token: string }, signal: AbortSignal): Promise<string> {
   if (!isClusterId(clusterId)) throw new AppError('BadInput', `--cluster-id must be a DNS label of at most 63 characters, not "${clusterId}".`);
   const claims = readJoinToken(token);
-  if (claims === undefined) throw new AppError('BadInput', 'This is no join token; make one with "isthmus broker token".');
+  if (claims === undefined) throw new AppError('BadInput', 'The join token is not valid; create one with "isthmus broker token".');
   const { request, key } = await createSigningRequest(clusterId);
   const body = { token, clusterId, signingRequest: request, addresses: address, clusterCIDR: clusterCidr, serviceCIDR: serviceCidr };
   await requireGatewaySecretIsOurs(client, namespace, signal);
@@ -78,10 +78,10 @@ export async function join(client: ClusterClient, { token, clusterId, namespace,
 
 async function requireGatewaySecretIsOurs(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<void> {
   const found = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch(unless(isNotFound));
-  if (found !== undefined && !isMembership(found)) throw new AppError('BadInput', `Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus: rename it, or join with another --namespace. Nothing was changed.`);
+  if (found !== undefined && !isMembership(found)) throw new AppError('BadInput', `Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus: rename it, or join with another --namespace. Nothing was changed.`);
 }
 
-/** Whether a Secret is one of a member, made by `gateway join` or by hand where there is no broker. */
+/** Whether a Secret holds a membership, from `gateway join` or created by hand without a broker. */
 function isMembership(secret: Secret): boolean {
   return isOfIsthmus(secret) || readGatewaySecret(secret.data ?? {}).kind === 'credentials';
 }
@@ -89,18 +89,21 @@ function isMembership(secret: Secret): boolean {
 /** The command `gateway leave`. */
 export function gatewayLeaveCommand(): Command {
   return withClusterOptions(new Command('leave'))
-    .description('stop being a member: the broker forgets this cluster, its peers end their cables, its Secret and copies are removed')
+    .description('leave the clusterset: the broker removes this cluster, its peers close their connections, its Secret and copies are removed')
     .option('--force', 'also when the broker cannot be reached; then revoke this cluster there')
     .action((flags: ClusterFlags & { readonly force?: boolean }) => withCluster(flags, async (client, signal) => console.log(await leave(client, flags, signal))));
 }
 
-/** Leaves. Throws AppError `NotFound` for a cluster that is no member, `BadInput` where the Secret of that name is somebody else's. */
+/**
+ * Leaves. Throws AppError `NotFound` for a cluster that is not a member, `BadInput` when the Secret of that name is
+ * somebody else's.
+ */
 export async function leave(client: ClusterClient, { namespace, force }: ClusterFlags & { readonly force?: boolean }, signal: AbortSignal): Promise<string> {
   const secret = await client.get(SECRETS, { namespace, name: GATEWAY_SECRET }, signal).catch((error: unknown) => {
-    if (isNotFound(error)) throw new AppError('NotFound', `This cluster is no member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`);
+    if (isNotFound(error)) throw new AppError('NotFound', `This cluster is not a member: there is no Secret ${namespace}/${GATEWAY_SECRET}.`);
     throw error;
   });
-  if (!isMembership(secret)) throw new AppError('BadInput', `This cluster is no member: Secret ${namespace}/${GATEWAY_SECRET} is not of Isthmus, and stays as it is.`);
+  if (!isMembership(secret)) throw new AppError('BadInput', `This cluster is not a member: Secret ${namespace}/${GATEWAY_SECRET} was not created by Isthmus and stays as it is.`);
   const parsed = readGatewaySecret(secret.data ?? {});
   if (parsed.kind === 'credentials' && parsed.credentials.brokerUrl !== undefined) {
     const { credentials } = parsed;
@@ -114,5 +117,5 @@ export async function leave(client: ClusterClient, { namespace, force }: Cluster
   for (const [type, label] of [...copies, [ENDPOINTS, OWN_ENDPOINT_LABEL] as const]) {
     for (const { metadata: { name = '', uid = '' } } of await client.list(type, { namespace, labelSelector: `${label}=true` }, signal)) await client.delete(type, { namespace, name }, { preconditions: { uid } }, signal).catch(unless(isNotFound));
   }
-  return 'This cluster is no member any more.';
+  return 'This cluster is no longer a member.';
 }

@@ -1,4 +1,4 @@
-// `isthmus gateway node`: the pod plane on one node of a cluster. It needs the right to change the node's network.
+// `isthmus gateway node`: the pod plane on one node. It needs permission to change the node's network.
 import { Command, Option } from 'commander';
 import { hostname } from 'node:os';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';

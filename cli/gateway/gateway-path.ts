@@ -1,4 +1,4 @@
-// Calls through the local CONNECT endpoint to the API server of another member, as anybody may make them: no credentials are sent.
+// Measures the path to another member's API server through the local CONNECT endpoint, without credentials.
 import { request } from 'node:https';
 import { connect as connectTls } from 'node:tls';
 import { dialThroughGateway } from '../../kubernetes/connect/gateway-dialer.ts';
@@ -19,10 +19,10 @@ export interface PathAnswer {
   readonly ms: number;
 }
 
-/** A connection to the API server, over which calls go one after the other. Throws what dialling throws. */
+/** A connection to the API server for sequential calls. Throws what dialling throws. */
 export async function openPath({ endpoint, clusterId }: GatewayPath): Promise<{ readonly get: (path: string) => Promise<PathAnswer>; readonly close: () => void }> {
   const raw = await dialThroughGateway({ clusterId, endpoints: [endpoint] }, TIMEOUT_MS);
-  // Whom we speak to is not checked: nothing is sent that he should not know, and only times are taken.
+  // The certificate is not verified: nothing confidential is sent, and only times are measured.
   const socket = connectTls({ socket: raw, rejectUnauthorized: false, servername: gatewayName(clusterId), ALPNProtocols: ['http/1.1'] });
   socket.on('error', () => undefined);
   const get = (path: string) =>

@@ -1,4 +1,4 @@
-// `isthmus gateway rotate-key`: another key for the pod plane of a cluster, while streams go on.
+// `isthmus gateway rotate-key`: rotates the key of a cluster's pod plane while streams continue.
 import { Command } from 'commander';
 import { SECRETS } from '../../api/resource-types.ts';
 import { beginRotation, PLANE_KEY_SECRET, readPlaneKeys, SPREAD_MS } from '../../pod-plane/plan/plane-keys.ts';
@@ -11,11 +11,13 @@ import { withCluster, withClusterOptions, type ClusterFlags } from './gateway-me
 /** The command for commander. */
 export function gatewayRotateKeyCommand(): Command {
   return withClusterOptions(new Command('rotate-key'))
-    .description('change the key of the pod plane of this cluster: told to all members first, then used; nothing that is under way ends')
+    .description('rotate the key of the pod plane of this cluster: announced to all members first, then used; streams continue')
     .action((flags: ClusterFlags) => withCluster(flags, async (client, signal) => console.log(await rotateKey(client, flags.namespace, signal))));
 }
 
-/** Begins a change. Throws AppError `NotFound` where there is no pod plane, `Conflict` while another change is under way. */
+/**
+ * Begins a rotation. Throws AppError `NotFound` without a pod plane, `Conflict` while another rotation is in progress.
+ */
 export async function rotateKey(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<string> {
   const at = { namespace, name: PLANE_KEY_SECRET };
   const secret = await client.get(SECRETS, at, signal).catch(unless(isNotFound));

@@ -45,8 +45,8 @@ export function gatewayRunCommand(): Command {
     .option('--service <name=address>', `what other clusters may reach, NAME=HOST:PORT, repeated; ${API_SERVER_SERVICE} is this cluster's API server unless named`, collect, [])
     .option('--import-address <ip>', 'listen on this address of the pod or host for Services that other clusters export, for members that no pod plane leads to; they are not carried when missing', requireIp)
     .addOption(new Option('--import-ports <range>', 'FIRST-LAST: ports for them, one for each port of each Service').argParser(requirePorts).default(IMPORT_PORTS, `${IMPORT_PORTS.first}-${IMPORT_PORTS.last}`))
-    .option('--submariner-namespace <name>', 'namespace of an existing Submariner: its cables are the pod plane; nothing of it is changed')
-    .option('--drain-seconds <number>', 'how long streams may go on when this process is stopped', Number, 20)
+    .option('--submariner-namespace <name>', 'namespace of an existing Submariner: its gateway connections are the pod plane; nothing of it is changed')
+    .option('--drain-seconds <number>', 'how long streams may continue when this process is stopped', Number, 20)
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', Number)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'))
     .action((flags: GatewayRunFlags) => runGateway(flags, untilStopped()));

@@ -1,4 +1,4 @@
-// The tables of `isthmus gateway show`, in Submariner's columns. Pure text.
+// The tables of `isthmus gateway show`, in Submariner's columns. Pure.
 import type { Endpoint, Gateway } from '../../api/kinds/gateway.ts';
 
 /** Rows under a heading, in columns as wide as needed. */
@@ -8,7 +8,7 @@ export function toTable(heading: readonly string[], rows: readonly (readonly str
   return [line(heading), ...rows.map(line)].join('\n');
 }
 
-/** `show connections`: the cables of the active gateways. */
+/** `show connections`: the connections of the active gateways. */
 export function connectionsTable(gateways: readonly Gateway[]): string {
   const rows = gateways.flatMap(({ metadata, status }) =>
     (status?.haStatus === 'active' ? status.connections : []).map((connection) => [

@@ -1,4 +1,4 @@
-// `isthmus gateway verify`: tries what a clusterset is for, from one cluster or from both sides.
+// `isthmus gateway verify`: tests a clusterset end to end, from one or both sides.
 import type { Command } from 'commander';
 import { Resolver } from 'node:dns/promises';
 import { GATEWAYS, SERVICES } from '../../api/resource-types.ts';
@@ -31,7 +31,7 @@ export function withVerifications(command: Command): Command {
     .option('--dns <address>', 'HOST:PORT of the DNS server of "isthmus service run"; its Service when missing, which must be reached from here');
 }
 
-/** Checks of Services and of standbys, as far as they are asked for. */
+/** The selected checks of Services and failover. */
 export async function clustersetChecks(flags: ClusterFlags & { readonly only: readonly Verification[]; readonly dns?: string }): Promise<readonly Check[]> {
   return withCluster(flags, async (client, signal) => [
     ...(flags.only.includes('service-discovery') ? await serviceChecks(client, flags, signal) : []),

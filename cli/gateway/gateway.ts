@@ -1,4 +1,4 @@
-// `isthmus gateway`: everything about the gateway of a cluster.
+// `isthmus gateway`: the command group of a cluster's gateway.
 import { Command } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { parse, stringify } from 'yaml';
@@ -79,7 +79,7 @@ function report(checks: readonly Check[]): void {
 
 function diagnoseCommand(): Command {
   return withClusterOptions(new Command('diagnose'))
-    .description('look at everything that this cluster needs to reach the others; ends with 1 when something is wrong')
+    .description('check everything that this cluster needs to reach the others; exits with 1 when something is wrong')
     .action(async (flags: ClusterFlags) => report(await checksOf(flags, [])));
 }
 
@@ -94,7 +94,7 @@ interface VerifyFlags extends ClusterFlags {
 
 function verifyCommand(): Command {
   return withVerifications(withClusterOptions(new Command('verify')))
-    .description('try each step of the way to another cluster, with its kubeconfig also the way back; ends with 1 when one fails')
+    .description('try each step of the way to another cluster, with its kubeconfig also the way back; exits with 1 when one fails')
     .argument('<cluster>', 'ID of the other cluster')
     .option('--endpoint <url>', 'CONNECT endpoint of the gateway of this cluster', DEFAULT_ENDPOINT)
     .option('--other-kubeconfig <file>', 'kubeconfig of the other cluster')
@@ -149,9 +149,12 @@ function kubeconfigCommand(): Command {
 
 type Named = Readonly<Record<string, unknown>> & { readonly cluster?: Readonly<Record<string, unknown>> };
 
-/** The kubeconfig with its clusters reached through the gateway: TLS still expects the server that it named. Throws AppError `BadInput`. */
+/**
+ * The kubeconfig with its clusters reached through the gateway: TLS still verifies the original server name. Throws
+ * AppError `BadInput`.
+ */
 export function throughGateway(text: string, clusterId: string, endpoint: URL): string {
-  if (!isClusterId(clusterId)) throw new AppError('BadInput', `"${clusterId}" is no cluster ID.`);
+  if (!isClusterId(clusterId)) throw new AppError('BadInput', `"${clusterId}" is not a valid cluster ID.`);
   const config = (parse(text) ?? {}) as { readonly clusters?: readonly Named[] };
   const clusters = (config.clusters ?? []).map((entry) => {
     const named = entry.cluster?.['server'];

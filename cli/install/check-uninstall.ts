@@ -1,4 +1,4 @@
-// `isthmus check-uninstall`: what an uninstall would leave without anybody to look after it. The chart's pre-delete hook runs it.
+// `isthmus check-uninstall`: what an uninstall would orphan. The chart's pre-delete hook runs it.
 import { Command } from 'commander';
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL } from '../../api/objects/keys.ts';
@@ -9,9 +9,9 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
 import { withCluster, withClusterFlags, type ClusterFlags } from '../clusters/cluster-flags.ts';
 
-/** What is still in use, as an uninstall finds it. */
+/** What is still in use. */
 export interface StillInUse {
-  /** Proxy pods whose finalizer nobody else takes off. */
+  /** Proxy pods, whose finalizer nobody else removes. */
   readonly proxies: readonly KubernetesObject[];
   /** PodChaperons: each has a delegate that runs here for another cluster. */
   readonly chaperons: readonly KubernetesObject[];
@@ -21,7 +21,7 @@ export interface StillInUse {
 
 /** The command for commander. */
 export function checkUninstallCommand(): Command {
-  const command = new Command('check-uninstall').description('Say what keeps Isthmus from being uninstalled from a cluster: elected pods, delegates of others, targets that drain. Ends with 1 if anything does.');
+  const command = new Command('check-uninstall').description('Show what blocks uninstalling Isthmus from a cluster: elected pods, delegates of others, targets that drain. Exits with 1 if anything does.');
   return withClusterFlags(command).action(check);
 }
 
@@ -32,14 +32,14 @@ async function check(flags: ClusterFlags): Promise<void> {
   console.log('Nothing keeps Isthmus from being uninstalled.');
 }
 
-/** Asks the cluster; throws what the calls throw. */
+/** Queries the cluster; throws what the calls throw. */
 export async function findUses(client: ClusterClient, signal: AbortSignal): Promise<StillInUse> {
   const proxies = await client.list<Pod>(PODS, { labelSelector: `${HAS_FINALIZER_LABEL}=true` }, signal);
   const [chaperons, targets, clusterTargets] = await Promise.all([POD_CHAPERONS, TARGETS, CLUSTER_TARGETS].map((type) => listIfServed(client, type, signal)));
   return { proxies, chaperons: chaperons ?? [], targets: [...(targets ?? []), ...(clusterTargets ?? [])] };
 }
 
-/** A cluster whose definitions are gone has none of the kind. */
+/** A cluster without the CRD has none of the kind. */
 async function listIfServed(client: ClusterClient, type: ResourceType, signal: AbortSignal): Promise<readonly KubernetesObject[]> {
   return client.list(type, {}, signal).catch((error: unknown) => {
     if (isNotFound(error)) return [];
@@ -47,7 +47,7 @@ async function listIfServed(client: ClusterClient, type: ResourceType, signal: A
   });
 }
 
-/** What to do first, a line each; none when nothing is in the way. */
+/** What to do first, one line each; empty when nothing blocks. */
 export function reasonsToStay({ proxies, chaperons, targets }: StillInUse): readonly string[] {
   const held = proxies.filter(({ metadata }) => metadata.finalizers?.includes(DELEGATE_FINALIZER));
   const draining = targets.filter(({ metadata }) => metadata.finalizers?.includes(DRAIN_FINALIZER));

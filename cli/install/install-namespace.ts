@@ -1,5 +1,5 @@
-// The namespaces that an installation needs. One that is there already belongs to whoever made it: it gets no label of ours, and so is never deleted by
-// `isthmus uninstall --purge`.
+// The namespaces of an installation. An existing one belongs to whoever created it: it gets no label of ours, and so is
+// never deleted by `isthmus uninstall --purge`.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { NAMESPACES } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -8,7 +8,7 @@ import { installNamespaceManifest } from '../../manifests/install.ts';
 import { applyObjects, type Progress } from '../clusters/apply-objects.ts';
 import { isOfIsthmus } from '../clusters/own-objects.ts';
 
-/** Objects without a namespace that somebody else has made. Throws what reading throws. */
+/** The objects, without namespaces that somebody else has created. Throws what reading throws. */
 export async function withoutOwnNamespace(client: ClusterClient, objects: readonly KubernetesObject[], signal: AbortSignal): Promise<readonly KubernetesObject[]> {
   const foreign = new Set<string | undefined>();
   for (const { kind, metadata: { name = '' } } of objects) {
@@ -19,7 +19,7 @@ export async function withoutOwnNamespace(client: ClusterClient, objects: readon
   return objects.filter(({ kind, metadata: { name } }) => kind !== 'Namespace' || !foreign.has(name));
 }
 
-/** Makes the install namespace, or leaves the one that somebody else has made. Throws what API calls throw. */
+/** Creates the install namespace; leaves an existing one of others unchanged. Throws what API calls throw. */
 export async function ensureInstallNamespace(client: ClusterClient, name: string, fieldManager: string, progress: Progress): Promise<void> {
   const objects = await withoutOwnNamespace(client, [installNamespaceManifest(name)], progress.signal);
   await applyObjects(client, objects, fieldManager, progress);

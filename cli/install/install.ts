@@ -1,4 +1,4 @@
-// `isthmus install`: makes a cluster ready to be a source, a target, or both.
+// `isthmus install`: prepares a cluster to be a source, a target, or both.
 import { Command, Option } from 'commander';
 import type { Condition, KubernetesObject } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
@@ -28,7 +28,7 @@ import { ensureInstallNamespace } from './install-namespace.ts';
 import { requireLabel } from '../output/object-names.ts';
 import { isOfIsthmus, removeOwn, requireOwn } from '../clusters/own-objects.ts';
 
-/** Field manager of what `isthmus install` applies; the webhook's CA belongs to another one and stays. */
+/** Field manager of `isthmus install`; the webhook's CA bundle has another one and stays. */
 export const INSTALL_FIELD_MANAGER = 'isthmus-install';
 const ESTABLISHED_PATIENCE = { forMs: 30_000, everyMs: 100 };
 
@@ -50,8 +50,8 @@ interface InstallFlags {
 /** The command for commander. */
 export function installCommand(): Command {
   return new Command('install')
-    .description('Install the kinds, the access rules and the webhook configuration into a cluster, as source or target. Can be repeated.')
-    .option('--kubeconfig <file>', 'kubeconfig of the cluster; as kubectl finds it when left out')
+    .description('Install the CRDs, RBAC and webhook configuration into a cluster, as source or target. Can be repeated.')
+    .option('--kubeconfig <file>', 'kubeconfig of the cluster; the kubectl default when left out')
     .option('--context <name>', "context within the kubeconfig; its current-context when left out")
     .option('--namespace <name>', 'install namespace', DEFAULT_INSTALL_NAMESPACE)
     .addOption(new Option('--role <role>', 'what the cluster is: its own pods may run elsewhere, it runs pods of others, or both; gives no rights that only another role needs').choices(['source', 'target', 'both']).default('both'))
@@ -81,19 +81,19 @@ async function runInstall(flags: InstallFlags): Promise<void> {
   }
 }
 
-/** Checks the flags. Throws AppError `BadInput` that names the one that is wrong. */
+/** Validates the flags. Throws AppError `BadInput` that names the invalid one. */
 export function installOptions(flags: { readonly namespace: string; readonly webhookUrl?: string | undefined; readonly failurePolicy?: 'Fail' | 'Ignore'; readonly liqoLabels?: boolean; readonly role?: InstallRole }): InstallOptions {
   requireLabel('--namespace', flags.namespace);
   return { installNamespace: flags.namespace, webhookUrl: flags.webhookUrl === undefined ? undefined : webhookUrl(flags.webhookUrl), ...(flags.failurePolicy && { failurePolicy: flags.failurePolicy }), ...(flags.liqoLabels === true && { acceptsLiqoLabels: true }), ...(flags.role && { role: flags.role }) };
 }
 
-/** The URL for the API server; the webhook's path is added where none is given. Throws AppError `BadInput`. */
+/** The URL for the API server; appends the webhook's path when there is none. Throws AppError `BadInput`. */
 export function webhookUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:') {
     throw new AppError('BadInput', `--webhook-url must be https://HOST:PORT, not ${JSON.stringify(text)}: API servers call webhooks over TLS only.`);
   }
-  // What the API server's validation refuses as well, only without a word about the flag.
+  // The API server rejects these as well, but without naming the flag.
   if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
     throw new AppError('BadInput', '--webhook-url must not have a user, a query or a fragment.');
   }
@@ -102,8 +102,9 @@ export function webhookUrl(text: string): string {
 }
 
 /**
- * Applies everything and waits until the cluster serves our kinds. Definitions of Admiralty's are taken over.
- * @throws AppError `BadInput` for what somebody else has under our names, `Timeout` when it does not within 30 s; what {@link ClusterClient} throws.
+ * Applies everything and waits until the cluster serves our CRDs. Takes over Admiralty's CRDs.
+ * @throws AppError `BadInput` for objects of others under our names, `Timeout` when the CRDs are not established within
+ * 30 s; what {@link ClusterClient} throws.
  */
 export async function installInto(client: ClusterClient, options: InstallOptions, progress: Progress): Promise<void> {
   const objects = installManifests(options).filter(({ kind }) => kind !== 'Namespace');
@@ -119,8 +120,8 @@ export async function installInto(client: ClusterClient, options: InstallOptions
 }
 
 /**
- * A webhook that moves between the Service and a URL: the webhook process owns a part of the one, which an apply would leave beside the other. So the
- * address is exchanged as a whole first.
+ * Switches a webhook between Service and URL: the webhook process owns some of these fields, which an apply would leave
+ * in place. So the clientConfig is replaced as a whole first.
  */
 async function moveWebhooks(client: ClusterClient, options: InstallOptions, signal: AbortSignal): Promise<void> {
   const wanted = [[MUTATING_WEBHOOK_CONFIGURATIONS, webhookConfiguration(options)], [VALIDATING_WEBHOOK_CONFIGURATIONS, validatingWebhookConfiguration(options)]] as const;
@@ -136,7 +137,10 @@ async function moveWebhooks(client: ClusterClient, options: InstallOptions, sign
   }
 }
 
-/** What an installation for another role has put there: a cluster that is a source only has none of a target's rights. */
+/**
+ * Removes objects of an installation for another role: a cluster that is only a source needs no permissions of a
+ * target.
+ */
 async function removeOtherRole(client: ClusterClient, options: InstallOptions, { tell, signal }: Progress): Promise<void> {
   const wanted = new Set(installManifests(options).map(objectName));
   for (const object of installManifests({ ...options, role: 'both' }).filter((one) => !wanted.has(objectName(one)))) {
@@ -145,7 +149,7 @@ async function removeOtherRole(client: ClusterClient, options: InstallOptions, {
   }
 }
 
-/** Policies that former versions made for each source: one installed policy limits all of them now. */
+/** Removes per-source policies of earlier versions: one installed policy now limits all sources. */
 async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) {
@@ -156,7 +160,8 @@ async function removeFormerPolicies(client: ClusterClient, { tell, signal }: Pro
 }
 
 /**
- * In a source both would be asked about the same pods, and write to them; in a target each PodChaperon gets one delegate, whoever makes it.
+ * In a source both webhooks would receive the same pods; in a target each PodChaperon gets one delegate, whoever
+ * creates it.
  * @throws AppError `AdmiraltyLives` in a source.
  */
 export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
@@ -168,7 +173,7 @@ export async function refuseBesideAdmiralty(client: ClusterClient, { tell, signa
   tell(`warning: an Admiralty works in this cluster (${signsText(signs)}); "isthmus migrate admiralty" takes over what it has`);
 }
 
-/** Kinds of the Multi-Cluster Services API that others have installed stay as they are. */
+/** Existing CRDs of the Multi-Cluster Services API from others stay unchanged. */
 export async function installServiceDiscovery(client: ClusterClient, installNamespace: string, progress: Progress): Promise<void> {
   const existing = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, progress.signal);
   const isForeign = (name: string) => existing.some(({ metadata }) => metadata.name === name && Object.entries(PART_OF).some(([key, value]) => metadata.labels?.[key] !== value));
@@ -189,7 +194,7 @@ async function untilEstablished(client: ClusterClient, name: string, signal: Abo
   throw new AppError('Timeout', `The API server does not serve ${name} after ${ESTABLISHED_PATIENCE.forMs / 1000} s. ${reasons.join('; ')}`.trim());
 }
 
-/** What to do after an installation, for people. */
+/** Next steps after an installation. */
 export function nextSteps({ installNamespace, webhookUrl }: InstallOptions): string {
   const where = webhookUrl === undefined ? `in namespace ${installNamespace}` : `so that its webhook answers at ${webhookUrl}`;
   return [

@@ -1,5 +1,5 @@
-// Taking Isthmus out of a cluster. Nothing that somebody still uses goes unasked: what holds it up is named, with the command that ends it. What others
-// have made stays: definitions of kinds, and a namespace with what they keep in it. It can be broken off and begun again at any point.
+// Uninstalls Isthmus from a cluster. Everything still in use blocks it, with the command that ends the use. Objects of
+// others stay: CRDs, and a namespace that still holds their objects. Can be interrupted and repeated at any point.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CHAPERON_FINALIZER, DELEGATE_FINALIZER, DRAIN_FINALIZER, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, PROVIDER_KEY, PROVIDER_VALUE, RUN_ONCE_FINALIZER, TRUE } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -26,36 +26,36 @@ import { untilGone } from './until-gone.ts';
 export interface Uninstallation {
   readonly client: ClusterClient;
   readonly installNamespace: string;
-  /** Also the kinds with all their objects, and the install namespace. */
+  /** Also delete the CRDs with all their objects, and the install namespace. */
   readonly purges: boolean;
-  /** Whatever still uses it: pods of ours are let go, and what is left in other clusters stays there. */
+  /** Uninstall even while in use: our pods are released, and objects in other clusters stay there. */
   readonly isForced: boolean;
 }
 
-/** Who is joined with this cluster, by name. */
+/** Names of joined clusters. */
 export interface Joined {
   readonly targets: readonly string[];
   readonly sources: readonly string[];
 }
 
-/** The webhooks first, so that nobody waits for one that is away; what others depend on last. */
+/** The webhooks first, so that nobody waits for them; dependencies last. */
 const ALWAYS: readonly ResourceType[] = [
   MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_WEBHOOK_CONFIGURATIONS, DEPLOYMENTS, SERVICES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, ROLES, CLUSTER_ROLES,
 ];
 const PURGED: readonly ResourceType[] = [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES, SERVICE_ACCOUNTS, SECRETS, CONFIG_MAPS];
 const LABEL_SELECTOR = Object.entries(PART_OF).map(([key, value]) => `${key}=${value}`).join(',');
 const OUR_FINALIZERS: ReadonlySet<string> = new Set([DELEGATE_FINALIZER, CHAPERON_FINALIZER, DRAIN_FINALIZER, RUN_ONCE_FINALIZER]);
-/** What may have finalizers of ours, and how it is found. */
+/** Objects that may have our finalizers, and how they are found. */
 const HELD: readonly (readonly [type: ResourceType, labelSelector?: string])[] = [
   [PODS, `${HAS_FINALIZER_LABEL}=${TRUE}`], [PODS, PARENT_UID_LABEL], [POD_CHAPERONS], [TARGETS], [CLUSTER_TARGETS],
 ];
 const COMPONENT_NAMES: ReadonlySet<string | undefined> = new Set(COMPONENT_ACCOUNTS);
-/** For these a namespace is kept where they are somebody else's. */
+/** Objects of others of these kinds keep a namespace from being deleted. */
 const KEPT_FOR: readonly ResourceType[] = [PODS, DEPLOYMENTS, SERVICES, SECRETS, CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS];
-/** ConfigMaps that Kubernetes and OpenShift put into every namespace. */
+/** ConfigMaps that Kubernetes and OpenShift create in every namespace. */
 const CERTIFICATE_AUTHORITIES: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt']);
 
-/** What would be left in other clusters, each with what to do about it. */
+/** What would remain in other clusters, each with a remedy. */
 export function leftBehind({ targets, sources }: Joined): readonly string[] {
   return [
     ...targets.map((target) => `Target ${target} is joined: run "isthmus unpeer ${target}".`),
@@ -89,7 +89,10 @@ export async function uninstallFrom(uninstallation: Uninstallation, progress: Pr
   if (hasGone) await untilGone(client, { type: NAMESPACES, name: installNamespace }, progress.signal);
 }
 
-/** A name that was mistyped must not leave half of an installation behind. Where nothing is installed any more, an uninstall may be finishing. */
+/**
+ * A mistyped namespace must not leave half of an installation behind. When nothing is installed any more, an earlier
+ * uninstall may be finishing.
+ */
 async function requireInstalledThere(client: ClusterClient, installNamespace: string, signal: AbortSignal): Promise<void> {
   const accounts = await client.list(SERVICE_ACCOUNTS, { labelSelector: LABEL_SELECTOR }, signal);
   const places = [...new Set(accounts.filter(({ metadata: { name } }) => COMPONENT_NAMES.has(name)).map(({ metadata }) => metadata.namespace))];
@@ -97,7 +100,9 @@ async function requireInstalledThere(client: ClusterClient, installNamespace: st
   throw new AppError('NotFound', `Isthmus is not installed in namespace ${installNamespace}, but in ${places.join(', ')}: name that one with --install-namespace. Nothing was changed.`);
 }
 
-/** Removes the install namespace unless somebody else made it, or keeps something in it; gives whether it goes. */
+/**
+ * Deletes the install namespace unless somebody else created it or keeps objects in it; returns whether it is deleted.
+ */
 async function removeNamespace(client: ClusterClient, name: string, progress: Progress): Promise<boolean> {
   const kept = await Promise.all(KEPT_FOR.map(async (type) => (await client.list(type, { namespace: name }, progress.signal)).filter((object) => !isOfInstallation(object)).map(({ metadata }) => `${type.kind} ${metadata.name}`)));
   const [some, more] = [kept.flat().slice(0, 5).join(', '), kept.flat().length > 5 ? ' and more' : ''];
@@ -108,7 +113,7 @@ async function removeNamespace(client: ClusterClient, name: string, progress: Pr
   return (await remove({ client, isOwn: isOfIsthmus }, NAMESPACES, { metadata: { name } }, progress)) !== 'foreign';
 }
 
-/** Beside what carries our label: what components and cert-manager write for us, and what every namespace has. */
+/** Besides objects with our label: what components and cert-manager write for us, and what every namespace has. */
 function isOfInstallation(object: KubernetesObject): boolean {
   const { name = '' } = object.metadata;
   return isOfIsthmus(object) || name.startsWith('isthmus-') || CERTIFICATE_AUTHORITIES.has(name);
@@ -126,7 +131,7 @@ async function listIfServed(client: ClusterClient, type: ResourceType, labelSele
   return (await client.list(type, { labelSelector }, signal).catch(unless(isNotFound))) ?? [];
 }
 
-/** Takes our finalizers off: nobody will, once our controllers are gone. */
+/** Removes our finalizers: nobody else will, once our controllers are gone. */
 async function letGo(client: ClusterClient, { tell, signal }: Progress): Promise<void> {
   for (const [type, labelSelector] of HELD) {
     for (const { metadata } of await listIfServed(client, type, labelSelector, signal)) {
@@ -156,6 +161,6 @@ async function remove({ client, isOwn }: Remover, type: ResourceType, { metadata
   const removal = await removeOwn(client, { type, at: { namespace, name } }, isOwn, signal);
   const what = objectName({ kind: type.kind, metadata: { ...(namespace !== undefined && { namespace }), name } });
   if (removal === 'removed') tell(`removed ${what}`);
-  if (removal === 'foreign') tell(`kept ${what}: Isthmus has not made it`);
+  if (removal === 'foreign') tell(`kept ${what}: not created by Isthmus`);
   return removal;
 }

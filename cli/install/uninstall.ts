@@ -1,4 +1,4 @@
-// `isthmus uninstall`: takes Isthmus out of a cluster, after a look whether anybody still uses it.
+// `isthmus uninstall`: uninstalls Isthmus from a cluster, after checking whether it is in use.
 import { Command } from 'commander';
 import { withCluster, withClusterFlags, withInstallNamespace, type ClusterFlags } from '../clusters/cluster-flags.ts';
 import { uninstallFrom } from './uninstall-cluster.ts';
@@ -11,10 +11,10 @@ interface UninstallFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function uninstallCommand(): Command {
-  const command = new Command('uninstall').description('Take Isthmus out of a cluster: webhooks, rights, accounts. The kinds with their objects stay unless --purge is given. Can be repeated.');
+  const command = new Command('uninstall').description('Uninstall Isthmus from a cluster: webhooks, RBAC, accounts. CRDs and their objects stay unless --purge is given. Can be repeated.');
   return withInstallNamespace(withClusterFlags(command))
-    .option('--purge', 'also the kinds with all their objects, and the install namespace')
-    .option('--force', 'even while it is used: elected pods are let go, pods of sources stay as they are')
+    .option('--purge', 'also delete the CRDs with all their objects, and the install namespace')
+    .option('--force', 'even while it is in use: elected pods are released, pods of sources stay as they are')
     .action(uninstall);
 }
 

@@ -1,4 +1,4 @@
-// Waiting until what was deleted has gone. Definitions of kinds are taken down by the API server itself, and it may have to be reminded.
+// Waits until deleted objects are gone. The API server finalizes CRDs itself, and may have to be nudged.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { REMINDED_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
@@ -8,12 +8,13 @@ import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { AppError } from '../../process/errors.ts';
 import { lookFor, type Patience } from '../clusters/apply-objects.ts';
 
-/** How long what was deleted may take to go, in ms. API servers take down a definition with all its objects in steps of five seconds. */
+/** Timeout of a deletion in ms. API servers delete a CRD with its objects in steps of five seconds. */
 export interface DeletionTimeouts extends Patience {
   /**
-   * How often a definition that is still there is changed. Where its objects could not be listed at once, the API server tries again by what its
-   * cache says, which may be the definition before its own last write: it takes the conflict for somebody else's change, of which it will be told, and
-   * forgets the definition until the resync of its caches, up to five minutes later (kube-apiserver, CRDFinalizer.sync). A change reminds it.
+   * Interval at which a remaining CRD is patched. When its objects could not be listed at once, the API server retries
+   * with a possibly stale cached CRD: it takes the conflict for an external change that will trigger an event, and
+   * drops the CRD until its informer resync, up to five minutes later (kube-apiserver, CRDFinalizer.sync). A patch
+   * triggers it again.
    */
   readonly remindEveryMs: number;
 }
@@ -25,8 +26,8 @@ interface Terminating extends KubernetesObject {
 }
 
 /**
- * Resolves once a cluster-scoped object that was deleted has gone.
- * @throws AppError `Timeout` with what the API server says about it; the signal's reason.
+ * Resolves once a deleted cluster-scoped object is gone.
+ * @throws AppError `Timeout` with the API server's conditions; the signal's reason.
  */
 export async function untilGone(client: ClusterClient, { type, name }: { readonly type: ResourceType; readonly name: string }, signal: AbortSignal, patience = GONE): Promise<void> {
   let remindAt = performance.now() + patience.remindEveryMs;
@@ -45,7 +46,7 @@ export async function untilGone(client: ClusterClient, { type, name }: { readonl
   throw new AppError('Timeout', `${type.kind} ${name} has not gone${said === undefined ? '' : ` (${said})`}: see what "kubectl get ${type.plural} ${name} -o yaml" says of it. Stop what runs Isthmus here, and run this again.`);
 }
 
-/** Only a help: what refuses it does not keep the definition from going. */
+/** Best effort: a failure does not block the deletion. */
 async function remind(client: ClusterClient, { metadata: { name = '', uid } }: KubernetesObject, signal: AbortSignal): Promise<void> {
   const patch = { metadata: { uid, annotations: { [REMINDED_ANNOTATION]: new Date().toISOString() } } };
   await client.patch(CUSTOM_RESOURCE_DEFINITIONS, { name }, { patchType: 'merge', patch }, signal).catch(() => signal.throwIfAborted());

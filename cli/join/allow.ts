@@ -1,4 +1,5 @@
-// `isthmus allow namespace` and `isthmus disallow namespace`: which sources may run pods in a namespace of this cluster. Run in the target.
+// `isthmus allow namespace` and `isthmus disallow namespace`: which sources may run pods in a namespace. Run in the
+// target.
 import { Command } from 'commander';
 import { ALL_SOURCES, SOURCES_LABEL } from '../../api/objects/keys.ts';
 import { CLUSTER_SOURCES, NAMESPACES } from '../../api/resource-types.ts';
@@ -16,7 +17,7 @@ interface AllowFlags extends ClusterFlags {
 
 /** The command for commander. */
 export function allowCommand(): Command {
-  const command = new Command('allow').description('Let sources run pods in a namespace of this cluster. Run it in the target; can be repeated.');
+  const command = new Command('allow').description('Allow sources to run pods in a namespace of this cluster. Run it in the target; can be repeated.');
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
     .option('--source <name...>', 'names of ClusterSources ("isthmus get sources"); all sources when left out')
     .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, flags.source ?? [ALL_SOURCES]));
@@ -24,7 +25,7 @@ export function allowCommand(): Command {
 
 /** Its counterpart. */
 export function disallowCommand(): Command {
-  const command = new Command('disallow').description('Let no source run new pods in a namespace of this cluster; those that run there go on. Run it in the target.');
+  const command = new Command('disallow').description('Stop allowing sources to run new pods in a namespace of this cluster; those that run there continue. Run it in the target.');
   return withInstallNamespace(withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')))
     .action((kind: string, name: string, flags: AllowFlags) => setSources(kind, name, flags, []));
 }
@@ -40,13 +41,13 @@ async function setSources(kind: string, name: string, flags: AllowFlags, sources
   console.log(sources.length === 0 ? `No source may run new pods in namespace ${name}.` : `Pods of ${sources.includes(ALL_SOURCES) ? 'all sources' : sources.join(', ')} may run in namespace ${name}.`);
 }
 
-/** Value of the label for these sources. Throws AppError `BadInput` for what cannot be let in, or not there. */
+/** Label value for these sources. Throws AppError `BadInput` for sources or namespaces that cannot be allowed. */
 export function sourcesLabel(kind: string, name: string, { installNamespace, sources }: { readonly installNamespace: string; readonly sources: readonly string[] }): string {
-  if (!['namespace', 'namespaces', 'ns'].includes(kind)) throw new AppError('BadInput', `Sources are let into a namespace: isthmus allow namespace NAME, not ${JSON.stringify(kind)}.`);
+  if (!['namespace', 'namespaces', 'ns'].includes(kind)) throw new AppError('BadInput', `Sources are allowed in a namespace: isthmus allow namespace NAME, not ${JSON.stringify(kind)}.`);
   requireLabel('The name of a namespace', name);
-  if (isSystemNamespace(name, installNamespace)) throw new AppError('BadInput', `No source is ever let into ${name}: kube-* and the install namespace are not for pods of others.`);
+  if (isSystemNamespace(name, installNamespace)) throw new AppError('BadInput', `Sources are never allowed in ${name}: kube-* and the install namespace are not for pods of others.`);
   const value = sources.length === 0 ? 'none' : [...new Set(sources)].join('_');
-  if (value.length > 63) throw new AppError('BadInput', `A label has at most 63 characters, which these sources do not fit into: let all in, or use "isthmus peer --namespace-selector" with labels of your own.`);
+  if (value.length > 63) throw new AppError('BadInput', `A label has at most 63 characters, which these sources do not fit into: allow all, or use "isthmus peer --namespace-selector" with labels of your own.`);
   return value;
 }
 

@@ -1,4 +1,4 @@
-// `isthmus approve`: lets in the cluster that waits with an invitation. Run in the target.
+// `isthmus approve`: admits a cluster that waits with an invitation. Run in the target.
 import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { INVITATIONS, JOIN_REQUESTS } from '../../api/resource-types.ts';
@@ -17,12 +17,12 @@ interface ApproveFlags {
 /** The command for commander. */
 export function approveCommand(): Command {
   return new Command('approve')
-    .description('Let in the cluster that waits with an invitation. Run it in the target.')
+    .description('Approve the cluster that waits with an invitation. Run it in the target.')
     .argument('<invitation>', 'name of the invitation')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--cluster <uid>', 'the cluster to let in, where several wait')
+    .option('--cluster <uid>', 'the cluster to approve, when several wait')
     .action(runApprove);
 }
 
@@ -36,16 +36,19 @@ async function runApprove(invitation: string, flags: ApproveFlags): Promise<void
   }
 }
 
-/** Which cluster to let in with which invitation. */
+/** Which cluster to admit with which invitation. */
 export interface Approval {
   /** Install namespace of the target. */
   readonly namespace: string;
   readonly invitation: string;
-  /** The only one that waits when missing. */
+  /** The only waiting one when missing. */
   readonly cluster?: string | undefined;
 }
 
-/** Approves; gives the cluster. Throws AppError `NotFound` when nobody waits, `BadInput` when several do and none is named. */
+/**
+ * Approves and returns the cluster. Throws AppError `NotFound` when none waits, `BadInput` when several do and none is
+ * named.
+ */
 export async function approveSource(client: ClusterClient, { namespace, invitation, cluster }: Approval, signal: AbortSignal): Promise<string> {
   const requests = await client.list(JOIN_REQUESTS, { namespace }, signal);
   const waiting = requests.filter(({ spec, status }) => spec.invitation === invitation && status?.phase === 'Pending').map(({ spec }) => spec.clusterID);

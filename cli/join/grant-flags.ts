@@ -1,4 +1,4 @@
-// Flags of `isthmus peer` and `isthmus invite` that say what a source may do in the target: by default, little.
+// Flags of `isthmus peer` and `isthmus invite` for what a source may do in the target; little by default.
 import { Option, type Command } from 'commander';
 import type { PodSecurityLevel, SourceGrants } from '../../api/kinds/cluster-source.ts';
 import type { LabelSelector } from '../../api/objects/core.ts';
@@ -19,13 +19,13 @@ export interface GrantFlags {
 /** Adds the flags. */
 export function withGrantFlags(command: Command): Command {
   return command
-    .option('--all-namespaces', `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a label lets them in ("isthmus allow namespace")`)
+    .option('--all-namespaces', `the source's pods may run in every namespace but kube-* and the install namespace; when left out, where a label allows them ("isthmus allow namespace")`)
     .option('--allow-namespace <name...>', 'names of namespaces where they may run as well, label or not')
     .option('--namespace-selector <selector>', `labels of further namespaces where they may run, beside those with ${SOURCES_LABEL}`)
     .addOption(new Option('--pod-security <level>', 'Pod Security Standard that they must meet').choices(['privileged', 'baseline', 'restricted']).default(DEFAULT_GRANTS.podSecurity));
 }
 
-/** What the flags grant. Throws AppError `BadInput` for those that contradict one another. */
+/** The grants. Throws AppError `BadInput` for contradictory flags. */
 export function grantsOf(flags: GrantFlags, namespace?: string): SourceGrants {
   requireOne(flags, namespace);
   const { allNamespaces = false, podSecurity = DEFAULT_GRANTS.podSecurity } = flags;

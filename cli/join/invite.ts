@@ -1,4 +1,4 @@
-// `isthmus invite`: the target's administrator offers it to one source, by one token that holds all that the source needs.
+// `isthmus invite`: the target's administrator invites one source by a token that holds everything it needs.
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import type { SourceGrants } from '../../api/kinds/cluster-source.ts';
@@ -22,9 +22,9 @@ import { requireLabel } from '../output/object-names.ts';
 import { MIN_TOKEN_SECONDS } from './peer-clusters.ts';
 import { parseTokenSeconds, requireServer } from './peer.ts';
 
-/** Longest and default life of an invitation, in minutes. */
+/** Longest and default lifetime of an invitation, in minutes. */
 export const MAX_INVITATION_MINUTES = 15;
-/** The bearer token outlives its invitation by this, in s: who comes late is told so by us, with a reason and an Event. */
+/** By how much the bearer token outlives its invitation, in s: a late source gets our reason and an Event. */
 const BEARER_GRACE_SECONDS = 10 * 60;
 
 interface InviteFlags extends GrantFlags {
@@ -39,7 +39,7 @@ interface InviteFlags extends GrantFlags {
   readonly tokenSeconds: number;
 }
 
-/** What is offered. */
+/** The offer. */
 export interface InvitationOffer {
   /** Name for the target, which the source may change. */
   readonly targetName: string;
@@ -52,7 +52,7 @@ export interface InvitationOffer {
   readonly needsApproval: boolean;
   /** Life of the source's tokens, in s. */
   readonly tokenSeconds: number;
-  /** What the source will be let do; as by default when missing. */
+  /** Grants of the source; the defaults when missing. */
   readonly grants?: SourceGrants | undefined;
 }
 
@@ -61,13 +61,13 @@ export function inviteCommand(): Command {
   return withGrantFlags(new Command('invite'))
     .description('Invite a source to run pods in this cluster: prints a token for "isthmus join", for one source, once. Run it in the target.')
     .requiredOption('--name <name>', 'name for this cluster as the source will know it')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
     .option('--namespace <name>', 'offer this namespace only')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--server <url>', "https URL of this cluster's API server as the source reaches it; the kubeconfig's when left out")
     .option('--minutes <number>', `how long the token holds, at most ${MAX_INVITATION_MINUTES}`, parseMinutes, MAX_INVITATION_MINUTES)
-    .option('--approval', 'let nobody in before "isthmus approve"')
+    .option('--approval', 'admit nobody before "isthmus approve"')
     .option('--token-seconds <number>', `life of the source's tokens, which it renews in time; at least ${MIN_TOKEN_SECONDS}`, parseTokenSeconds, DEFAULT_TOKEN_SECONDS)
     .action(runInvite);
 }
@@ -104,8 +104,9 @@ async function runInvite(flags: InviteFlags): Promise<void> {
 }
 
 /**
- * Makes an invitation; gives its name and its token.
- * @throws AppError `NotFound` when Isthmus or the namespace is missing, `KubeconfigInvalid` when the kubeconfig does not say how to check the API server.
+ * Creates an invitation; returns its name and token.
+ * @throws AppError `NotFound` when Isthmus or the namespace is missing, `KubeconfigInvalid` when the kubeconfig has no
+ * CA for the API server.
  */
 export async function inviteSource(cluster: OpenCluster, offer: InvitationOffer, signal: AbortSignal): Promise<{ readonly name: string; readonly token: string }> {
   const { client, connection } = cluster;
@@ -131,7 +132,7 @@ async function requireNamespace(client: ClusterClient, name: string, signal: Abo
   if (found === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}: create it first.`);
 }
 
-/** One for all invitations of this cluster, made by the first. */
+/** One key for all invitations of this cluster, created with the first. */
 async function invitationKey(client: ClusterClient, namespace: string, signal: AbortSignal): Promise<Uint8Array> {
   const at = { namespace, name: INVITATION_KEY_SECRET };
   const found = await client.get(SECRETS, at, signal).catch(unless(isNotFound));
@@ -148,7 +149,7 @@ async function invitationKey(client: ClusterClient, namespace: string, signal: A
   return invitationKey(client, namespace, signal);
 }
 
-/** The Invitation, and an account that may do nothing but ask to be let in; it goes with the Invitation. */
+/** The Invitation and an account that may only create a JoinRequest; it is deleted with the Invitation. */
 async function storeInvitation(client: ClusterClient, offer: InvitationOffer, expiresAt: Date, signal: AbortSignal): Promise<string> {
   const { installNamespace: namespace, namespace: offered, needsApproval, tokenSeconds, grants } = offer;
   const name = `invitation-${randomBytes(5).toString('hex')}`;

@@ -1,5 +1,5 @@
-// `isthmus join`: the source's administrator uses up an invitation. Only the target's token and certificate authority come from it; what is
-// granted is read with a key that never leaves this process.
+// `isthmus join`: the source's administrator redeems an invitation. Only the target's token and CA come from it; the
+// grant is decrypted with a key that never leaves the source.
 import { Command } from 'commander';
 import { joinRequestNames, MAX_JOIN_REQUESTS, type JoinRequest, type JoinRequestStatus } from '../../api/kinds/invitation.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
@@ -27,7 +27,7 @@ import { PEER_FIELD_MANAGER } from './peer-clusters.ts';
 import { outcome } from './peer.ts';
 import { untilTargetReady } from '../clusters/target-readiness.ts';
 
-/** How long an answer is waited for, and how often it is looked for, in ms; with an approval until the token has run out. */
+/** Timeout and polling interval for a response in ms; with an approval, until the token has expired. */
 const ANSWER = { forMs: 60_000, everyMs: 200 };
 const APPROVAL = { forMs: 16 * 60_000, everyMs: 1_000 };
 
@@ -43,7 +43,7 @@ export function joinCommand(): Command {
   return withGatewayRoute(new Command('join'))
     .description('Become a source of the cluster that made the token ("isthmus invite"). Run it in the source.')
     .argument('<token>', 'what "isthmus invite" printed')
-    .option('--kubeconfig <file>', 'kubeconfig of this cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of this cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig; its current-context when left out')
     .option('--name <name>', 'name for the target; the one of the invitation when left out')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
@@ -72,7 +72,7 @@ export interface Joiner {
   readonly token: string;
   /** Of the source. */
   readonly installNamespace: string;
-  /** Name for the target; the invitation's when missing. */
+  /** Name of the target; the invitation's when missing. */
   readonly name?: string | undefined;
   /** The gateway of the source, when the target is not reached directly. */
   readonly route?: GatewayRoute | undefined;
@@ -81,15 +81,16 @@ export interface Joiner {
 }
 
 /**
- * Uses up an invitation; gives what was peered. Joining that was broken off goes on, with the same token or another one.
- * @throws AppError `BadInput` for what is no token, `InvitationRefused` with the target's reason, `NotFound` when Isthmus is missing here,
- * `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when nothing answers in the target.
+ * Redeems an invitation; returns the peering. An interrupted join is resumed with the same token or another one.
+ * @throws AppError `BadInput` for an invalid token, `InvitationRefused` with the target's reason, `NotFound` when
+ * Isthmus is missing here, `KubeconfigRefused` when the token names a server that may not be used, `Timeout` when the
+ * target does not respond.
  */
 export async function joinTarget(joiner: Joiner, progress: Progress): Promise<Peering> {
   const { client, token, installNamespace } = joiner;
   const { signal } = progress;
   const data = toInvitationData(unverifiedData(token) ?? {});
-  if (data === undefined) throw new AppError('BadInput', 'This is no token of "isthmus invite", or not the whole of it.');
+  if (data === undefined) throw new AppError('BadInput', 'This is not a complete token of "isthmus invite".');
   await requireInstalled(client, signal);
   const sourceId = await readClusterId(client, signal);
   const name = joiner.name ?? data.targetName;
@@ -128,7 +129,7 @@ async function askTarget(peering: Peering, { token, data, receiver, route }: Ope
   try {
     const invitation = String(unverifiedData(token)?.['jti']);
     const spec = { invitation, token, clusterID: peering.sourceId, targetName: peering.name, publicKey: receiver.publicKey };
-    progress.tell(`asking ${server} to be let in`);
+    progress.tell(`asking ${server} to join`);
     const stored = await request(target, namespace, spec, progress.signal);
     const status = await untilAnswered(target, { namespace, name: stored.metadata.name ?? '' }, progress);
     if (status.phase !== 'Accepted') throw new AppError('InvitationRefused', `The target refuses (${status.reason}): ${status.message}.`);
@@ -140,7 +141,7 @@ async function askTarget(peering: Peering, { token, data, receiver, route }: Ope
   }
 }
 
-/** One request for a token and a key: when it was made before, its answer counts, unless that was a refusal. */
+/** One request per token and key: the response to an earlier one counts, unless it was a rejection. */
 async function request(target: ClusterClient, namespace: string, spec: JoinRequest['spec'], signal: AbortSignal): Promise<JoinRequest> {
   let refused: JoinRequest | undefined;
   for (const name of joinRequestNames(spec.invitation)) {

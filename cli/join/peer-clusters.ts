@@ -87,7 +87,7 @@ async function makeIdentity({ client }: PeerCluster, peering: Peering, progress:
   });
   const { namespace, grants = {} } = identity;
   if (namespace !== undefined) return;
-  progress.tell(`target: pods of the source may run in these namespaces: ${namespacesText({ grants, installNamespace }, allowed)}; let them into another one there with "isthmus allow namespace NAME"`);
+  progress.tell(`target: pods of the source may run in these namespaces: ${namespacesText({ grants, installNamespace }, allowed)}; allow another one there with "isthmus allow namespace NAME"`);
 }
 
 /** What somebody else has under the names that are about to be written stays theirs. */

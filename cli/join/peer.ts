@@ -30,7 +30,7 @@ interface PeerFlags extends GatewayFlags, GrantFlags {
 /** The command for commander. */
 export function peerCommand(): Command {
   return withGrantFlags(withGatewayRoute(new Command('peer')))
-    .description('Let a source cluster run pods in a target cluster. Both need "isthmus install" first, the target not with --delegation Pod. Can be repeated.')
+    .description('Allow a source cluster to run pods in a target cluster. Both need "isthmus install" first, the target not with --delegation Pod. Can be repeated.')
     .requiredOption('--source-kubeconfig <file>', 'kubeconfig of the source, with administrator rights')
     .option('--source-context <name>', 'context within it; its current-context when left out')
     .requiredOption('--target-kubeconfig <file>', 'kubeconfig of the target, with administrator rights')

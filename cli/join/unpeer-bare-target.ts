@@ -35,7 +35,7 @@ export async function leaveBareTarget(administrator: ClusterClient, peering: Pee
     const { namespace, name = '' } = object.metadata;
     const removal = await removeOwn(administrator, { type: typeOf(object), at: { namespace, name } }, isOfIsthmus, signal);
     if (removal === 'removed') tell(`target: removed ${objectName(object)}`);
-    if (removal === 'foreign') tell(`target: kept ${objectName(object)}: Isthmus has not made it`);
+    if (removal === 'foreign') tell(`target: kept ${objectName(object)}: not created by Isthmus`);
   }
 }
 

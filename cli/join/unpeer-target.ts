@@ -184,7 +184,7 @@ async function recordRemains(identity: Identity, why: string, { signal, tell }: 
   const place = leftBehindPlace(identity);
   const remains = isBare ? bareRemains(peeringOf(identity)) : `${sourcePlace(identity).type.kind} ${name}${target.kind === 'Target' ? ` in namespace ${target.namespace}` : ''}, PodChaperons with label ${PARENT_CLUSTER_LABEL}=${sourceId}`;
   const found = await client.get(place.type, place.at, signal).catch(unless(isNotFound));
-  if (found !== undefined && !isOfIsthmus(found)) return tell(`the target keeps ${remains} (${why}); not written down, for ${nameOf(place)} is not of Isthmus`);
+  if (found !== undefined && !isOfIsthmus(found)) return tell(`the target keeps ${remains} (${why}); not written down, for ${nameOf(place)} was not created by Isthmus`);
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...place.at, labels: PART_OF }, data: { target: targetText(target), remains, why, at: new Date().toISOString() } };
   await client.apply(CONFIG_MAPS, object, 'isthmus-unpeer', signal);
   tell(`the target keeps ${remains} (${why}); written down in ${nameOf(place)}`);
@@ -216,7 +216,7 @@ async function removeAccess(leave: Leave, { access }: TargetTraces, { signal, te
   for (const place of access) {
     const removal = await removeOwn(client, place, isOfTarget(target), signal);
     if (removal === 'removed') tell(`removed ${nameOf(place)}`);
-    if (removal === 'foreign') tell(`kept ${nameOf(place)}: Isthmus has not made it for this target`);
+    if (removal === 'foreign') tell(`kept ${nameOf(place)}: not created by Isthmus for this target`);
   }
 }
 

@@ -23,7 +23,7 @@ export function unpeerCommand(): Command {
     .option('--target-kubeconfig <file>', "administrator's kubeconfig of the target, where the source's own identity does not do")
     .option('--target-context <name>', 'context within it')
     .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for a target with spec.gateway', parseGateways)
-    .option('--evict-unmanaged', 'evict pods, too, that no controller will make again')
+    .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
     .option('--force', 'do not drain and do not wait for the target: what remains there is written down in a ConfigMap')
     .action(unpeer);
 }

@@ -1,5 +1,5 @@
-// What is installed of an Admiralty, by what its objects are and not by what they are called: its chart names everything after its release, and has
-// had two names (multicluster-scheduler up to 0.15, admiralty since). Pure.
+// Finds an Admiralty installation by what its objects are rather than by their names: its chart names everything after
+// the release, and had two names itself (multicluster-scheduler up to 0.15, admiralty since). Pure.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { MutatingWebhookConfiguration } from '../../api/resource-types.ts';
 import { admiraltyWebhookOf } from '../../model/naming/live-admiralty.ts';
@@ -9,7 +9,7 @@ export const ADMIRALTY_COMPONENTS = ['restarter', 'proxy-scheduler', 'controller
 /** One of its processes. */
 export type AdmiraltyComponent = (typeof ADMIRALTY_COMPONENTS)[number];
 
-/** `apps/v1` Deployment, as far as it is looked at. */
+/** `apps/v1` Deployment, the fields used here. */
 export interface Deployment extends KubernetesObject {
   readonly spec: {
     readonly replicas?: number;
@@ -22,13 +22,13 @@ export interface Deployment extends KubernetesObject {
   readonly status?: { readonly replicas?: number };
 }
 
-/** What was found. */
+/** The installation found. */
 export interface AdmiraltyInstallation {
   readonly deployments: ReadonlyMap<AdmiraltyComponent, Deployment>;
   readonly webhooks: readonly MutatingWebhookConfiguration[];
   /** Value `clusterName` of its chart: the parent cluster in labels; often empty. */
   readonly clusterName: string;
-  /** ClusterRoles that its controller gives to sources; its chart names them after the release. */
+  /** ClusterRoles that its controller binds to sources; its chart names them after the release. */
   readonly sourceRole: string;
   readonly summaryViewerRole: string;
 }
@@ -37,7 +37,7 @@ const CHART_NAMES = new Set(['admiralty', 'multicluster-scheduler']);
 const IMAGE = /(^|\/)(multicluster-scheduler|admiralty)-(agent|scheduler|restarter)(:|@|$)/;
 const OWN_VARIABLES = new Set(['SOURCE_CLUSTER_ROLE_NAME', 'CLUSTER_SUMMARY_VIEWER_CLUSTER_ROLE_NAME', 'ADMIRALTY_CONTROLLER_MANAGER_DEPLOYMENT_NAME']);
 
-/** Finds it among all Deployments and webhook configurations of a cluster; undefined where there is none. */
+/** Finds it among all Deployments and webhook configurations; undefined when there is none. */
 export function findAdmiralty(deployments: readonly Deployment[], configurations: readonly MutatingWebhookConfiguration[]): AdmiraltyInstallation | undefined {
   const found = new Map<AdmiraltyComponent, Deployment>();
   for (const deployment of deployments) {
@@ -58,7 +58,9 @@ export function findAdmiralty(deployments: readonly Deployment[], configurations
   };
 }
 
-/** Which of Admiralty's processes a Deployment runs: by the label of its pods, and by its chart, its image or its variables. */
+/**
+ * Which component of Admiralty a Deployment runs: by its pod label, and by its chart, image or environment variables.
+ */
 function componentOf({ spec: { template } }: Deployment): AdmiraltyComponent | undefined {
   const { labels = {} } = template.metadata ?? {};
   const component = ADMIRALTY_COMPONENTS.find((known) => known === labels['component']);

@@ -1,46 +1,47 @@
-// A release of Helm as its Secret holds it (base64 of gzip of JSON, in base64 once more for the Secret). `helm uninstall` deletes what the manifest in
-// there names, and looks for its annotation `helm.sh/resource-policy` there alone: one that only the stored object has keeps nothing.
+// A Helm release as stored in its Secret (base64 of gzip of JSON, base64-encoded again by the Secret). `helm uninstall`
+// deletes the objects of the stored manifest, and honours `helm.sh/resource-policy` only there: the annotation on the
+// live object alone protects nothing.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parse, stringify } from 'yaml';
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 
-/** The annotation by which Helm leaves an object where it is. */
+/** Annotation that makes Helm keep an object on uninstall. */
 export const RESOURCE_POLICY = 'helm.sh/resource-policy';
 /** Its value. */
 export const KEEP = 'keep';
 
-/** What of a release is looked at; all other fields stay as they are. */
+/** The fields used here; all others stay unchanged. */
 interface Release {
   readonly manifest: string;
   readonly hooks?: readonly unknown[] | null;
 }
 
-/** Reads the value of `data.release` of a release's Secret. Throws where it is none. */
+/** Decodes `data.release` of a release's Secret. Throws when it is malformed. */
 export function readRelease(data: string): Release {
   return JSON.parse(gunzipSync(Buffer.from(Buffer.from(data, 'base64').toString('utf8'), 'base64')).toString('utf8')) as Release;
 }
 
-/** What {@link readRelease} reads. */
+/** Encodes what {@link readRelease} decodes. */
 export function writeRelease(release: object): string {
   return Buffer.from(gzipSync(JSON.stringify(release)).toString('base64'), 'utf8').toString('base64');
 }
 
-/** Whether a release holds Admiralty's definitions, or roles of the given names. */
+/** Whether a release holds Admiralty's CRDs, or roles of the given names. */
 export function holdsAdmiralty(release: Release, roles: readonly string[]): boolean {
   return documentsOf(release).some(({ object }) => isToBeKept(object, roles));
 }
 
 /**
- * The release after whose uninstall Admiralty's definitions and these ClusterRoles are there still. Its hooks go: the Job that runs after an
- * uninstall takes finalizers off, also ours.
+ * The release with a keep policy on Admiralty's CRDs and these ClusterRoles. Its hooks are removed: its post-delete Job
+ * removes finalizers, including ours.
  */
 export function withKeepPolicy(release: Release, roles: readonly string[]): Release {
   const manifest = documentsOf(release).map(({ text, object }) => (isToBeKept(object, roles) ? stringify(kept(object), { lineWidth: 0, aliasDuplicateObjects: false }) : text));
   return { ...release, manifest: manifest.map((text) => `---\n${text.trim()}\n`).join(''), hooks: [] };
 }
 
-/** Names of what an uninstall would delete although it must stay. */
+/** Objects that must stay but would be deleted by an uninstall. */
 export function lacksKeepPolicy(release: Release, roles: readonly string[]): readonly string[] {
   const objects = documentsOf(release).map(({ object }) => object).filter((object) => isToBeKept(object, roles));
   return objects.filter((object) => object?.metadata.annotations?.[RESOURCE_POLICY] !== KEEP).map((object) => `${object?.kind} ${object?.metadata.name}`);

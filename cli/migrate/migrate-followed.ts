@@ -1,4 +1,5 @@
-// What follows pods from a source: freed from Admiralty's finalizers, and its copies in targets given to us, or back.
+// Objects that follow pods: removes Admiralty's finalizers in the source and takes over their copies in targets, and
+// back.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CONFIG_MAPS, INGRESSES, SECRETS, SERVICES } from '../../api/resource-types.ts';
@@ -12,7 +13,7 @@ import type { Migration, MigrationTarget } from './migration.ts';
 
 const TYPES: readonly ResourceType[] = [CONFIG_MAPS, SECRETS, SERVICES, INGRESSES];
 
-/** Gives us the copies in targets, and frees the objects of the source. */
+/** Takes over the copies in targets, and removes Admiralty's finalizers in the source. */
 export async function takeFollowed(migration: Migration): Promise<void> {
   const { client, installation, clusterId, signal, tell } = migration;
   for (const type of TYPES) {
@@ -28,7 +29,7 @@ export async function takeFollowed(migration: Migration): Promise<void> {
   }
 }
 
-/** Gives Admiralty the copies in targets back; it puts its finalizers on by itself. */
+/** Returns the copies to Admiralty, which adds its finalizers itself. */
 export async function returnFollowed(migration: Migration): Promise<void> {
   const { client, installation, clusterId, signal } = migration;
   for (const type of TYPES) await handOver(migration, type, await client.list(type, {}, signal), { from: clusterId, to: installation.clusterName });
@@ -50,7 +51,10 @@ async function handOver(migration: Migration, type: ResourceType, objects: reado
   return count;
 }
 
-/** Sources read no Secrets in targets: the copy is written as our source writes it, so that the target can tell it that the copy is unchanged. */
+/**
+ * Sources may not read Secrets in targets: the copy is rewritten as our source writes it, so that the target recognizes
+ * it as unchanged.
+ */
 async function rewriteSecret({ clusterId, signal }: Migration, target: MigrationTarget, parent: KubernetesObject, { metadata: { uid, resourceVersion } }: KubernetesObject): Promise<void> {
   const kind = FOLLOWED_KINDS.find(({ type }) => type === SECRETS);
   if (kind === undefined) return;

@@ -1,4 +1,5 @@
-// Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing that runs is made or deleted.
+// Takes over a source's proxy pods and their objects in targets from Admiralty, or returns them. No running pod is
+// created or deleted.
 import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
 import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
 import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
@@ -14,7 +15,7 @@ import type { Migration, MigrationTarget } from './migration.ts';
 import { planReturn } from '../takeover/pod-return.ts';
 import { candidatesOf, planEnding, planWaiting, type Candidate, type WaitingTakeover } from '../takeover/waiting-takeover.ts';
 
-/** Kubelets and users write to the same objects; what changed meanwhile is looked at anew, so often. */
+/** Kubelets and users write to the same objects; number of retries on conflicts. */
 const ROUNDS = 20;
 
 /** What a target holds. */
@@ -24,19 +25,19 @@ interface Held {
   readonly delegates: readonly Pod[];
 }
 
-/** Everything that is looked at in one round. */
+/** State read in one round. */
 interface Look {
   readonly proxies: readonly Pod[];
   readonly held: readonly Held[];
 }
 
-/** Gives us every proxy. Throws AppError `Timeout` where some change faster than they are taken over. */
+/** Takes over every proxy pod. Throws AppError `Timeout` when some change faster than they are taken over. */
 export async function takePods(migration: Migration): Promise<void> {
   const count = await inRounds(migration, takeOnce);
   migration.tell(`  ${count} writes to proxies and what was made for them`);
 }
 
-/** Gives Admiralty every proxy. Throws as {@link takePods}. */
+/** Returns every proxy pod to Admiralty. Throws as {@link takePods}. */
 export async function returnPods(migration: Migration): Promise<void> {
   const count = await inRounds(migration, returnOnce);
   migration.tell(`  ${count} writes to proxies and what was made for them`);
@@ -81,7 +82,7 @@ async function takeOnce(migration: Migration, { proxies, held }: Look): Promise<
   return count;
 }
 
-/** A proxy of ours that is being deleted is our own affair; Admiralty's is ended here. */
+/** A proxy pod of ours that is being deleted is left to our controllers; Admiralty's is finished here. */
 function endingOf(proxy: Pod, candidates: readonly Candidate[]): WaitingTakeover {
   return isOurs(proxy) ? { inTargets: [], inSource: [] } : planEnding(proxy, candidates);
 }
@@ -105,7 +106,10 @@ function allCandidates(proxy: Pod, held: readonly Held[]): readonly Candidate[] 
   return held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates }));
 }
 
-/** Writes in targets first: nothing is held to be gone in between. Gives how many were done; what has changed meanwhile counts, too. */
+/**
+ * Writes to targets first, so that nothing is assumed gone in between. Returns the number of writes, including
+ * conflicts.
+ */
 async function write(migration: Migration, { inTargets, inSource }: WaitingTakeover): Promise<number> {
   const all: readonly (readonly [client: Migration['client'], plan: Plan])[] = [
     ...inTargets.map(({ target, plan }) => [migration.targets.find(({ key }) => key === target)?.client ?? migration.client, plan] as const),
@@ -116,18 +120,18 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
       ignoreStale(error);
       return false;
     });
-    if (!isDone) break; // a proxy that is marked before what was made for it would not be looked at again
+    if (!isDone) break; // a proxy pod labelled before its objects would not be looked at again
   }
   return all.reduce((sum, [, plan]) => sum + plan.length, 0);
 }
 
-/** Keys of proxies that are not as they are to be; for the check at the end. */
+/** Keys of proxy pods not yet taken over or returned; for the final check. */
 export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
   return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined).map(({ metadata }) => objectKey(metadata));
 }
 
-/** Takes our finalizers off chaperons and delegates of this cluster, which nobody would take off when they go. */
+/** Removes our finalizers from chaperons and delegates of this cluster, which nobody else would remove. */
 export async function releaseChaperons({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
   for (const chaperon of (await client.list(POD_CHAPERONS, {}, signal).catch(unless(isNotFound))) ?? []) {
@@ -148,7 +152,10 @@ function planRelease(type: ResourceType, { metadata: { namespace, name = '', uid
   return [{ kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
-/** PodChaperons whose delegates have no node and wait for Admiralty's candidate scheduler, which has ended: their sources make others. */
+/**
+ * PodChaperons whose delegates wait unscheduled for Admiralty's stopped candidate scheduler: their sources create
+ * others.
+ */
 export async function deletePendingCandidates({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
   for (const { metadata, spec } of await client.list(PODS, { fieldSelector: `spec.schedulerName=${CANDIDATE_SCHEDULER},spec.nodeName=` }, signal)) {

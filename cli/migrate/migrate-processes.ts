@@ -1,4 +1,5 @@
-// Admiralty's processes are stopped and started by the replicas of their Deployments: nothing of its release goes, so that it can be taken back.
+// Stops and starts Admiralty's processes by scaling their Deployments: nothing of its release is deleted, so that the
+// migration can be rolled back.
 import { BEFORE_MIGRATION_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, LEASES, PODS } from '../../api/resource-types.ts';
@@ -10,10 +11,10 @@ import { leaseName } from '../run/leadership.ts';
 import { untilSo, type Migration } from './migration.ts';
 
 const TYPE: ResourceType<Deployment> = DEPLOYMENTS as ResourceType<Deployment>;
-/** Components of ours that hold a Lease while they act. */
+/** Our components with leader election. */
 const ACTING = ['scheduler', 'delegate-controller', 'virtual-node', 'peering'];
 
-/** Scales a process to nothing, and waits until its pods are gone and its Lease is renewed by nobody. */
+/** Scales a process to zero, and waits until its pods are gone and its Lease is no longer renewed. */
 export async function stopProcess(component: AdmiraltyComponent, migration: Migration): Promise<void> {
   const { client, installation, signal, tell } = migration;
   const deployment = installation.deployments.get(component);
@@ -28,7 +29,7 @@ export async function stopProcess(component: AdmiraltyComponent, migration: Migr
   tell(`  ${component} is stopped`);
 }
 
-/** A Lease that was given back, or that has run out; a process that was cut off from its Deployment would go on renewing it. */
+/** A released or expired Lease; a process outside of its Deployment would keep renewing it. */
 async function untilNobodyRenews(component: AdmiraltyComponent, migration: Migration): Promise<void> {
   const { client, signal } = migration;
   const leases = () => readAdmiraltyLeases(client, [leaseOf(component)], signal);
@@ -38,7 +39,7 @@ async function untilNobodyRenews(component: AdmiraltyComponent, migration: Migra
   }
 }
 
-/** Gives a process its replicas back, and waits until it acts. */
+/** Restores a process's replicas, and waits until it is leader. */
 export async function startProcess(component: AdmiraltyComponent, migration: Migration): Promise<void> {
   const { client, installation, signal, tell } = migration;
   const deployment = installation.deployments.get(component);
@@ -47,7 +48,7 @@ export async function startProcess(component: AdmiraltyComponent, migration: Mig
   const live = await client.get(TYPE, { namespace, name }, signal);
   const replicas = Number(live.metadata.annotations?.[BEFORE_MIGRATION_ANNOTATION] ?? Math.max(1, live.spec.replicas ?? 1));
   await client.patch(TYPE, { namespace, name }, { patchType: 'merge', patch: { metadata: { annotations: { [BEFORE_MIGRATION_ANNOTATION]: null } }, spec: { replicas } } }, signal);
-  if (component === 'restarter') return; // nobody waits for it
+  if (component === 'restarter') return; // no need to wait for it
   const acts = async (): Promise<boolean> => (await readAdmiraltyLeases(client, [leaseOf(component)], signal)).some((lease) => isHeld(lease, Date.now()));
   await untilSo(`${component} of Admiralty acts (Lease ${leaseOf(component)})`, acts, migration);
   tell(`  ${component} acts again`);
@@ -57,14 +58,14 @@ function leaseOf(component: AdmiraltyComponent): string {
   return `admiralty-${component}`;
 }
 
-/** Waits until no component of ours acts in this cluster. */
+/** Waits until no component of ours is leader in this cluster. */
 export async function untilStandby(migration: Migration): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
   const held = async (): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => ACTING.some((component) => lease.metadata.name === leaseName(component)) && isHeld(lease, Date.now()));
   await untilSo('the components of Isthmus stand by', async () => !(await held()), migration);
 }
 
-/** Waits until components of ours act in this cluster. */
+/** Waits until our components are leaders in this cluster. */
 export async function untilLeading(migration: Migration, components: readonly string[]): Promise<void> {
   const { client, installNamespace: namespace, signal } = migration;
   const acts = async (component: string): Promise<boolean> => (await client.list(LEASES, { namespace }, signal)).some((lease) => lease.metadata.name === leaseName(component) && isHeld(lease, Date.now()));

@@ -1,4 +1,5 @@
-// The definitions of Admiralty's kinds must outlive its release: with them go all their objects, and with PodChaperons the pods that run.
+// Admiralty's CRDs must outlive its release: deleting them deletes all their objects, and with PodChaperons the running
+// pods.
 import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import type { Secret } from '../../api/objects/core.ts';
@@ -6,12 +7,12 @@ import { AppError } from '../../process/errors.ts';
 import { holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from './helm-release.ts';
 import type { Migration } from './migration.ts';
 
-/** Type and label of Secrets in which Helm keeps releases. */
+/** Type and label of Helm's release Secrets. */
 const RELEASES = 'owner=helm';
-/** Where the release is kept as it was before. */
+/** Where the original release is backed up. */
 const BEFORE = 'release.before-migration';
 
-/** Marks the stored definitions, which `helm upgrade` looks at, and what each release says of them, which `helm uninstall` looks at; then reads all of it again. */
+/** Annotates the live CRDs (for `helm upgrade`) and the stored releases (for `helm uninstall`), then verifies both. */
 export async function keepCrds(migration: Migration): Promise<void> {
   const { client, installation, signal, tell } = migration;
   const roles = [installation.sourceRole, installation.summaryViewerRole];
@@ -38,7 +39,7 @@ async function requireKept(migration: Migration, roles: readonly string[]): Prom
   if (all.length > 0) throw new AppError('StillInUse', `An uninstall of Admiralty would delete ${all.join(', ')}, and with them all pods that run for others. Run this command again.`);
 }
 
-/** Puts releases back as Helm wrote them; the mark on stored definitions stays, for it keeps what others need. */
+/** Restores releases as Helm wrote them; the annotation on live CRDs stays, because it is still needed. */
 export async function restoreReleases(migration: Migration): Promise<void> {
   const { client, signal } = migration;
   for (const { metadata: { namespace, name = '', resourceVersion }, data } of await client.list(SECRETS, { labelSelector: RELEASES }, signal)) {

@@ -1,4 +1,5 @@
-// The rights of sources in a target. A binding's role cannot be changed, so another binding stands in while it is made anew: no source is ever without.
+// The RBAC of sources in a target. A binding's role is immutable, so a temporary binding covers the time in which the
+// binding is recreated: no source is ever without permissions.
 import type { KubernetesObject } from '../../api/objects/core.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_SOURCES, ROLE_BINDINGS, SERVICE_ACCOUNTS, SOURCES } from '../../api/resource-types.ts';
 import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -8,10 +9,10 @@ import { DEPENDENT_TYPES } from '../../peering/identity/establish-identity.ts';
 import { IDENTITY_LABELS, identityManifests, toSourceIdentity } from '../../peering/identity/source-identity.ts';
 import { MIGRATION_FIELD_MANAGER, untilSo, type Migration } from './migration.ts';
 
-/** Before the name of a binding that stands in. */
+/** Name prefix of temporary bindings. */
 const STAND_IN = 'isthmus-migration-';
 
-/** Gives all sources our roles, under the names that Admiralty's bindings have. */
+/** Binds all sources to our roles, under the names of Admiralty's bindings. */
 export async function takeRights(migration: Migration): Promise<void> {
   for (const wanted of await wantedBindings(migration)) {
     const { client, signal, tell } = migration;
@@ -25,7 +26,7 @@ export async function takeRights(migration: Migration): Promise<void> {
   }
 }
 
-/** Gives all sources Admiralty's roles beside ours. */
+/** Binds all sources to Admiralty's roles as well. */
 export async function grantAdmiraltyRights(migration: Migration): Promise<void> {
   const { client, installation, signal } = migration;
   for (const ours of await wantedBindings(migration)) {
@@ -34,7 +35,7 @@ export async function grantAdmiraltyRights(migration: Migration): Promise<void> 
   }
 }
 
-/** Takes what we have made for sources away, but for their accounts; Admiralty's controller makes its own. */
+/** Removes our objects of sources except their accounts; Admiralty's controller creates its own. */
 export async function removeOurRights(migration: Migration): Promise<void> {
   const labelSelector = Object.entries(IDENTITY_LABELS).map(([key, value]) => `${key}=${value}`).join(',');
   for (const type of DEPENDENT_TYPES.filter((one) => one !== SERVICE_ACCOUNTS)) {
@@ -43,7 +44,7 @@ export async function removeOurRights(migration: Migration): Promise<void> {
   }
 }
 
-/** Waits until Admiralty's controller has made its bindings, and takes those away that stood in. */
+/** Waits until Admiralty's controller has created its bindings, then removes the temporary ones. */
 export async function untilRightsReturned(migration: Migration): Promise<void> {
   for (const ours of await wantedBindings(migration)) {
     await untilSo(`Admiralty has made ${ours.metadata.name}`, async () => (await liveOf(migration, ours)) !== undefined, migration);
@@ -51,7 +52,7 @@ export async function untilRightsReturned(migration: Migration): Promise<void> {
   }
 }
 
-/** The two bindings of each source that Admiralty makes, too. */
+/** The two bindings of each source that Admiralty creates, too. */
 async function wantedBindings({ client, installNamespace, signal }: Migration): Promise<readonly BindingObject[]> {
   const [clusterSources, sources] = await Promise.all([client.list(CLUSTER_SOURCES, {}, signal).catch(unless(isNotFound)), client.list(SOURCES, {}, signal).catch(unless(isNotFound))]);
   return [...(clusterSources ?? []), ...(sources ?? [])].flatMap((source) => {

@@ -1,5 +1,6 @@
-// From Admiralty's webhook to ours without a moment in which no webhook is asked, or two that undo what the other did: first its configuration leads to
-// our webhook, by one write; then ours takes pods, too, which asks the same webhook twice; then its configuration selects nothing.
+// Switches from Admiralty's webhook to ours without a gap and without two conflicting webhooks: first Admiralty's
+// configuration points to our webhook in one write; then ours matches pods as well, which calls the same webhook twice;
+// then Admiralty's matches nothing.
 import { BEFORE_MIGRATION_ANNOTATION, ELECT_ANNOTATION, NAMESPACE_OPT_IN_LABEL, NAMESPACE_OPT_IN_VALUE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import type { Pod, StringMap } from '../../api/objects/core.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, type MutatingWebhookConfiguration } from '../../api/resource-types.ts';
@@ -10,16 +11,16 @@ import { AppError, messageOf } from '../../process/errors.ts';
 import { webhooksWithoutRules } from '../../webhook/registration/missing-rules.ts';
 import { untilSo, type Migration } from './migration.ts';
 
-/** By which cert-manager writes the authority: it would put its own back. */
+/** cert-manager's annotation for the CA bundle, which would restore its own. */
 const INJECTED = 'cert-manager.io/inject-ca-from';
 
-/** What a configuration of Admiralty's was before. */
+/** A backup of Admiralty's configuration. */
 interface Before {
   readonly webhook: AdmiraltyWebhook;
   readonly injected?: string | undefined;
 }
 
-/** Has elected pods sent to our webhook, which must be running. */
+/** Sends elected pods to our webhook, which must be running. */
 export async function switchWebhook(migration: Migration): Promise<void> {
   await untilWebhookAnswers(migration);
   await untilSo('our webhook answers', async () => {
@@ -35,12 +36,14 @@ export async function switchWebhook(migration: Migration): Promise<void> {
   await disableAdmiraltyWebhook(migration);
 }
 
-/** Has Admiralty's webhook asked about nothing. */
+/** Makes Admiralty's configuration match nothing. */
 export async function disableAdmiraltyWebhook(migration: Migration): Promise<void> {
   await eachOfTheirs(migration, (webhook) => (isAsked(webhook) ? silenced(webhook) : webhook));
 }
 
-/** Has elected pods sent to Admiralty's configuration, which leads to our webhook, and to ours no more; it goes on answering. */
+/**
+ * Makes Admiralty's configuration, which points to our running webhook, match elected pods again, and ours no longer.
+ */
 export async function restoreAdmiraltyConfiguration(migration: Migration): Promise<void> {
   const ours = await untilWebhookAnswers(migration);
   await eachOfTheirs(migration, (webhook, before) => (isAsked(webhook) ? webhook : toUs(before?.webhook ?? webhook, ours)));
@@ -49,7 +52,7 @@ export async function restoreAdmiraltyConfiguration(migration: Migration): Promi
   await migration.client.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, { patchType: 'merge', patch: { metadata: { resourceVersion }, webhooks: withoutRules } }, migration.signal);
 }
 
-/** Has Admiralty's own webhook asked again, once it answers; while it does not, ours goes on. */
+/** Points Admiralty's configuration back to its own webhook once that responds; until then ours continues. */
 export async function restoreAdmiraltyWebhook(migration: Migration): Promise<void> {
   const ours = await ourWebhook(migration);
   await untilSo("Admiralty's webhook answers", async () => {
@@ -87,7 +90,7 @@ async function ourWebhook(migration: Migration): Promise<AdmiraltyWebhook | unde
   return (await ourConfiguration(migration)).webhooks?.find(({ name }) => name === WEBHOOK_NAME);
 }
 
-/** Our webhook, with the authority that its process writes once it serves. Throws AppError `Timeout`. */
+/** Our webhook, with the CA bundle that its process writes once it serves. Throws AppError `Timeout`. */
 export async function untilWebhookAnswers(migration: Migration): Promise<AdmiraltyWebhook> {
   await untilSo("our webhook serves (start it: the chart's Deployments, or \"isthmus run\")", async () => ((await ourWebhook(migration))?.clientConfig.caBundle ?? '') !== '', migration);
   const ours = await ourWebhook(migration);
@@ -107,7 +110,10 @@ function silenced(webhook: AdmiraltyWebhook): AdmiraltyWebhook {
 
 type Change = (webhook: AdmiraltyWebhook, before: Before | undefined) => AdmiraltyWebhook;
 
-/** Changes Admiralty's webhook in each of its configurations; what it was first is kept beside it until `forgets`. */
+/**
+ * Changes Admiralty's webhook in each of its configurations; a backup of the original is stored with it until
+ * `forgets`.
+ */
 async function eachOfTheirs({ client, installation, signal }: Migration, change: Change, isGivenBack = false, forgets = false): Promise<void> {
   for (const { metadata: { name = '' } } of installation.webhooks) {
     const live = await client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, signal).catch(unless(isNotFound));
@@ -116,7 +122,7 @@ async function eachOfTheirs({ client, installation, signal }: Migration, change:
   }
 }
 
-/** The patch for one configuration; undefined where nothing changes. */
+/** The patch for one configuration; undefined when nothing changes. */
 function changed({ metadata, webhooks }: MutatingWebhookConfiguration, change: Change, { isGivenBack, forgets }: { readonly isGivenBack: boolean; readonly forgets: boolean }): object | undefined {
   const webhook = admiraltyWebhookOf({ metadata, ...(webhooks && { webhooks }) });
   if (webhook === undefined) return undefined;

@@ -1,4 +1,4 @@
-// `isthmus migrate`: from a live Admiralty to Isthmus in one cluster, and back.
+// `isthmus migrate`: migrates a cluster from a running Admiralty to Isthmus, and back.
 import { Command } from 'commander';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { DEPLOYMENTS, MUTATING_WEBHOOK_CONFIGURATIONS } from '../../api/resource-types.ts';
@@ -58,7 +58,7 @@ async function migrate(flags: MigrateFlags, stepsFor: (isSource: boolean) => rea
   });
 }
 
-/** Runs them in order, and tells of each. Throws what the first failing one throws; those before it are done. */
+/** Runs the steps in order, with progress. Throws what the first failing one throws; earlier ones stay done. */
 export async function runSteps(steps: readonly Step[], migration: Migration, isDryRun: boolean): Promise<void> {
   for (const [index, { title, run }] of steps.entries()) {
     migration.tell(`${isDryRun ? 'would ' : ''}${index + 1}/${steps.length} ${title}`);

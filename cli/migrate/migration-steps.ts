@@ -1,4 +1,5 @@
-// The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either can be broken off and begun again.
+// The steps of a migration and of its rollback (ADR 0049). Each step finds what is left to do, so that both can be
+// interrupted and repeated.
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import { CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
 import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
@@ -19,7 +20,7 @@ import { writeRecord, type Migration, type Step } from './migration.ts';
 const UNDER_WAY = 'A migration from Admiralty is under way';
 const TAKEN_BACK = 'The migration from Admiralty was taken back; "isthmus migrate admiralty" begins it again';
 
-/** What the takeover goes by. */
+/** Options of a migration. */
 export interface TakeoverOptions {
   readonly install: InstallOptions;
   /** The cluster has targets. */
@@ -62,7 +63,7 @@ function targetTakeover(): readonly Step[] {
   ];
 }
 
-/** The steps back to Admiralty, from wherever the takeover was left. */
+/** The steps of a rollback, from wherever the migration stopped. */
 export function returnSteps(isSource: boolean): readonly Step[] {
   const before: readonly Step[] = [
     { title: 'have the components of Isthmus stand by', run: (migration) => standBy(migration, isSource) },
@@ -98,13 +99,13 @@ async function stopAll(migration: Migration, components: readonly Parameters<typ
   await Promise.all(components.map((component) => stopProcess(component, migration)));
 }
 
-/** Whether Helm installed Isthmus here: its next upgrade refuses what others have applied. */
+/** Whether Helm installed Isthmus here: its next upgrade would reject fields applied by others. */
 async function isOfHelm({ client, signal }: Migration): Promise<boolean> {
   const roles = await Promise.all(['isthmus-delegate-controller', 'isthmus-delegate-controller-source'].map((name) => client.get(CLUSTER_ROLES, { name }, signal).catch(unless(isNotFound))));
   return roles.some((role) => role?.metadata.annotations?.['meta.helm.sh/release-name'] !== undefined);
 }
 
-/** What is there already of Isthmus's own webhook stays; one that is new takes pods only once it is told. */
+/** An existing webhook of Isthmus stays; a new one matches pods only when told to. */
 async function installBeside(migration: Migration, install: InstallOptions, isSource: boolean): Promise<void> {
   const { client, signal } = migration;
   if (await isOfHelm(migration)) return migration.tell('  the chart is installed');
@@ -112,7 +113,8 @@ async function installBeside(migration: Migration, install: InstallOptions, isSo
   const policies: readonly (string | undefined)[] = [VALIDATING_ADMISSION_POLICIES.kind, VALIDATING_ADMISSION_POLICY_BINDINGS.kind];
   const objects = installManifests({ ...install, role: isSource ? 'both' : 'target' }).filter(({ kind, metadata }) => {
     if (kind === MUTATING_WEBHOOK_CONFIGURATIONS.kind) return false;
-    return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME); // it refuses proxies that Admiralty's webhook has made
+    // it rejects proxy pods created by Admiralty's webhook
+    return !(isSource && policies.includes(kind) && metadata.name === PROXY_POLICY_NAME);
   });
   await applyObjects(client, objects, INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
   if (isSource && found === undefined) await applyObjects(client, [packagedWebhookConfiguration(install)], INSTALL_FIELD_MANAGER, { tell: () => undefined, signal });
@@ -141,7 +143,7 @@ async function standBy(migration: Migration, isSource: boolean): Promise<void> {
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
 }
 
-/** A summary with a time would be taken for a sign of ours. */
+/** A summary with a timestamp would count as our heartbeat. */
 async function releaseHeld(migration: Migration): Promise<void> {
   const { client, signal } = migration;
   await client.patch(CLUSTER_SUMMARIES, { name: CLUSTER_SUMMARY_NAME }, { patchType: 'merge', patch: { observed: null } }, signal).catch(unless(isNotFound));

@@ -1,4 +1,4 @@
-// What the steps of a migration share: the cluster, what is installed of Admiralty in it, its targets, and how a step waits and tells.
+// Shared by the steps of a migration: the cluster, its Admiralty installation, its targets, waiting and progress.
 import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
 import { MIGRATION_CONFIG_MAP, MIGRATION_STANDBY_KEY, MIGRATION_WEBHOOK_KEY } from '../../api/objects/keys.ts';
 import { CLUSTER_TARGETS, CONFIG_MAPS, TARGETS } from '../../api/resource-types.ts';
@@ -12,21 +12,21 @@ import { AppError } from '../../process/errors.ts';
 import type { AdmiraltyInstallation } from './admiralty-installation.ts';
 import { lookFor, type Progress } from '../clusters/apply-objects.ts';
 
-/** Field manager of what a migration writes by itself. */
+/** Field manager of the migration's own writes. */
 export const MIGRATION_FIELD_MANAGER = 'isthmus-migrate';
-/** How long a step waits for what others do, in ms. */
+/** Timeout of waits in ms. */
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 500;
-/** How often a step says what it waits for, in ms. */
+/** Interval of progress lines in ms. */
 const TELL_EVERY_MS = 10_000;
 
-/** A target of the cluster that is migrated, with an administrator's rights in it. */
+/** A target of the migrated cluster, with administrator rights in it. */
 export interface MigrationTarget {
   readonly ref: TargetRef;
   readonly key: string;
   readonly nodeName: string;
   readonly client: ClusterClient;
-  /** An Admiralty works there, so that nobody takes our finalizers off. */
+  /** Admiralty runs there, so nobody removes our finalizers. */
   readonly isAdmiraltyThere: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface Migration extends Progress {
   readonly targets: readonly MigrationTarget[];
 }
 
-/** One step; doing it again where it was done changes nothing. */
+/** One idempotent step. */
 export interface Step {
   readonly title: string;
   readonly run: (migration: Migration) => Promise<void>;
@@ -52,7 +52,7 @@ export interface NamedTarget {
   readonly object: ClusterTarget | Target;
 }
 
-/** All targets of a cluster; none where the kinds are not served. */
+/** All targets of a cluster; none when the kinds are not served. */
 export async function targetsOf(client: ClusterClient, signal: AbortSignal): Promise<readonly NamedTarget[]> {
   const [clusterTargets, targets] = await Promise.all([client.list(CLUSTER_TARGETS, {}, signal).catch(unless(isNotFound)), client.list(TARGETS, {}, signal).catch(unless(isNotFound))]);
   return [...(clusterTargets ?? []), ...(targets ?? [])].map((object) => {
@@ -61,13 +61,13 @@ export async function targetsOf(client: ClusterClient, signal: AbortSignal): Pro
   });
 }
 
-/** A target as the steps know it. */
+/** A target for the steps. */
 export function migrationTarget(ref: TargetRef, client: ClusterClient, isAdmiraltyThere: boolean): MigrationTarget {
   return { ref, key: targetKey(ref), nodeName: virtualNodeName(ref), client, isAdmiraltyThere };
 }
 
 /**
- * Waits for what others do, and says so.
+ * Waits for a condition, with progress.
  * @throws AppError `Timeout` that says what did not happen and that the command can be repeated.
  */
 export async function untilSo(what: string, look: () => Promise<boolean>, { tell, signal }: Progress, forMs = PATIENCE_MS): Promise<void> {
@@ -83,7 +83,7 @@ export async function untilSo(what: string, look: () => Promise<boolean>, { tell
   if (found === undefined) throw new AppError('Timeout', `Not seen within ${forMs / 1_000} s: ${what}. Nothing is lost; run the same command again, or "isthmus migrate rollback".`);
 }
 
-/** What components are told: why they stand by, and why no pods are sent to our webhook. Both missing lets them act. */
+/** The record for components: why they stand by, and why no pods are sent to our webhook. Without both they may act. */
 export interface MigrationRecord {
   readonly standby?: string;
   readonly webhook?: string;

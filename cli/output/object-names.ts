@@ -1,9 +1,9 @@
-// Checks of names that are given on the command line, before anything is sent.
+// Validates names from the command line before anything is sent.
 import { AppError } from '../../process/errors.ts';
 
 const DNS_1123_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** Refuses a value that is no DNS-1123 label, as names of namespaces must be. Throws AppError `BadInput` that names the flag. */
+/** Requires a DNS-1123 label, as for namespaces. Throws AppError `BadInput` that names the flag. */
 export function requireLabel(flag: string, value: string): void {
   if (DNS_1123_LABEL.test(value)) return;
   throw new AppError(

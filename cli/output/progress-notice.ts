@@ -1,7 +1,8 @@
-// Who waits for longer than a second is told what for, on standard error: programs that read standard output are not bothered.
+// After a second of waiting, prints what is being waited for, on standard error so that programs reading standard
+// output are not affected.
 const SLOW_MS = 1_000;
 
-/** Gives what `work` gives; says what is done when that takes more than a second. */
+/** Returns the result of `work`; prints a notice when it takes more than a second. */
 export async function withProgressNotice<T>(what: string, work: Promise<T>, tell: (line: string) => void = (line) => console.error(line)): Promise<T> {
   const timer = setTimeout(() => tell(`${what} …`), SLOW_MS);
   try {

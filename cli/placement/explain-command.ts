@@ -1,4 +1,4 @@
-// `isthmus explain pod/NAME`: why a pod is where it is, or nowhere, by the functions that decide.
+// `isthmus explain pod/NAME`: why a pod is placed where it is, or not placed, by the scheduler's own functions.
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
 import { DEFAULT_INSTALL_NAMESPACE, PLACEMENT_ANNOTATION } from '../../api/objects/keys.ts';
@@ -28,9 +28,9 @@ interface ExplainFlags {
 /** The command for commander. */
 export function explainCommand(): Command {
   return new Command('explain')
-    .description('Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change that would let it in.')
+    .description('Explain where an elected pod goes: every target with what speaks for and against it, and the smallest change that would admit it.')
     .argument('<pod>', 'pod/NAME')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
@@ -63,13 +63,13 @@ async function readPod({ cluster }: LiveWorld, at: { readonly namespace: string;
   }
 }
 
-/** A bound pod is judged as if it had no node yet. */
+/** A bound pod is evaluated as if it had no node yet. */
 function toQuestion(pod: Pod, { world, targets, sourceId }: LiveWorld): PodToSchedule {
   const { nodeName: _bound, ...spec } = pod.spec;
   const proxy = toProxyPodRecord({ ...pod, spec });
   const restored = restoreSourcePod(pod);
   if (proxy === undefined || restored.kind === 'invalid') {
-    throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is no elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
+    throw new AppError('BadInput', `Pod ${pod.metadata.name ?? ''} is not an elected pod: annotate it with multicluster.admiralty.io/elect in a namespace labelled multicluster-scheduler=enabled.`);
   }
   const { namespace, name, uid, labels } = proxy;
   const chaperon = toPodChaperon(restored.pod, { clusterId: sourceId, namespace, name, uid, labels });

@@ -1,4 +1,4 @@
-// An explanation as people read it: the outcome, then each target with what speaks for or against it.
+// An explanation as text: the outcome, then the filters and scores of each target.
 import type { Explanation, ExplainedTarget } from '../../scheduler/explain/explain.ts';
 
 const BY: Readonly<Record<Exclude<NonNullable<Explanation['margin']>['by'], 'score'>, string>> = {

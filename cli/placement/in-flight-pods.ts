@@ -1,4 +1,4 @@
-// Pods on their way hold their places in a command's view of the targets, as they do in the scheduler's.
+// Subtracts pods in flight from the targets' free capacity in a command's view, as the scheduler does.
 import { PODS } from '../../api/resource-types.ts';
 import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
@@ -12,7 +12,7 @@ import type { ClusterCache } from '../../scheduler/cycle/cluster-cache.ts';
 import { toPodToSchedule } from '../../scheduler/decision/placement-constraints.ts';
 import type { NodeRequirements } from '../../scheduler/snapshot/node-requirements.ts';
 
-/** Pods that a target's figures do not show and that hold places in it all the same, by `namespace/name`. */
+/** Pods, by `namespace/name`, that a target's capacity does not show yet. */
 export interface PodsInFlight {
   readonly target: string;
   readonly pods: readonly string[];
@@ -25,7 +25,9 @@ interface Gathered {
   readonly state: ClusterCache;
 }
 
-/** Takes what they ask for off the targets' free room. Gives them by target; targets without any are left out. */
+/**
+ * Subtracts their requests from the targets' free capacity. Returns them by target; targets without any are omitted.
+ */
 export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): Promise<readonly PodsInFlight[]> {
   const held: PodsInFlight[] = [];
   for (const { key: target, session } of gathered.targets.all()) {
@@ -33,7 +35,7 @@ export async function reserveInFlight(gathered: Gathered, signal: AbortSignal): 
     const pods: string[] = [];
     for (const pod of pendingCandidates({ chaperons: session.chaperons.records(), delegates: session.delegates.records(), summary: session.summary })) {
       const requirements = await requirementsOf(gathered, target, pod, signal);
-      if (requirements === undefined) continue; // it has gone meanwhile
+      if (requirements === undefined) continue; // deleted meanwhile
       gathered.state.views.assume(target, pod.uid, requirements);
       pods.push(pod.key);
     }
@@ -55,7 +57,7 @@ async function requirementsOf({ client, sourceId, state }: Gathered, target: str
   return snapshot === undefined ? undefined : requirementsIn(question, snapshot);
 }
 
-/** Lines for people. */
+/** Output lines. */
 export function inFlightLines(held: readonly PodsInFlight[]): string[] {
   return held.map(({ target, pods }) => {
     const named = pods.slice(0, 5).join(', ');

@@ -1,4 +1,4 @@
-// What the scheduler knows, gathered once for a command: the same shells observe, and the same functions decide.
+// A snapshot of the scheduler's state for a command: the same code observes, and the same functions decide.
 import { SCHEDULER_SETTINGS_CONFIG_MAP } from '../../api/objects/keys.ts';
 import type { Pod } from '../../api/objects/core.ts';
 import { CONFIG_MAPS } from '../../api/resource-types.ts';
@@ -17,7 +17,7 @@ import { readSettingsConfigMap, type SchedulerSettings, type SettingsConfigMap }
 import type { TargetSnapshot } from '../../scheduler/snapshot/snapshot.ts';
 import { reserveInFlight, type PodsInFlight } from './in-flight-pods.ts';
 
-/** Which cluster, and how it is asked. */
+/** Which cluster, and how to connect. */
 export interface LiveWorldFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -25,7 +25,7 @@ export interface LiveWorldFlags {
   readonly installNamespace: string;
 }
 
-/** The world at one moment. */
+/** A snapshot. */
 export interface LiveWorld {
   readonly cluster: OpenCluster;
   readonly sourceId: string;
@@ -33,19 +33,19 @@ export interface LiveWorld {
   /** The targets with their open sessions. */
   readonly sessions: TargetClusters;
   readonly world: PlacementWorld;
-  /** Pods that hold places which the targets' own figures do not show; `targets` have them taken off. */
+  /** Pods in flight that the targets' own capacity does not show; already subtracted from `targets`. */
   readonly inFlight: readonly PodsInFlight[];
-  /** The targets as they would be without the place that a pod on its way holds itself, by its UID. */
+  /** The targets without the capacity reserved for one pod in flight, by its UID. */
   readonly targetsWithout: (uid: string) => readonly TargetSnapshot[];
 }
 
-/** How long targets get to answer, in ms; one that does not is shown as it is. */
+/** Timeout of targets in ms; one that does not respond is used as it is. */
 const PATIENCE_MS = 5_000;
 const LOOK_EVERY_MS = 50;
-/** Reasons that a target also has while it has not been heard. */
+/** Reasons that a target also has before its first response. */
 const NOT_HEARD: ReadonlySet<string> = new Set(['Connecting', 'SecretMissing']);
 
-/** Opens the source cluster, gathers, lets `use` work on it, and closes everything. */
+/** Connects to the source, takes the snapshot, runs `use`, and disconnects. */
 export async function withLiveWorld<T>(flags: LiveWorldFlags, use: (world: LiveWorld) => Promise<T>, signal: AbortSignal): Promise<T> {
   const cluster = await openCluster({ kubeconfigPath: flags.kubeconfig, context: flags.context, userAgent: userAgent('cli') });
   const ended = new AbortController();
@@ -70,7 +70,7 @@ function targetsWithout({ targets, state: { views } }: Observed, uid: string): r
   return views.snapshots();
 }
 
-/** As the installation's scheduler was told; as by default where that cannot be read. */
+/** The score weights of the installation's scheduler; defaults when they cannot be read. */
 async function readSettings({ client }: OpenCluster, namespace: string, signal: AbortSignal): Promise<SchedulerSettings> {
   const found = await client.get<SettingsConfigMap>(CONFIG_MAPS, { namespace, name: SCHEDULER_SETTINGS_CONFIG_MAP }, signal).catch(() => undefined);
   return found === undefined ? {} : readSettingsConfigMap(found);

@@ -1,4 +1,4 @@
-// Places the pods of a manifest one after the other, as the scheduler would, on a world that nothing else changes.
+// Simulates the scheduler for the pods of a manifest, one after the other, on a snapshot.
 import type { Pod } from '../../api/objects/core.ts';
 import { writeAdmissionRecord } from '../../model/proxy/admission-record.ts';
 import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
@@ -16,24 +16,24 @@ import { proxyFieldsOf, toProxyPod } from '../../webhook/proxy/make-proxy-pod.ts
 import type { PodsInFlight } from './in-flight-pods.ts';
 import { constraintsOf } from '../../webhook/proxy/scheduling-constraints.ts';
 
-/** All that a plan is made on, as it is written by `isthmus plan --record`. */
+/** Inputs of a plan, as written by `isthmus plan --record`. */
 export interface RecordedWorld {
   readonly targets: readonly RecordedTarget[];
   readonly policies: PolicyBook;
   readonly placed: readonly PodClass[];
-  /** Pods that hold places in the targets which their own figures do not show: taken off already. */
+  /** Pods in flight that the targets' own capacity does not show: already subtracted. */
   readonly inFlight?: readonly PodsInFlight[];
   readonly weights?: PlacementWorld['weights'];
   readonly location?: PlacementWorld['location'];
 }
 
-/** Where a pod would go. */
+/** Where a pod would be placed. */
 export type PlannedPod =
   | { readonly kind: 'placed'; readonly pod: string; readonly target: string; readonly afterScaleUp: boolean; readonly afterSeconds: number }
   | { readonly kind: 'waits'; readonly pod: string; readonly explanation: Explanation }
   | { readonly kind: 'denied'; readonly pod: string; readonly message: string };
 
-/** Plans all pods in order; each holds its place for the next. */
+/** Plans all pods in order; each reserves its capacity. */
 export function simulate(pods: readonly Pod[], world: RecordedWorld): readonly PlannedPod[] {
   const simulation = new Simulation(world);
   return pods.map((pod, index) => simulation.place(pod, `planned-${index}`));
@@ -64,7 +64,7 @@ class Simulation {
     return proxy === undefined ? { kind: 'denied', pod: name, message: 'it is not elected' } : this.#placeProxy(pod, proxy);
   }
 
-  /** Tiers get their turns without waiting for them. */
+  /** Tiers are tried without their wait times. */
   #placeProxy(sourcePod: Pod, proxy: ProxyPod): PlannedPod {
     for (let now = 0; ;) {
       const pod = this.#question(sourcePod, proxy, now);

@@ -1,4 +1,5 @@
-// `isthmus plan -f app.yaml`: where pods would go, without creating them; on the live world or a recorded one. Exit code 1 when one would wait.
+// `isthmus plan -f app.yaml`: where pods would be placed, without creating them; on a live or a recorded snapshot.
+// Exits with 1 when one would stay pending.
 import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
@@ -29,16 +30,16 @@ interface PlanFlags {
 /** The command for commander. */
 export function planCommand(): Command {
   return new Command('plan')
-    .description('Tell where the elected pods of a manifest would run. Creates nothing. Ends with 1 when a pod would wait.')
+    .description('Show where the elected pods of a manifest would run. Creates nothing. Exits with 1 when a pod would wait.')
     .option('-f, --filename <file>', 'manifest, - for standard input')
     .option('-n, --namespace <name>', 'namespace of objects that name none', 'default')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
-    .option('--without <target>', 'suppose that a target is away; can be repeated', (name: string, before: readonly string[]) => [...before, name], [])
-    .option('--add <nodes>', 'suppose more nodes: 4xH100, 3xcpu=16,memory=64Gi@TARGET; can be repeated', (text: string, before: readonly AddedNodes[]) => [...before, parseAdd(text)], [])
-    .option('--snapshot <file>', 'plan on what --record wrote instead of the live world')
-    .option('--record <file>', 'write the world that is planned on')
+    .option('--without <target>', 'assume that a target is unavailable; can be repeated', (name: string, before: readonly string[]) => [...before, name], [])
+    .option('--add <nodes>', 'assume additional nodes: 4xH100, 3xcpu=16,memory=64Gi@TARGET; can be repeated', (text: string, before: readonly AddedNodes[]) => [...before, parseAdd(text)], [])
+    .option('--snapshot <file>', 'plan on a file written by --record instead of the live clusters')
+    .option('--record <file>', 'write the state that the plan is based on')
     .addOption(new Option('-o, --output <format>', 'wide: every check; json: for programs').choices(['json', 'wide']))
     .action((flags: PlanFlags) => plan(flags, untilStopped()));
 }
@@ -73,7 +74,7 @@ async function readWorld(path: string): Promise<RecordedWorld> {
   } catch (error) {
     if (error instanceof AppError) throw error;
   }
-  throw new AppError('BadInput', `${path} is no snapshot; write one with "isthmus plan --record ${path}".`);
+  throw new AppError('BadInput', `${path} is not a snapshot; write one with "isthmus plan --record ${path}".`);
 }
 
 async function readNamed(path: string): Promise<string> {
@@ -84,7 +85,7 @@ async function readNamed(path: string): Promise<string> {
   }
 }
 
-/** One line for each target with its number of pods, and an explanation for the first pod of those that wait for the same reasons. */
+/** One line per target with its number of pods, and one explanation per group of pending pods with the same reasons. */
 export function planText(planned: readonly PlannedPod[], skipped: readonly string[], wide: boolean): string {
   const lines = [...new Set(planned.map((pod) => outcomeOf(pod, wide)))].map((outcome) => {
     const alike = planned.filter((pod) => outcomeOf(pod, wide) === outcome);

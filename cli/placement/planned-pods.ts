@@ -1,14 +1,14 @@
-// The pods that a manifest would make: Pods as they are, workloads by their templates and replicas.
+// The pods of a manifest: Pods as they are, workloads by template and replicas.
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesObject, ObjectMeta, Pod, PodSpec } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
 import { isElected } from '../../model/pod/pod.ts';
 
-/** What a manifest makes. */
+/** Pods of a manifest. */
 export interface PlannedPods {
   /** Elected pods, in order. */
   readonly pods: readonly Pod[];
-  /** Objects that make pods which run in the source, or none. */
+  /** Objects whose pods run in the source, or that have none. */
   readonly skipped: readonly string[];
 }
 
@@ -21,10 +21,10 @@ interface Workload extends KubernetesObject {
   };
 }
 
-/** More pods than this are not planned for one object. */
+/** Most pods planned per object. */
 const MOST_REPLICAS = 10_000;
 
-/** Reads a stream of YAML documents. Throws AppError `BadInput` for what is no YAML. */
+/** Parses a stream of YAML documents. Throws AppError `BadInput` for invalid YAML. */
 export function plannedPods(text: string, namespace: string): PlannedPods {
   const pods: Pod[] = [];
   const skipped: string[] = [];
@@ -42,7 +42,7 @@ function readObjects(text: string): Workload[] {
   const documents = parseAllDocuments(text, { logLevel: 'error' });
   return documents.flatMap((document) => {
     const [error] = document.errors;
-    if (error !== undefined) throw new AppError('BadInput', `The manifest is no valid YAML: ${error.message.split('\n')[0] ?? ''}`);
+    if (error !== undefined) throw new AppError('BadInput', `The manifest is not valid YAML: ${error.message.split('\n')[0] ?? ''}`);
     const value = document.toJS({ maxAliasCount: 10 }) as unknown;
     if (typeof value !== 'object' || value === null) return [];
     const object = value as Workload & { readonly items?: readonly Workload[] };

@@ -1,4 +1,4 @@
-// `isthmus replay FILE`: makes the decisions of a log again and reports those that come out otherwise. Exit code 1 when there are any.
+// `isthmus replay FILE`: repeats the decisions of a log and reports those that differ. Exits with 1 when there are any.
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
@@ -9,7 +9,7 @@ import { Replayer, type RecordedOutcome, type Replay } from '../../scheduler/exp
 /** The command for commander. */
 export function replayCommand(): Command {
   return new Command('replay')
-    .description('Make the decisions of a decision log (isthmus run --decision-log FILE) again and report those that come out otherwise.')
+    .description('Make the decisions of a decision log (isthmus run --decision-log FILE) again and report those that differ.')
     .argument('<file>', 'the log; FILE.1 holds what was before')
     .addOption(new Option('-o, --output <format>', 'json: for programs').choices(['json']))
     .action(async (file: string, { output }: { readonly output?: 'json' }) => {
@@ -30,7 +30,7 @@ export async function replayFile(file: string): Promise<Replay> {
   return replayer.result;
 }
 
-/** What a replay found, for people. */
+/** The result as text. */
 export function replayText({ decisions, differences, unreadable }: Replay): string {
   return [
     `${decisions} decisions, ${differences.length} come out otherwise.`,

@@ -1,10 +1,10 @@
-// What `isthmus plan` may suppose: targets that are not there, nodes that are.
+// Hypotheses of `isthmus plan`: unavailable targets, additional nodes.
 import type { ResourceList } from '../../api/objects/core.ts';
 import { parseResourceList } from '../../model/resources/resources.ts';
 import { AppError } from '../../process/errors.ts';
 import type { RecordedTarget } from '../../scheduler/explain/recorded-world.ts';
 
-/** Nodes that are supposed to be added. */
+/** Additional nodes. */
 export interface AddedNodes {
   readonly count: number;
   readonly resources: ResourceList;
@@ -15,7 +15,7 @@ export interface AddedNodes {
 
 /** Label by which NVIDIA's device plugin (gpu-feature-discovery) names a node's GPUs. */
 const GPU_PRODUCT_LABEL = 'nvidia.com/gpu.product';
-/** What comes with each GPU of a node, as in common machine types. */
+/** Resources that come with each GPU of a node, as in common machine types. */
 const PER_GPU = { cpu: 16, memoryGi: 128 };
 
 /**
@@ -45,7 +45,7 @@ function isMeant({ key, ref }: RecordedTarget, text: string): boolean {
   return key === text || ref.name === text;
 }
 
-/** The targets as they are supposed to be. Throws AppError `BadInput` for a target that there is not. */
+/** The hypothetical targets. Throws AppError `BadInput` for an unknown target. */
 export function suppose(targets: readonly RecordedTarget[], without: readonly string[], added: readonly AddedNodes[]): readonly RecordedTarget[] {
   for (const name of [...without, ...added.flatMap(({ target }) => (target === undefined ? [] : [target]))]) {
     if (!targets.some((target) => isMeant(target, name))) throw new AppError('BadInput', `There is no target ${name}; there are ${targets.map(({ key }) => key).join(', ') || 'none'}.`);
@@ -64,7 +64,7 @@ function withNodes(target: RecordedTarget, { count, resources, labels }: AddedNo
   return { ...target, summary: { ...rest, ...(allocatable && { allocatable }), ...(free && { free }), nodeGroups: [...groups, group] } };
 }
 
-/** In whole units, which every quantity can be written in: milli-CPU as such. */
+/** In whole units, which every quantity can express: CPU in milli-units. */
 function sum(list: ResourceList, added: ResourceList, count: number): ResourceList {
   const amounts = new Map(parseResourceList(list).amounts);
   for (const [resource, amount] of parseResourceList(added).amounts) amounts.set(resource, (amounts.get(resource) ?? 0) + amount * count);

@@ -1,5 +1,5 @@
-// A target's pods leave it as those of any node do: its virtual node is cordoned, then each pod is evicted, as budgets allow
-// (kubectl drain, `k8s.io/kubectl/pkg/drain`). Their controllers make others, which go elsewhere.
+// Drains a target like any node: its virtual node is cordoned, then each pod is evicted under its PodDisruptionBudgets
+// (kubectl drain, `k8s.io/kubectl/pkg/drain`). Controllers recreate the pods elsewhere.
 import type { Pod } from '../../api/objects/core.ts';
 import { NODES, PODS } from '../../api/resource-types.ts';
 import { ApiError, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
@@ -15,18 +15,18 @@ import { isVirtualNode } from '../clusters/own-objects.ts';
 
 /** How to drain. */
 export interface DrainOptions {
-  /** Evict pods, too, that no controller will make again. */
+  /** Also evict pods that no controller will recreate. */
   readonly evictUnmanaged: boolean;
-  /** How long to wait for the last pod to be gone, in ms. */
+  /** Timeout until the last pod is gone, in ms. */
   readonly forMs: number;
 }
 
 const LOOK_EVERY_MS = 250;
-/** What kubectl waits before it asks again for an eviction that a budget forbids, in ms. */
+/** kubectl's retry interval for an eviction blocked by a budget, in ms. */
 const BUDGET_RETRY_MS = 5_000;
 
 /**
- * Lets no more pods onto a target's virtual node, or lets them again. A node of that name which stands for no target is left alone.
+ * Cordons or uncordons a target's virtual node. A node of that name that is not a virtual node is left alone.
  * @throws AppError `NotFound` when the target has no virtual node.
  */
 export async function cordonTarget(client: ClusterClient, target: TargetRef, isCordoned: boolean, signal: AbortSignal): Promise<void> {
@@ -42,7 +42,8 @@ export async function cordonTarget(client: ClusterClient, target: TargetRef, isC
 
 /**
  * Cordons a target and evicts its pods; resolves when the last one is gone from the source, and so from the target.
- * @throws AppError `BadInput` that names pods without a controller, unless they are to be evicted, too; `Timeout` that names what is left.
+ * @throws AppError `BadInput` that names pods without a controller, unless these are to be evicted too; `Timeout` that
+ * names the remaining ones.
  */
 export async function drainTarget(client: ClusterClient, target: TargetRef, options: DrainOptions, progress: Progress): Promise<void> {
   const { signal, tell } = progress;
@@ -62,12 +63,12 @@ export async function drainTarget(client: ClusterClient, target: TargetRef, opti
   throw new AppError('Timeout', `These pods have not gone: ${(await left()).map(podText).join(', ')}. Their delegates may still be stopping, or a PodDisruptionBudget forbids it.`);
 }
 
-/** All pods that the target's virtual node has. */
+/** All pods bound to the target's virtual node. */
 export function podsOf(client: ClusterClient, target: TargetRef, signal: AbortSignal): Promise<readonly Pod[]> {
   return client.list(PODS, { fieldSelector: `spec.nodeName=${virtualNodeName(target)}` }, signal);
 }
 
-/** Evicts a pod; asks again for as long as a budget forbids it. */
+/** Evicts a pod; retries while a budget blocks it. */
 export async function evict(client: ClusterClient, pod: Pod, { tell, signal }: Progress): Promise<void> {
   const { namespace, name = '', uid } = pod.metadata;
   const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { namespace, name }, deleteOptions: { preconditions: { uid } } };

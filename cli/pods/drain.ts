@@ -12,20 +12,20 @@ const TARGET = 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target';
 
 /** The command `cordon` for commander. */
 export function cordonCommand(): Command {
-  return withClusterFlags(new Command('cordon').description('Let no more pods into a target; those that run there go on.').argument('<target>', TARGET))
+  return withClusterFlags(new Command('cordon').description('Mark a target as unschedulable; pods that run there continue.').argument('<target>', TARGET))
     .action((target: string, flags: ClusterFlags) => setCordoned(target, flags, true));
 }
 
 /** The command `uncordon` for commander. */
 export function uncordonCommand(): Command {
-  return withClusterFlags(new Command('uncordon').description('Let pods into a target again.').argument('<target>', TARGET))
+  return withClusterFlags(new Command('uncordon').description('Mark a target as schedulable again.').argument('<target>', TARGET))
     .action((target: string, flags: ClusterFlags) => setCordoned(target, flags, false));
 }
 
 /** The command `drain` for commander. */
 export function drainCommand(): Command {
-  return withClusterFlags(new Command('drain').description('Cordon a target and evict its pods; their controllers make others, which go elsewhere.').argument('<target>', TARGET))
-    .option('--evict-unmanaged', 'evict pods, too, that no controller will make again')
+  return withClusterFlags(new Command('drain').description('Cordon a target and evict its pods; their controllers recreate them elsewhere.').argument('<target>', TARGET))
+    .option('--evict-unmanaged', 'also evict pods that no controller would recreate')
     .option('--timeout-seconds <number>', 'how long to wait for the last pod to be gone', parseSeconds, 300)
     .action(drain);
 }

@@ -1,4 +1,4 @@
-// What `isthmus get` shows, as rows: pure, from what was read. One row for each elected pod, with both ends of it.
+// Tables of `isthmus get`. Pure. One row per elected pod, with its state at both ends.
 import type { Node, Pod } from '../../api/objects/core.ts';
 import { DELEGATE_NAME_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';
 import type { ClusterTarget, Target, TargetStatus } from '../../api/kinds/cluster-target.ts';
@@ -12,7 +12,7 @@ export interface Table {
   readonly rows: readonly (readonly (string | undefined)[])[];
 }
 
-/** A delegate as its target shows it; `unknown` where the target does not answer. */
+/** A delegate as its target shows it; `unknown` when the target does not respond. */
 export type DelegateView = { readonly kind: 'found'; readonly node: string | undefined; readonly phase: string } | { readonly kind: 'missing' } | { readonly kind: 'unknown' };
 
 /** Key of a delegate: its target as `Kind/name`, its namespace and its name. */
@@ -42,12 +42,12 @@ function statusThere(delegate: DelegateView): string {
   return delegate.kind === 'missing' ? 'Missing' : 'Unknown';
 }
 
-/** The phase, or that it is going. */
+/** The phase, or Terminating. */
 export function statusOf(pod: Pod): string {
   return isTerminating(pod) ? 'Terminating' : (pod.status?.phase ?? 'Pending');
 }
 
-/** Targets with what they have left. */
+/** Targets with their free capacity. */
 export function targetTable(targets: readonly (ClusterTarget | Target)[], { now, wide }: { readonly now: number; readonly wide: boolean }): Table {
   const header = ['NAME', 'READY', 'FREE CPU', 'FREE MEM', 'GPU', 'RTT', 'AGE', ...(wide ? ['NODE', 'CLUSTER', 'MESSAGE'] : [])];
   const rows = sortedByName(targets).map(({ metadata, status = {} }) => {
@@ -59,7 +59,7 @@ export function targetTable(targets: readonly (ClusterTarget | Target)[], { now,
   return { header, rows };
 }
 
-/** `True`, or the reason why not and what to change. */
+/** `True`, or the reason and what to change. */
 function readinessOf({ conditions }: TargetStatus): { readonly state: string; readonly message?: string | undefined } {
   const ready = findCondition(conditions, 'Ready');
   return ready?.status === 'True' ? { state: 'True' } : { state: ready?.reason ?? 'Unknown', message: ready?.message };

@@ -1,4 +1,5 @@
-// `isthmus failback`: has pods go back to a target that was lost when they were placed, as `failback: WhenStable` of a policy does by itself.
+// `isthmus failback`: returns pods to a target that was lost when they were placed, as a policy's `failback:
+// WhenStable` does automatically.
 import { Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
@@ -16,9 +17,9 @@ import { withLiveWorld, type LiveWorldFlags } from '../placement/live-world.ts';
 /** The command for commander. */
 export function failbackCommand(): Command {
   return new Command('failback')
-    .description('Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them anew. Those of policies with failback: Never stay.')
+    .description('Evict the pods that run elsewhere because a target was lost, as budgets allow; the scheduler then places them again. Those of policies with failback: Never stay.')
     .argument('<target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
-    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; as kubectl finds it when left out')
+    .option('--kubeconfig <file>', 'kubeconfig of the source cluster; the kubectl default when left out')
     .option('--context <name>', 'context within the kubeconfig')
     .option('--install-namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .action((target: string, flags: LiveWorldFlags) => failBack(target, flags, untilStopped()));

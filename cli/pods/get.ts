@@ -1,4 +1,5 @@
-// `isthmus get targets|pods|nodes`: what an administrator of a source looks at first. Read once; targets that do not answer are shown as unknown.
+// `isthmus get targets|pods|nodes`: an administrator's first look at a source. One-shot; unresponsive targets are shown
+// as unknown.
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
@@ -72,7 +73,7 @@ async function read(client: ClusterClient, kind: Kind, { namespace }: GetFlags, 
   }
 }
 
-/** Items of a list do not say what they are. */
+/** Items of a list lack kind and apiVersion. */
 function withType<T extends KubernetesObject>(type: ResourceType<T>, items: readonly T[]): readonly T[] {
   return items.map((item) => ({ ...item, apiVersion: apiVersionOf(type), kind: type.kind }));
 }
@@ -98,10 +99,10 @@ async function electedPods({ cluster, sourceId, sessions }: LiveWorld, { namespa
   return podTable(pods, delegates, { now: Date.now(), wide: output === 'wide' });
 }
 
-/** How long a target may take to show its delegates, in ms. */
+/** Timeout of a target in ms. */
 const DELEGATES_MS = 5_000;
 
-/** What a source has in a target, by {@link delegateKey}; undefined when the target does not answer. */
+/** A source's delegates in a target, by {@link delegateKey}; undefined when the target does not respond. */
 async function delegatesOf({ key, session }: TargetCluster, sourceId: string, signal: AbortSignal): Promise<readonly (readonly [string, DelegateView])[] | undefined> {
   const selection = { labelSelector: `${PARENT_CLUSTER_LABEL}=${sourceId}` };
   const pods = await session?.client.urgent(DELEGATES_MS).list(PODS, selection, signal).catch(() => undefined);

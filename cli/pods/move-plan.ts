@@ -1,5 +1,5 @@
-// How `isthmus move` has a pod go to another target, decided from what was read: for as long as the move lasts, a PlacementPolicy requires that target
-// of pods like this one, and the pod is evicted; its controller makes the next one, which can only go there.
+// Plans `isthmus move`: a temporary PlacementPolicy requires the new target for pods like this one, and the pod is
+// evicted; its controller recreates it there.
 import type { Node, Pod, StringMap } from '../../api/objects/core.ts';
 import { ELECT_ANNOTATION, MOVE_LABEL, PROXY_SCHEDULER, TRUE } from '../../api/objects/keys.ts';
 import type { PlacementPolicy } from '../../api/kinds/placement-policy.ts';
@@ -10,34 +10,34 @@ import { isTerminal, isTerminating } from '../../model/pod/pod.ts';
 import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
-/** What is to be moved, and where to. */
+/** Pod and destination. */
 export interface Move {
   readonly pod: Pod;
   readonly target: TargetRef;
   /** The target's virtual node, if there is one. */
   readonly node: Node | undefined;
-  /** Make a pod anew that no controller will make again. */
+  /** Recreate a pod that no controller would recreate. */
   readonly recreates: boolean;
 }
 
-/** What to do. */
+/** The plan. */
 export type MovePlan =
-  /** It is there. */
+  /** It already runs there. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'refuse'; readonly message: string }
-  /** Its controller, by UID, makes the next one. */
+  /** Its controller, by UID, recreates it. */
   | { readonly kind: 'evict'; readonly controller: string; readonly policy: PlacementPolicy }
-  /** We do: the pod as its user made it. */
+  /** The command recreates it from its original manifest. */
   | { readonly kind: 'recreate'; readonly pod: Pod; readonly policy: PlacementPolicy };
 
-/** Labels that tell pods of one controller from one another: the next one has others. */
+/** Labels that distinguish pods of one controller: the replacement has others. */
 const OF_ONE_POD: ReadonlySet<string> = new Set(['statefulset.kubernetes.io/pod-name', 'apps.kubernetes.io/pod-index', 'batch.kubernetes.io/job-completion-index']);
-/** Every target has it, with the name of its virtual node (`core/v1` well-known labels). */
+/** The target's well-known label with the name of its virtual node (`core/v1`). */
 const HOST_NAME_LABEL = 'kubernetes.io/hostname';
-/** What a selector of a policy holds at most. */
+/** Most labels in a policy's selector. */
 const MAX_LABELS = 16;
 
-/** Decides. `suffix` makes the policy's name its own. */
+/** Plans the move. `suffix` makes the policy's name unique. */
 export function planMove(move: Move, suffix: string): MovePlan {
   const { pod, target, recreates } = move;
   const refusal = refusalOf(move);
@@ -47,8 +47,8 @@ export function planMove(move: Move, suffix: string): MovePlan {
   const policy = movePolicy(move, restored, suffix);
   const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller === true)?.uid;
   if (controller !== undefined) return { kind: 'evict', controller, policy };
-  if (!recreates) return { kind: 'refuse', message: `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and made anew, which loses what it holds.` };
-  return restored.kind === 'restored' ? { kind: 'recreate', pod: anew(pod, restored.pod), policy } : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be made anew: ${restored.message}` };
+  if (!recreates) return { kind: 'refuse', message: `No controller would make pod ${nameOf(pod)} again. With --recreate it is deleted and recreated, which loses its local data.` };
+  return restored.kind === 'restored' ? { kind: 'recreate', pod: anew(pod, restored.pod), policy } : { kind: 'refuse', message: `Pod ${nameOf(pod)} cannot be recreated: ${restored.message}` };
 }
 
 function refusalOf({ pod, target, node }: Move): string | undefined {
@@ -69,7 +69,7 @@ function refusalOfTarget(pod: Pod, target: TargetRef, node: Node | undefined): s
 
 function movePolicy({ pod: { metadata }, target, node }: Move, restored: RestoredPod, suffix: string): PlacementPolicy {
   const hostName = node?.metadata.labels?.[HOST_NAME_LABEL] ?? virtualNodeName(target);
-  // As it was made: a bound pod has labels of its node besides, which the next one gets only once it is bound (KEP-4742).
+  // Labels as created: a bound pod also has labels of its node, which the replacement gets only when bound (KEP-4742).
   const matchLabels = labelsAlike((restored.kind === 'restored' ? restored.pod : { metadata }).metadata.labels ?? {});
   return {
     metadata: { ...(metadata.namespace !== undefined && { namespace: metadata.namespace }), name: `isthmus-move-${suffix}`, labels: { [MOVE_LABEL]: TRUE } },
@@ -81,7 +81,7 @@ function labelsAlike(labels: StringMap): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !OF_ONE_POD.has(key) && !key.startsWith('multicluster.admiralty.io/')).slice(0, MAX_LABELS));
 }
 
-/** What its user wrote, under the name that it was given. */
+/** The user's manifest, under the generated name. */
 function anew({ metadata }: Pod, source: Pod): Pod {
   const { labels, annotations, finalizers } = source.metadata;
   const { namespace, name } = metadata;

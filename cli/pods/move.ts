@@ -1,4 +1,5 @@
-// `isthmus move POD --to TARGET`: the pod that takes its place runs in that target. Budgets are respected, and nothing is changed in workloads.
+// `isthmus move POD --to TARGET`: the pod's replacement runs in that target. Budgets are respected, and workloads stay
+// unchanged.
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import type { Node, Pod } from '../../api/objects/core.ts';
@@ -25,7 +26,7 @@ interface MoveFlags extends ClusterFlags {
   readonly timeoutSeconds: number;
 }
 
-/** How long the scheduler may take to see a policy, and how often is looked, in ms. */
+/** Timeout for the scheduler to observe a policy, and polling interval, in ms. */
 const ACCEPTED = { forMs: 15_000, everyMs: 50 };
 const LOOK_EVERY_MS = 100;
 
@@ -35,7 +36,7 @@ export function moveCommand(): Command {
   return withClusterFlags(command)
     .requiredOption('--to <target>', 'NAME of a ClusterTarget, NAMESPACE/NAME of a Target')
     .option('-n, --namespace <name>', 'namespace of the pod', 'default')
-    .option('--recreate', 'delete a pod that no controller would make again, and make it anew')
+    .option('--recreate', 'delete and recreate a pod that no controller would recreate')
     .option('--timeout-seconds <number>', 'how long the move may take', parseSeconds, 300)
     .action(move);
 }
@@ -47,7 +48,7 @@ async function move(argument: string, flags: MoveFlags): Promise<void> {
   console.log(`pod/${moved} runs in ${targetText(target)}`);
 }
 
-/** What is to be moved. */
+/** What to move. */
 export interface MoveRequest {
   readonly at: { readonly namespace: string; readonly name: string };
   readonly target: TargetRef;
@@ -57,8 +58,9 @@ export interface MoveRequest {
 }
 
 /**
- * Moves a pod; gives the name of the one that runs in the target.
- * @throws AppError `NotFound` where there is no such pod, `BadInput` with the reason why it cannot be moved, `Timeout` when no pod came to run there.
+ * Moves a pod; returns the name of its replacement.
+ * @throws AppError `NotFound` when there is no such pod, `BadInput` with the reason why it cannot be moved, `Timeout`
+ * when no replacement runs.
  */
 export async function movePod(client: ClusterClient, { at, target, recreates, forMs }: MoveRequest, progress: Progress): Promise<string> {
   const { signal, tell } = progress;
@@ -77,11 +79,12 @@ export async function movePod(client: ClusterClient, { at, target, recreates, fo
     await replace(client, { pod, plan, forMs }, progress);
     return await untilThere(client, { before, plan, at, target, forMs }, signal);
   } finally {
-    await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } }).catch(unless(isNotFound)); // also when the user has asked for the end
+    // also on interruption
+    await client.delete(PLACEMENT_POLICIES, policyAt, { preconditions: { uid: policy.metadata.uid ?? '' } }).catch(unless(isNotFound));
   }
 }
 
-/** Before the scheduler has seen it, the next pod could go elsewhere. */
+/** Before the scheduler has observed the policy, the replacement could be placed elsewhere. */
 async function untilAccepted(client: ClusterClient, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal): Promise<void> {
   const isAccepted = async () => (findCondition((await client.get<PlacementPolicy>(PLACEMENT_POLICIES, at, signal)).status?.conditions, 'Accepted')?.status === 'True' ? true : undefined);
   if (await lookFor(isAccepted, ACCEPTED, signal)) return;
@@ -108,7 +111,7 @@ async function makeAnew(client: ClusterClient, { pod, successor, forMs }: { read
 }
 
 interface Awaited {
-  /** UIDs of pods that are none that took its place. */
+  /** UIDs of pods that are not the replacement. */
   readonly before: ReadonlySet<string | undefined>;
   readonly plan: Replacement;
   readonly at: { readonly namespace: string; readonly name: string };
@@ -130,7 +133,7 @@ async function untilThere(client: ClusterClient, { before, plan, at, target, for
   throw new AppError('Timeout', `No pod runs in ${targetText(target)} in place of ${at.namespace}/${at.name}: ${why}. It may go elsewhere now; see "isthmus explain".`);
 }
 
-/** The policies that moves have left behind: a process that was killed could not take its own away. */
+/** Policies left behind by interrupted moves. */
 export async function interruptedMoves(client: ClusterClient, signal: AbortSignal): Promise<readonly PlacementPolicy[]> {
   return (await client.list(PLACEMENT_POLICIES, { labelSelector: `${MOVE_LABEL}=${TRUE}` }, signal).catch(unless(isNotFound))) ?? [];
 }

@@ -1,4 +1,4 @@
-// `isthmus offload namespace` and `unoffload`: all pods of a namespace are elected from now on, or no more.
+// `isthmus offload namespace` and `unoffload`: elects all new pods of a namespace, or stops doing so.
 import { Command, Option } from 'commander';
 import { NAMESPACE_ELECT_LABEL, NAMESPACE_ELECT_VALUE } from '../../api/objects/keys.ts';
 import { NAMESPACE_ELECTION_NAME, type ElectionStrategy, type NamespaceElection, type TargetSelector } from '../../api/kinds/namespace-election.ts';
@@ -22,7 +22,7 @@ interface OffloadFlags extends ClusterFlags {
 
 /** The command `offload` for commander. */
 export function offloadCommand(): Command {
-  const command = new Command('offload').description('Elect all pods of a namespace that are made from now on, without an annotation. Run it in the source; can be repeated.');
+  const command = new Command('offload').description('Elect all new pods of a namespace, without an annotation. Run it in the source; can be repeated.');
   return withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name'))
     .addOption(new Option('--strategy <strategy>', 'where its pods may run').choices(STRATEGIES).default('Remote'))
     .option('--selector <labels>', 'labels of the virtual nodes of targets that may be chosen: key=value, key!=value, key, !key, comma separated')
@@ -32,14 +32,14 @@ export function offloadCommand(): Command {
 
 /** The command `unoffload` for commander. */
 export function unoffloadCommand(): Command {
-  const command = new Command('unoffload').description('Elect no more pods of a namespace by themselves; those that run go on.');
+  const command = new Command('unoffload').description('Stop electing all pods of a namespace; those that run continue.');
   return withClusterFlags(command.argument('<kind>', 'namespace').argument('<name>', 'its name')).action(unoffload);
 }
 
 async function offload(kind: string, name: string, flags: OffloadFlags): Promise<void> {
   const election = electionOf(kind, name, flags);
   await withCluster(flags, 'offload', async ({ client }, signal) => {
-    // The object first: what elects is the label.
+    // The NamespaceElection first: the label takes effect.
     await client.apply(NAMESPACE_ELECTIONS, election, FIELD_MANAGER, signal).catch(explained);
     await label(client, name, NAMESPACE_ELECT_VALUE, signal);
   });
@@ -56,7 +56,7 @@ async function unoffload(kind: string, name: string, flags: ClusterFlags): Promi
   console.log(`Pods of namespace ${name} are elected by their annotation alone again.`);
 }
 
-/** Throws AppError `NotFound` for a namespace that is not there or is not offloaded. */
+/** Throws AppError `NotFound` for a namespace that does not exist or is not offloaded. */
 async function requireOffloaded(client: ClusterClient, name: string, signal: AbortSignal): Promise<void> {
   const namespace = await client.get(NAMESPACES, { name }, signal).catch(unless(isNotFound));
   if (namespace === undefined) throw new AppError('NotFound', `This cluster has no namespace ${name}.`);
@@ -66,7 +66,7 @@ async function requireOffloaded(client: ClusterClient, name: string, signal: Abo
   throw new AppError('NotFound', `Namespace ${name} is not offloaded. ${offloaded.length === 0 ? 'None is.' : `Offloaded: ${offloaded.join(', ')}.`}`);
 }
 
-/** Checks the arguments; gives the object. Throws AppError `BadInput`. */
+/** Validates the arguments and builds the object. Throws AppError `BadInput`. */
 export function electionOf(kind: string, name: string, { strategy, selector, mapping }: Pick<OffloadFlags, 'strategy' | 'selector' | 'mapping'>): NamespaceElection {
   requireNamespace(kind, name);
   if (mapping === 'DefaultName') throw new AppError('BadInput', '--mapping DefaultName is not supported: pods have the namespace of the same name in a target. Leave the flag out, and create that namespace there.');
@@ -81,7 +81,7 @@ function requireNamespace(kind: string, name: string): void {
 
 const REQUIREMENT = /^(!)?([\w./-]+)(?:(=|==|!=)([\w.-]*))?$/;
 
-/** A label selector of equalities as kubectl takes it. Throws AppError `BadInput`. */
+/** Parses a kubectl-style label selector of equalities. Throws AppError `BadInput`. */
 export function parseSelector(text: string, flag = '--selector'): TargetSelector {
   const matchExpressions = text.split(',').map((part) => {
     const [, not, key = '', comparison, value = ''] = REQUIREMENT.exec(part.trim()) ?? [];

@@ -1,4 +1,4 @@
-// A pod that is deleted to be made anew is in a file until it is there again: whatever ends the command between the two, nothing is lost.
+// Backs up a pod's manifest to a file while the pod is deleted and recreated, so that an interruption loses nothing.
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,24 +7,25 @@ import type { Pod } from '../../api/objects/core.ts';
 import { isNotFound, isRejection } from '../../kubernetes/flow/api-error.ts';
 import { AppError, messageOf } from '../../process/errors.ts';
 
-/** How a pod is made anew. */
+/** How a pod is recreated. */
 export interface Renewal {
-  /** Deletes it. A refusal leaves it there. */
+  /** Deletes it. A rejection leaves it in place. */
   readonly remove: () => Promise<void>;
-  /** Waits until it has gone, and makes the next one. */
+  /** Waits until it is gone, and creates the replacement. */
   readonly make: () => Promise<void>;
 }
 
 /**
- * Makes a pod anew while its manifest lies in a file that only this user can read; it goes when that has succeeded, or when the pod may not be deleted.
- * `tell` hears of it first, for those whose process is killed.
- * @throws AppError with the code of what was thrown, `NotMadeAnew` where that had none, and how the pod is made from the file; a refusal as it came.
+ * Recreates a pod while its manifest is in a file readable only by this user; the file is deleted on success, or when
+ * the deletion was rejected. `tell` is called with the path first, in case the process is killed.
+ * @throws AppError with the code of the error, `NotMadeAnew` where it had none, and how to create the pod from the
+ * file; a rejection unchanged.
  */
 export async function withPodBackup(pod: Pod, tell: (line: string) => void, { remove, make }: Renewal): Promise<void> {
   const path = join(await mkdtemp(join(tmpdir(), 'isthmus-move-')), `${pod.metadata.name}.json`);
   const forget = () => rm(dirname(path), { recursive: true });
   await writeFile(path, `${JSON.stringify(pod, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  tell(`the pod's manifest is in ${path} until it is made anew`);
+  tell(`the pod's manifest is in ${path} until the pod is recreated`);
   try {
     await remove().catch(async (error: unknown) => {
       if (isRejection(error) && !isNotFound(error)) await forget();

@@ -1,4 +1,4 @@
-// What `isthmus get sources` shows in a target: who may send pods, and what they may really do.
+// `isthmus get sources` in a target: who may send pods, and their effective permissions.
 import type { ClusterSource, Source } from '../../api/kinds/cluster-source.ts';
 import { findCondition } from '../../model/objects/conditions.ts';
 import { objectKey } from '../../model/pod/pod.ts';

@@ -1,4 +1,4 @@
-// `isthmus verify`: a real elected pod to each target, every step of its way measured. What does not work shows with the reason that the pod gives.
+// `isthmus verify`: runs a real elected pod in each target and measures every step. Failures show the pod's own reason.
 import { randomUUID } from 'node:crypto';
 import { Command, Option } from 'commander';
 import type { Pod } from '../../api/objects/core.ts';
@@ -24,10 +24,10 @@ interface VerifyFlags extends ClusterFlags {
   readonly output?: 'json';
 }
 
-/** What became of one pod; times are ms since it was sent. */
+/** Result of one pod; times in ms since it was created. */
 export interface Verified {
   readonly target: string;
-  /** Stored as a proxy pod, given its target, Running in the source's eyes, gone after it was deleted. */
+  /** Admitted as a proxy pod, bound to its target, Running in the source, gone after deletion. */
   readonly steps: { readonly admitted?: number; readonly placed?: number; readonly running?: number; readonly gone?: number };
   /** Why it got no further. */
   readonly problem?: string | undefined;
@@ -73,7 +73,7 @@ async function allTargets(client: ClusterClient, namespace: string, signal: Abor
   ];
 }
 
-/** The pod that goes to this target, and nowhere else. */
+/** The pod, required to go to this target. */
 export function verifyingPod(target: TargetRef, { namespace, image, name }: { readonly namespace: string; readonly image: string; readonly name: string }): Pod {
   const nodeSelector = target.kind === 'ClusterTarget'
     ? { [CLUSTER_TARGET_NAME_LABEL]: target.name }

@@ -1,13 +1,14 @@
-// The decision log as a ring of two files, or on standard output: what was decided lately and what it was made on, for `isthmus replay`.
+// The decision log as a ring of two files, or on standard output: recent decisions with their inputs, for `isthmus
+// replay`.
 import { closeSync, openSync, renameSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { messageOf } from '../../process/errors.ts';
 import { DecisionLog, type DecisionToLog } from '../../scheduler/explain/decision-log.ts';
 
-/** Size of a file at which it becomes FILE.1 and a new one begins, in bytes. */
+/** Size in bytes at which a file is rotated to FILE.1. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Writes decisions. What cannot be written is told to the logger and stops nothing. */
+/** Writes decisions. Write failures are logged and block nothing. */
 export class DecisionLogFile {
   readonly #path: string;
   readonly #logger: Logger;
@@ -23,7 +24,7 @@ export class DecisionLogFile {
     this.#mostBytes = mostBytes;
   }
 
-  /** Writes a decision; call before anything that it was made on changes. */
+  /** Writes a decision; call before any of its inputs changes. */
   write(decision: DecisionToLog): void {
     if (this.#path === '-') return void process.stdout.write(toText(this.#log.linesOf(decision, false)));
     try {
@@ -36,7 +37,7 @@ export class DecisionLogFile {
     }
   }
 
-  /** Closes the file; a later decision begins it anew. */
+  /** Closes the file; a later decision reopens it. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;

@@ -1,4 +1,4 @@
-// The kubelet API of virtual nodes in `isthmus run`: its options, and where nodes say that it is.
+// The kubelet API of virtual nodes in `isthmus run`: its flags, and the address that nodes announce.
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
@@ -30,11 +30,11 @@ export function withKubeletOptions(command: Command): Command {
     .option('--kubelet-host <address>', 'address that the kubelet API of virtual nodes listens on', '0.0.0.0')
     .option('--kubelet-port <number>', 'port that it listens on, and that virtual nodes announce', parsePort, DEFAULT_PORT)
     .option('--kubelet-address <address>', "address that virtual nodes announce, for kubectl logs and exec: of a Service or a pod; the pod's own (POD_IP) when missing, and without either it is not served")
-    .option('--kubelet-signer <name>', 'ask this signer for its serving certificate, kubernetes.io/kubelet-serving say, and have it approved; self-signed when missing')
-    .option('--kubelet-client-ca-file <file>', 'believe client certificates of this authority (PEM); what the cluster publishes when missing');
+    .option('--kubelet-signer <name>', 'signer of its serving certificate, for example kubernetes.io/kubelet-serving; somebody must approve the request; self-signed when missing')
+    .option('--kubelet-client-ca-file <file>', 'CA of client certificates (PEM); the one that the cluster publishes when missing');
 }
 
-/** Where virtual nodes say that their kubelet API is; undefined where none is served. */
+/** The announced address of the kubelet API; undefined when it is not served. */
 export function announcedKubelet({ kubeletAddress = environment().podAddress, kubeletPort: port }: KubeletFlags): KubeletEndpoint | undefined {
   return kubeletAddress === undefined ? undefined : { address: kubeletAddress, port };
 }
@@ -46,11 +46,14 @@ export interface KubeletService {
   readonly proxies: Informer<Pod, ProxyPod>;
   readonly targets: TargetClusters;
   readonly logger: Logger;
-  /** The port is taken, or a file is missing: this process must end. */
+  /** The port is in use, or a file is missing: this process must exit. */
   readonly onLost: (error: AppError) => void;
 }
 
-/** Starts to serve in the background, as soon as the cluster says whom to believe; gives what stops it. Leaders and standbys alike serve. */
+/**
+ * Serves in the background, once the cluster's client CA is known; returns a function that stops it. Leaders and
+ * standbys serve alike.
+ */
 export function serveKubeletApi(flags: KubeletFlags, { onLost, ...service }: KubeletService, signal: AbortSignal): ShutdownStep | undefined {
   const announced = announcedKubelet(flags);
   if (announced === undefined) {

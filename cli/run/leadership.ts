@@ -1,4 +1,5 @@
-// Which replica acts: one Lease for each component in the install namespace. A standby follows everything and writes nothing.
+// Leader election of components: one Lease each in the install namespace. A standby watches everything and writes
+// nothing.
 import type { Logger } from 'pino';
 import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { allOf, type Fence } from '../../kubernetes/flow/fence.ts';
@@ -8,7 +9,7 @@ import { LeaseDuration } from '../../kubernetes/lease/lease-duration.ts';
 import { AppError } from '../../process/errors.ts';
 import { ownIncarnation } from '../../process/incarnation.ts';
 
-/** What is needed to campaign. */
+/** Dependencies of a campaign. */
 export interface Campaign {
   readonly client: ClusterClient;
   readonly namespace: string;
@@ -16,17 +17,17 @@ export interface Campaign {
   readonly components: readonly string[];
   readonly timings: LeaseTimings;
   readonly logger: Logger;
-  /** Another replica took over: this process must end, to begin as a standby. */
+  /** Another replica took over: this process must exit and restart as a standby. */
   readonly onLost: (error: AppError) => void;
 }
 
-/** A campaign under way. */
+/** A running campaign. */
 export interface Leadership {
-  /** Holds while all leases are ours. */
+  /** Holds while this process holds all Leases. */
   readonly fence: Fence;
-  /** Resolves when all leases are ours for the first time. */
+  /** Resolves when all Leases are held for the first time. */
   readonly leading: Promise<void>;
-  /** Gives the leases back; call when nothing writes any more. */
+  /** Releases the Leases; call when nothing writes any more. */
   stop(): Promise<void>;
 }
 
@@ -39,8 +40,8 @@ export function leaseName(component: string): string {
 const KUBELET_API = 'kubelet-api';
 
 /**
- * Peering needs no Lease of its own beside other components, which costs a target a request every six seconds: what it writes are server-side
- * applies and writes that name the version they were decided on, so that two of it do no harm.
+ * Beside other components, peering needs no Lease of its own, which would cost a target a request every six seconds: it
+ * only writes by server-side apply or with a resourceVersion, so that two replicas do no harm.
  */
 export function leasedComponents(acting: readonly string[]): readonly string[] {
   const led = acting.filter((component) => component !== KUBELET_API);
@@ -49,8 +50,8 @@ export function leasedComponents(acting: readonly string[]): readonly string[] {
 }
 
 /**
- * How fast a standby takes over. A cluster that is only a target has its leases renewed seldom, for that is most of what an idle target is
- * asked for (P10); nothing but new pods of its sources waits for a new leader there.
+ * Lease timings. In a cluster that is only a target, Leases are renewed rarely, since renewals are most of an idle
+ * target's requests (P10); only new pods of its sources wait for a new leader there.
  */
 export function leaseTimings(acting: readonly string[], takesPods: boolean): LeaseTimings {
   const isOnlyTarget = takesPods && acting.every((component) => component === 'delegate-controller' || component === 'peering');
@@ -58,9 +59,9 @@ export function leaseTimings(acting: readonly string[], takesPods: boolean): Lea
 }
 
 /**
- * Campaigns for the leases, to be won one after another and always in the same order: so two replicas with several components each cannot
- * both wait for what the other has. All are watched from the start, and asked for alike: of a
- * dead leader's leases none runs out much later than the first.
+ * Campaigns for the Leases one after another, always in the same order, so that two replicas with several components
+ * cannot deadlock. All are watched from the start and requested with the same duration, so that a dead leader's Leases
+ * expire at about the same time.
  */
 export function campaign({ client, namespace, components, timings, logger, onLost }: Campaign): Leadership {
   const stopped = new AbortController();

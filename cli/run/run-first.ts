@@ -1,4 +1,5 @@
-// What `isthmus run` does on the way when it is asked to: install, and join targets. So a cluster becomes a source or a target by one command.
+// `isthmus run --install --join`: installs and joins targets before starting, so that one command makes a cluster a
+// source or a target.
 import type { Logger } from 'pino';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import { CLUSTER_TARGETS, TARGETS } from '../../api/resource-types.ts';
@@ -18,7 +19,7 @@ export interface InstallFirst {
   readonly webhookUrl?: string;
 }
 
-/** Installs, with a line of the log for the whole of it. Throws what {@link installInto} throws. */
+/** Installs, with one log line. Throws what {@link installInto} throws. */
 export async function installFirst(client: ClusterClient, { namespace, webhookUrl }: InstallFirst, logger: Logger, signal: AbortSignal): Promise<void> {
   const options = installOptions({ namespace, webhookUrl });
   await installInto(client, options, { tell: (line) => logger.debug(line), signal });
@@ -33,8 +34,8 @@ export interface TargetsToJoin {
 }
 
 /**
- * Joins one after the other; a target that is there already was joined when this process ran before. Throws what {@link joinTarget} throws, so
- * that whoever started the process sees why it ends.
+ * Joins in order; targets that were joined in an earlier run are skipped. Throws what {@link joinTarget} throws, so
+ * that the reason is visible.
  */
 export async function joinTargets({ client, namespace, tokens }: TargetsToJoin, logger: Logger, signal: AbortSignal): Promise<void> {
   const progress: Progress = { tell: (line) => logger.info(line), signal };
@@ -47,7 +48,7 @@ export async function joinTargets({ client, namespace, tokens }: TargetsToJoin, 
 
 async function isJoined(client: ClusterClient, token: string, signal: AbortSignal): Promise<boolean> {
   const data = toInvitationData(unverifiedData(token) ?? {});
-  if (data === undefined) return false; // joining says what is wrong with it
+  if (data === undefined) return false; // joining reports the problem
   const { namespace, targetName: name } = data;
   const type: ResourceType = namespace === undefined ? CLUSTER_TARGETS : TARGETS;
   return (await client.get(type, { namespace, name }, signal).catch(unless(isNotFound))) !== undefined;

@@ -1,4 +1,4 @@
-// The options of `isthmus run`, and what they say to each component.
+// The flags of `isthmus run`, and each component's options from them.
 import { Option, type Command } from 'commander';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
 import { AppError } from '../../process/errors.ts';
@@ -11,7 +11,7 @@ import { withTenantOptions, type TenantFlags } from './tenant-limits.ts';
 import { parseGateways, parseLease, parsePort, parseScoreWeights, parseSeconds } from '../clusters/run-flags.ts';
 
 const COMPONENTS = ['webhook', 'scheduler', 'delegate-controller', 'virtual-node', 'kubelet-api', 'peering'] as const;
-/** A part of Isthmus that can run in a process of its own. */
+/** A component of Isthmus that can run in its own process. */
 export type Component = (typeof COMPONENTS)[number];
 
 const DEFAULT_WEBHOOK_PORT = 9443;
@@ -59,7 +59,7 @@ export function withRunOptions(command: Command): Command {
     .option('--namespace <name>', 'namespace that Isthmus is installed in', DEFAULT_INSTALL_NAMESPACE)
     .option('--install', 'first do what "isthmus install" does; needs the rights of an administrator')
     .option('--webhook-url <url>', 'with --install: https URL of this webhook as the API server reaches it, where it runs outside of the cluster')
-    .option('--join <tokens...>', 'then use up these tokens of "isthmus invite"; those of targets that are joined already are passed over')
+    .option('--join <tokens...>', 'then join with these tokens of "isthmus invite"; targets that are joined already are skipped')
     .option('--components <list>', `comma separated, of ${COMPONENTS.join(', ')}`, parseComponents, COMPONENTS)
     .option('--gateway <urls>', 'CONNECT endpoints of the gateways of this cluster, http://HOST:PORT, comma separated; for targets with spec.gateway', parseGateways)
     .option('--webhook-host <address>', 'address that the webhook listens on', '0.0.0.0')
@@ -69,17 +69,17 @@ export function withRunOptions(command: Command): Command {
     .option('--webhook-key-file <file>', 'its private key (PEM)')
     .option('--webhook-client-ca-file <file>', 'take reviews only from clients with a certificate of this authority (PEM); probes then go to --health-port')
     .option('--write-source-manifest', "keep a copy of the source pod in annotation sourcepod-manifest of proxy pods, for tools that read Admiralty's; Isthmus never reads it")
-    .option('--webhook-drain-seconds <number>', 'how long a stopping webhook goes on serving while it calls itself not ready', parseSeconds, 0)
+    .option('--webhook-drain-seconds <number>', 'how long a stopping webhook keeps serving while it reports not ready', parseSeconds, 0)
     .option('--no-target', 'run no pods of other clusters here: saves following the pods and nodes of a cluster that is only a source')
     .option('--no-source', 'send no pods of this cluster elsewhere: needs none of the rights of a source in a cluster that is only a target')
-    .option('--no-leader-elect', 'act without holding a Lease; only where there can be no second replica')
+    .option('--no-leader-elect', 'act without leader election; only where there can be no second replica')
     .option('--health-host <address>', 'address of /healthz, /readyz and /metrics', '0.0.0.0')
     .option('--health-port <number>', 'port of /healthz, /readyz and /metrics; they are not served when missing', parsePort('--health-port'))
-    .option('--score-weights <list>', 'weights of scores, cost=2,leastAllocated=0 say; placement policies and pods may say otherwise', parseScoreWeights)
+    .option('--score-weights <list>', 'weights of scores, for example cost=2,leastAllocated=0; placement policies and pods may override them', parseScoreWeights)
     .option('--region <name>', 'region that this cluster is in, for the score locality')
     .option('--zone <name>', 'zone that this cluster is in, for the score locality')
-    .option('--decision-log <file>', 'write each decision with what it was made on, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
-    .option('--failover-lease-seconds <number>', 'how long a sign of life of this source holds in a target that fences its pods; see docs/failover.md', parseLease)
+    .option('--decision-log <file>', 'log each decision with its inputs, for "isthmus replay"; a ring of two files of 64 MiB, - is standard output')
+    .option('--failover-lease-seconds <number>', 'how long the lease of this source lasts in a target that fences its pods; see docs/failover.md', parseLease)
     .addOption(new Option('--log-level <level>', 'least severity that is logged').choices(['debug', 'info', 'warn', 'error']).default('info'));
 }
 
@@ -92,7 +92,7 @@ function parseComponents(text: string): readonly Component[] {
   });
 }
 
-/** What the webhook is started with. Throws AppError `BadInput` when two sources of its certificate are named, or half of one. */
+/** Options of the webhook. Throws AppError `BadInput` for two certificate sources, or half of one. */
 export function webhookOptions(options: RunOptions): Omit<WebhookOptions, 'source' | 'logger'> {
   const { namespace, webhookHost, webhookPort, webhookClientCaFile, webhookDrainSeconds, writeSourceManifest } = options;
   return {
@@ -111,7 +111,7 @@ function certificateSource(options: CertificateFlags): WebhookOptions['certifica
   return { kind: 'files', files: { certificate, key } };
 }
 
-/** How the scheduler weighs, and where the source is. */
+/** Score weights and location of the source. */
 export function placementOf({ scoreWeights, region, zone }: RunOptions): SchedulerOptions['placement'] {
   return { ...(scoreWeights && { weights: scoreWeights }), location: { ...(region !== undefined && { region }), ...(zone !== undefined && { zone }) } };
 }

@@ -1,4 +1,4 @@
-// `isthmus run`: the components of one cluster in one process. Composition only: what is shared is made here and handed down.
+// `isthmus run`: the components of one cluster in one process. Composition only: shared dependencies are created here.
 import { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Pod } from '../../api/objects/core.ts';
@@ -35,7 +35,7 @@ import { campaign, leasedComponents, leaseTimings } from './leadership.ts';
 import { startVirtualNode } from '../../virtual-node/main.ts';
 import { startWebhook } from '../../webhook/main.ts';
 
-/** How often the cluster is asked for its identity while it cannot be reached at the start, in ms. */
+/** Retry interval for the cluster's identity at startup, in ms. */
 const IDENTITY_RETRY_MS = 1_000;
 
 /** The command `run`. */
@@ -112,14 +112,17 @@ async function start(options: RunOptions, running: Running, signal: AbortSignal)
   logger.info({ components: options.components, cluster: sourceId }, 'running');
 }
 
-/** A cluster that is no source follows neither targets nor pods that were sent there. */
+/** A cluster that is not a source watches neither targets nor delegated pods. */
 function followAsSource({ source }: RunOptions, { targets, ownRanges, proxies, following }: Pick<Acting, 'targets' | 'ownRanges' | 'proxies'> & { readonly following: Promise<unknown>[] }, signal: AbortSignal): ReadyChecks {
   if (!source) return {};
   following.push(ownRanges.run(signal), targets.run(signal), proxies.run(signal));
   return { targets: () => targets.hasSynced, proxies: () => proxies.hasSynced };
 }
 
-/** While an Admiralty works in this source, or a migration says so, this process is ready and does nothing; until that is known, it is as it was. */
+/**
+ * While Admiralty runs in this source, or a migration forbids it to act, this process is ready and idle; until that is
+ * known, its state is unchanged.
+ */
 async function untilMayAct({ components, namespace, source }: RunOptions, { cluster, logger, checks, onLost }: Running & { readonly checks: Record<string, () => boolean> }, signal: AbortSignal): Promise<void> {
   const actsInSource = source && components.some((component) => component !== 'webhook' && component !== 'peering');
   const standby = new Standby({ client: cluster.client, installNamespace: namespace, actsInSource, logger });
@@ -140,13 +143,13 @@ interface Acting extends Running {
   readonly events: EventRecorder;
 }
 
-/** What a process of these components waits for before it is ready: of what it does not follow yet, nothing is known. */
+/** Readiness checks of a process with these components: caches of informers not started yet count as not synced. */
 export function checksAtStart({ components, source }: Pick<RunOptions, 'components' | 'source'>): Record<string, () => boolean> {
   const unknown = () => false;
   return source && components.some((component) => component !== 'webhook') ? { targets: unknown, proxies: unknown } : {};
 }
 
-/** Starts the components that only the leader runs; gives which of their caches are complete. */
+/** Starts the components that only the leader runs; returns their readiness checks. */
 function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): ReadyChecks {
   const { client, sourceId, targets, ownRanges, proxies, events, logger } = acting;
   const runs = (component: Component) => options.components.includes(component);
@@ -160,7 +163,7 @@ function startActing(options: RunOptions, acting: Acting, signal: AbortSignal): 
   return checks;
 }
 
-/** Which cluster this is. Waits while its API server cannot be reached; it may be starting, too. */
+/** The identity of the cluster. Waits while its API server is unreachable, since it may be starting too. */
 async function untilIdentified({ client, connection }: OpenCluster, logger: Logger, signal: AbortSignal): Promise<string> {
   for (;;) {
     try {

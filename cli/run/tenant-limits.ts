@@ -1,4 +1,4 @@
-// The options of `isthmus run` that say what Targets of tenants may do; docs/targets.md explains them.
+// Flags of `isthmus run` that limit Targets of tenants; docs/targets.md explains them.
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
@@ -21,11 +21,11 @@ export interface TenantFlags {
 export function withTenantOptions(command: Command): Command {
   const { targetsPerNamespace, cacheMiB } = DEFAULT_TENANT_SETTINGS;
   return command
-    .option('--target-allow-ranges <list>', 'ranges in CIDR form, comma separated, that Targets of tenants may be in although they are refused by default; see docs/targets.md', parseRanges('--target-allow-ranges'), [])
-    .option('--target-deny-ranges <list>', 'further ranges that Targets of tenants may not be in; of several ranges the longest prefix counts', parseRanges('--target-deny-ranges'), [])
-    .option('--cluster-ranges <list>', 'ranges of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not tell', parseRanges('--cluster-ranges'), [])
+    .option('--target-allow-ranges <list>', 'CIDRs, comma separated, where Targets of tenants are allowed although refused by default; see docs/targets.md', parseRanges('--target-allow-ranges'), [])
+    .option('--target-deny-ranges <list>', 'further CIDRs where Targets of tenants are not allowed; the longest matching prefix counts', parseRanges('--target-deny-ranges'), [])
+    .option('--cluster-ranges <list>', 'CIDRs of pods, Services and nodes of this cluster that its Nodes and ServiceCIDRs do not show', parseRanges('--cluster-ranges'), [])
     .option('--targets-per-namespace <number>', 'how many Targets of a namespace are used, the oldest first', parseCount('--targets-per-namespace', 10_000), targetsPerNamespace)
-    .option('--target-cache-mib <number>', 'how much is remembered of one Target of a tenant, in MiB', parseCount('--target-cache-mib', 1_024), cacheMiB);
+    .option('--target-cache-mib <number>', 'memory limit for caches of one Target of a tenant, in MiB', parseCount('--target-cache-mib', 1_024), cacheMiB);
 }
 
 /** What was set. */
@@ -33,7 +33,7 @@ export function tenantSettings({ targetAllowRanges: allowed, targetDenyRanges: d
   return { allowed, denied, targetsPerNamespace, cacheMiB };
 }
 
-/** The ranges of the cluster; `mayRead` where a component runs that may look at its nodes. Not followed yet. */
+/** The cluster's own ranges; `mayRead` when a component runs that may read its nodes. Not started yet. */
 export function ownRangesOf({ clusterRanges: told }: TenantFlags, { client, connection }: OpenCluster, mayRead: boolean, logger: Logger): OwnRanges {
   return new OwnRanges({ client, server: connection.server, serviceHost: environment().inherited['KUBERNETES_SERVICE_HOST'], told, mayRead, logger });
 }

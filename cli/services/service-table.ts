@@ -4,7 +4,7 @@ import type { ServiceExport, ServiceImport } from '../../api/kinds/service-disco
 import { objectKey } from '../../model/pod/pod.ts';
 import { textTable } from '../output/text-table.ts';
 
-/** A row for each name that is exported anywhere. */
+/** A row for each exported name. */
 export function servicesTable(exports: readonly ServiceExport[], imports: readonly ServiceImport[]): string {
   const exported = new Map(exports.map((one) => [objectKey(one.metadata), one]));
   const imported = new Map(imports.map((one) => [objectKey(one.metadata), one]));

@@ -48,7 +48,7 @@ export interface ExportRequest {
   readonly waitSeconds: number;
 }
 
-/** Exports a Service; gives what became of it. Throws AppError `NotFound` without such a Service, or where the kinds are missing. */
+/** Exports a Service; returns the status. Throws AppError `NotFound` when the Service or the CRDs are missing. */
 export async function exportService(client: ClusterClient, { namespace, name, waitSeconds }: ExportRequest, signal: AbortSignal): Promise<string> {
   requireLabel('The name of a Service', name);
   if ((await client.get(SERVICES, { namespace, name }, signal).catch(unless(isNotFound))) === undefined) throw new AppError('NotFound', `There is no Service ${namespace}/${name} here.`);
@@ -65,7 +65,7 @@ function isSettled(conditions: readonly Condition[] = []): boolean {
   return conditions.some(({ type, status, reason }) => type === 'Ready' && (status === 'True' || reason === 'Failed'));
 }
 
-/** What became of an export, for people: its name, then what is wrong. */
+/** The status of an export as text: its name, then what is wrong. */
 export function exportText({ namespace, name }: { readonly namespace: string; readonly name: string }, status: ServiceExport['status']): string {
   const conditions = status?.conditions ?? [];
   const said = conditions.filter(({ type, status: value }) => (type === 'Conflict' ? value === 'True' : value === 'False')).map(({ type, reason, message }) => `  ${type} ${reason}: ${message}`);

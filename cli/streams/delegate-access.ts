@@ -1,5 +1,5 @@
-// From an elected pod to its delegate without the kubelet API: by the kubeconfig that the source has for the target. So whoever uses it must be
-// able to read that Secret; for all others there is kubectl.
+// Connects to an elected pod's delegate without the kubelet API, by the source's kubeconfig for the target. The user
+// must be able to read that Secret; everybody else uses kubectl.
 import { DEFAULT_KUBECONFIG_KEY, type TargetSpec } from '../../api/kinds/cluster-target.ts';
 import type { Node, Pod, Secret } from '../../api/objects/core.ts';
 import { CLUSTER_TARGET_NAME_LABEL, PARENT_UID_LABEL, TARGET_NAME_LABEL, TARGET_NAMESPACE_LABEL } from '../../api/objects/keys.ts';
@@ -13,18 +13,18 @@ import type { TargetRef } from '../../model/naming/target-ref.ts';
 import { AppError } from '../../process/errors.ts';
 import { targetText } from '../clusters/cluster-flags.ts';
 
-/** Which pod of the source, which of its containers, and how its target is reached. */
+/** Pod, container, and route to its target. */
 export interface DelegateChoice {
   readonly namespace: string;
   readonly name: string;
-  /** The first one when missing. */
+  /** The first container when missing. */
   readonly container?: string | undefined;
   readonly installNamespace: string;
   /** CONNECT endpoints of the gateways of this cluster, for a target with `spec.gateway`. */
   readonly gateways?: readonly URL[] | undefined;
 }
 
-/** A delegate that can be asked. Close `transport` when done. */
+/** A connected delegate. Close `transport` when done. */
 export interface DelegateAccess {
   readonly transport: Transport;
   /** Path of the delegate pod in the target's API. */

@@ -1,6 +1,7 @@
-// The Status with which a command's stream ends (Kubernetes `remotecommand`: reason NonZeroExitCode with a cause ExitCode). Pure.
+// Parses the Status that ends an exec stream (Kubernetes `remotecommand`: reason NonZeroExitCode with a cause
+// ExitCode). Pure.
 
-/** The code to end with, and what to say where the command itself is not at fault. */
+/** The exit code, and a message when the command itself is not at fault. */
 export interface ExecEnd {
   readonly code: number;
   readonly message?: string;
@@ -12,7 +13,7 @@ interface Status {
   readonly details?: { readonly causes?: readonly { readonly reason?: unknown; readonly message?: unknown }[] };
 }
 
-/** Reads it; a stream that ended without one broke off. */
+/** Parses it; a stream without one was interrupted. */
 export function exitCodeOf(text: string): ExecEnd {
   const status = parsed(text);
   if (status === undefined) return { code: 1, message: 'the stream broke off' };

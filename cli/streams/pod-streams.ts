@@ -1,5 +1,5 @@
-// `isthmus logs`, `exec` and `port-forward`: the delegate's streams straight from its target, where nodes announce no kubelet API or the API
-// server does not reach it. Options are kubectl's.
+// `isthmus logs`, `exec` and `port-forward`: streams of the delegate straight from its target, for installations whose
+// API server cannot reach the kubelet API of virtual nodes. Flags as in kubectl.
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { text } from 'node:stream/consumers';
@@ -56,12 +56,12 @@ interface LogFlags extends PodFlags {
 export function logsCommand(): Command {
   return podCommand('logs', 'Print the log of an elected pod')
     .option('-c, --container <name>', 'container; the first one when left out')
-    .option('-f, --follow', 'go on with what is written later')
-    .option('-p, --previous', 'of the container before its last restart')
-    .option('--timestamps', 'begin each line with its time')
-    .option('--tail <lines>', 'only so many lines at the end', wholeNumber)
-    .option('--since <duration>', 'only what is younger: 10s, 5m, 2h', seconds)
-    .option('--limit-bytes <bytes>', 'not more than so many', wholeNumber)
+    .option('-f, --follow', 'follow the log')
+    .option('-p, --previous', 'log of the previous container instance')
+    .option('--timestamps', 'prefix each line with its timestamp')
+    .option('--tail <lines>', 'number of lines to show from the end', wholeNumber)
+    .option('--since <duration>', 'only newer lines than a duration: 10s, 5m, 2h', seconds)
+    .option('--limit-bytes <bytes>', 'most bytes to print', wholeNumber)
     .action((pod: string, flags: LogFlags) => withDelegate(pod, flags, (delegate, signal) => printLog(delegate, flags, signal)));
 }
 
@@ -88,8 +88,8 @@ export function execCommand(): Command {
   return podCommand('exec', 'Run a command in an elected pod; ends with its exit code')
     .argument('<command...>', 'after --')
     .option('-c, --container <name>', 'container; the first one when left out')
-    .option('-i, --stdin', 'pass standard input on')
-    .option('-t, --tty', 'with a terminal')
+    .option('-i, --stdin', 'pass standard input to the container')
+    .option('-t, --tty', 'allocate a terminal')
     .action((pod: string, command: readonly string[], flags: ExecFlags) => withDelegate(pod, flags, (delegate, signal) => runCommand(delegate, { flags, command }, signal)));
 }
 
@@ -129,7 +129,7 @@ async function passInput(channels: PodChannels): Promise<void> {
   channels.closeChannel(CHANNELS.stdin);
 }
 
-/** A terminal that is still read would keep this process. */
+/** A terminal that is still being read would keep this process alive. */
 function leaveInput(): void {
   if (process.stdin.isTTY) process.stdin.setRawMode(false);
   process.stdin.destroy();
@@ -144,7 +144,7 @@ interface ForwardFlags extends PodFlags {
 /** The command `port-forward`. */
 export function portForwardCommand(): Command {
   return podCommand('port-forward', 'Forward local ports to an elected pod')
-    .argument('<ports...>', '[LOCAL:]REMOTE; LOCAL 0 takes any that is free')
+    .argument('<ports...>', '[LOCAL:]REMOTE; LOCAL 0 picks a free port')
     .option('--address <address>', 'local address to listen on', '127.0.0.1')
     .action((pod: string, ports: readonly string[], flags: ForwardFlags) => withDelegate(pod, flags, async (delegate, signal) => {
       await Promise.all(ports.map(parsePorts).map((pair) => forward(delegate, { ...pair, address: flags.address }, signal)));

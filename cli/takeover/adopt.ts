@@ -1,4 +1,4 @@
-// `isthmus adopt`: takes over the pods that run in a target since Admiralty 0.17 sent them there. They run on; nothing is made or deleted.
+// `isthmus adopt`: takes over the running pods that Admiralty 0.17 sent to a target. No pod is created or deleted.
 import { Command } from 'commander';
 import { PROXY_SCHEDULER } from '../../api/objects/keys.ts';
 import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
@@ -52,10 +52,10 @@ export interface AdoptRequest {
   readonly isDryRun?: boolean;
 }
 
-/** Controllers write to the same objects; a pod that changed meanwhile is looked at anew, so often. */
+/** Controllers write to the same objects; number of retries on conflicts. */
 const ROUNDS = 5;
 
-/** Takes over what can be, and tells of each pod. Throws what API calls throw; what was taken over until then stays so. */
+/** Takes over what it can, with progress per pod. Throws what API calls throw; completed takeovers stay. */
 export async function adoptPods(request: AdoptRequest, { tell, signal }: Progress): Promise<AdoptionPlan> {
   const { isDryRun = false } = request;
   const adopted: Adoption[] = [];

@@ -1,5 +1,5 @@
-// Taking over what Admiralty 0.17 left running: its proxies and PodChaperons get the marks by which Isthmus knows its own. No pod is made or deleted.
-// Of proxies that have no target yet nothing runs; they are left to their users. Pure.
+// Plans the adoption of Admiralty 0.17's pods: its proxy pods and PodChaperons get the labels of Isthmus. No pod is
+// created or deleted. Proxy pods without a target run nothing and are left to their users. Pure.
 import {
   ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
@@ -11,34 +11,34 @@ import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
 import type { Command, Plan } from '../../model/objects/plan.ts';
 import { isProxyPod, objectKey } from '../../model/pod/pod.ts';
 
-/** What there is in both clusters, and which target is meant. */
+/** State of both clusters, and the target. */
 export interface AdoptionState {
   readonly proxies: readonly Pod[];
   readonly chaperons: readonly PodChaperon[];
   /** Pods of the target. */
   readonly delegates: readonly Pod[];
-  /** `Kind/name` of the target, and the virtual node that stands for it. */
+  /** `Kind/name` of the target, and its virtual node. */
   readonly target: { readonly key: string; readonly nodeName: string };
   /** Identity of the source: UID of its kube-system Namespace. */
   readonly sourceId: string;
-  /** An Admiralty still works in the target: nobody there would take our finalizer off a chaperon. */
+  /** Admiralty still runs in the target: nobody there would remove our finalizer from a chaperon. */
   readonly isAdmiraltyThere?: boolean;
 }
 
-/** The writes for one proxy, first those in the target: nothing is held to be gone in between. */
+/** The writes for one proxy pod, those in the target first: nothing is assumed gone in between. */
 export interface Adoption {
   readonly pod: string;
   readonly inTarget: Plan;
   readonly inSource: Plan;
 }
 
-/** What is to be done, and what is left to the user, with the reason. */
+/** The writes, and the pods left to the user with the reason. */
 export interface AdoptionPlan {
   readonly adoptions: readonly Adoption[];
   readonly left: readonly { readonly pod: string; readonly why: string }[];
 }
 
-/** Plans the adoption of all proxies of Admiralty's that run in the target. */
+/** Plans the adoption of all of Admiralty's proxy pods that run in the target. */
 export function planAdoption(state: AdoptionState): AdoptionPlan {
   const answers = state.proxies.filter(isAdmiraltys).flatMap((proxy) => {
     const nodeName = proxy.spec.nodeName ?? '';
@@ -47,7 +47,10 @@ export function planAdoption(state: AdoptionState): AdoptionPlan {
   return { adoptions: answers.flatMap((answer) => ('inSource' in answer ? [answer] : [])), left: answers.flatMap((answer) => ('why' in answer ? [answer] : [])) };
 }
 
-/** Ours have our finalizer from admission on, until their delegate is gone; also one that was ours before a migration was taken back has it not. */
+/**
+ * Our proxy pods have our finalizer from admission until their delegate is gone; one whose migration was rolled back
+ * does not.
+ */
 function isAdmiraltys(pod: Pod): boolean {
   return isProxyPod(pod) && pod.metadata.finalizers?.includes(DELEGATE_FINALIZER) !== true;
 }
@@ -71,14 +74,14 @@ function isPlaced(delegate: Pod | undefined): boolean {
   return (delegate?.spec.nodeName ?? '') !== '';
 }
 
-/** A delegate that is made again must find a scheduler: Admiralty's is gone. */
+/** A recreated delegate must find a scheduler: Admiralty's is gone. */
 function marked({ metadata, spec }: PodChaperon, sourceId: string, isHeld: boolean): Command {
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
   const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE }, finalizers };
   return labelled(POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {});
 }
 
-/** Any version will do: kubelets write to it all the time. */
+/** Without resourceVersion: kubelets write to it all the time. */
 function relabelled({ metadata: { namespace, name = '', uid } }: Pod, sourceId: string): Command {
   return { kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch: { metadata: { uid, labels: { [PARENT_CLUSTER_LABEL]: sourceId } } } };
 }

@@ -227,7 +227,7 @@ class BrokerHandlers {
     if ('cause' in peer) throw new Refusal(401, peer.message);
     if (peer.notAfterMs <= this.#options.now().getTime()) throw new Refusal(401, 'the certificate has expired; join again');
     const member = await this.#options.store.cluster(clusterObjectName(peer.clusterId));
-    if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(403, `"${peer.clusterId}" is no member any more: it has left, or its certificate was revoked; join again`);
+    if (member === undefined || !speaksFor(member, peer.serial)) throw new Refusal(403, `"${peer.clusterId}" is no longer a member: it has left, or its certificate was revoked; join again`);
     return { peer, member };
   }
 

@@ -33,7 +33,7 @@ export function readGatewaySecret(data: Readonly<Record<string, string>>): Parse
   if (!isClusterId(clusterId)) return { kind: 'invalid', message: 'cluster-id is missing or no DNS label; run "isthmus gateway join"' };
   if (certificate === '' || key === '' || authority === '') return { kind: 'invalid', message: 'tls.crt, tls.key or ca.crt is missing; run "isthmus gateway join"' };
   const validity = readValidity(certificate);
-  if (validity === undefined) return { kind: 'invalid', message: 'tls.crt is no certificate; run "isthmus gateway join"' };
+  if (validity === undefined) return { kind: 'invalid', message: 'tls.crt is not a valid certificate; run "isthmus gateway join"' };
   const brokerUrl = text('broker-url');
   const addresses = text('addresses').split(',').filter((address) => address !== '');
   return { kind: 'credentials', credentials: { clusterId, certificate: `${certificate}\n`, key: `${key}\n`, authority: `${authority}\n`, addresses, ...(brokerUrl !== '' && { brokerUrl }), ...validity } };

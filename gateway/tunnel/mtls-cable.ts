@@ -130,7 +130,7 @@ export class MtlsDriver implements StreamDriver {
       }
     }
     const { status, statusMessage } = cable.status();
-    throw new StreamRefusedError(`there is no cable to "${clusterId}" (${status}): ${statusMessage}`, 503);
+    throw new StreamRefusedError(`there is no gateway connection to "${clusterId}" (${status}): ${statusMessage}`, 503);
   }
 
   async close(drainMs = 0): Promise<void> {
@@ -158,7 +158,7 @@ export class MtlsDriver implements StreamDriver {
     if (this.#isClosed) return STOPPING;
     if (this.#revoked.has(serial)) return { cause: 'revoked', message: `the certificate of "${clusterId}" was revoked; join again` };
     if (this.#cables.has(clusterId)) return undefined;
-    return { cause: 'unknown-peer', message: `${gatewayName(clusterId)} is no member that is known here` };
+    return { cause: 'unknown-peer', message: `${gatewayName(clusterId)} is not a known member` };
   }
 }
 

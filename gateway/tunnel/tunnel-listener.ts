@@ -9,7 +9,7 @@ import { alpnOf, purposeOf, PURPOSES, refusalBytes, type Purpose, type TunnelLim
 /** What a listener needs. */
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 takes any that is free. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly identity: TlsIdentity;
   readonly limits: TunnelLimits;

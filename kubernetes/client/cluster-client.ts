@@ -211,7 +211,7 @@ export function pathOf(type: ResourceType, at: Partial<ObjectName>): string {
 }
 
 function segment(name: string): string {
-  if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is no name of an object`);
+  if (name === '' || name === '.' || name === '..') throw new Error(`"${name}" is not a valid object name`);
   return encodeURIComponent(name);
 }
 

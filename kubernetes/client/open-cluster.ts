@@ -136,6 +136,6 @@ function parseMapping(text: string): Readonly<Record<string, unknown>> {
   try {
     return (parse(text, { maxAliasCount: 10, logLevel: 'error' }) ?? {}) as Readonly<Record<string, unknown>>;
   } catch {
-    throw new AppError('KubeconfigInvalid', 'one of these kubeconfigs is no valid YAML'); // the parser's message may quote a token
+    throw new AppError('KubeconfigInvalid', 'one of these kubeconfigs is not valid YAML'); // the parser's message may quote a token
   }
 }

@@ -22,7 +22,7 @@ export function shardOf(key: string, shards: number): number {
 
 /**
  * Assigns shards to members by rendezvous hashing: a member that joins or leaves moves no other shards, and members get
- * about equally many. Empty text when there is no member.
+ * about equally many. Empty when there are no members.
  */
 export function assignShards(members: readonly string[], shards: number): readonly string[] {
   return Array.from({ length: shards }, (_, shard) => {

@@ -226,7 +226,7 @@ function parseYaml({ text: content, author }: KubeconfigInput): Entry {
     config = parse(content, { maxAliasCount: 10, logLevel: 'error' });
   } catch (error) {
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined; // the message may quote a token
-    throw invalid(`it is no valid YAML${line === undefined ? '' : `, see line ${line}`}`);
+    throw invalid(`it is not valid YAML${line === undefined ? '' : `, see line ${line}`}`);
   }
   if (!isEntry(config)) throw invalid('it is no YAML mapping');
   return config;

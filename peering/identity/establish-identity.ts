@@ -88,7 +88,7 @@ async function requireOwnAccount(client: ClusterClient, identity: SourceIdentity
 /** The type of an identity's object. Throws for any other: a bug. */
 export function identityTypeOf({ kind }: KubernetesObject): ResourceType {
   const type = [CLUSTER_SOURCES, SOURCES, ...DEPENDENT_TYPES].find((known) => known.kind === kind);
-  if (type === undefined) throw new TypeError(`${kind} is no part of an identity`);
+  if (type === undefined) throw new TypeError(`${kind} is not part of an identity`);
   return type;
 }
 

@@ -189,7 +189,7 @@ export class PodPlaneController {
     const driver = this.#driver;
     this.#driver = undefined;
     await driver?.close();
-    this.#options.logger.info({ node: this.#options.node }, 'this node is no gateway of the pod plane any more');
+    this.#options.logger.info({ node: this.#options.node }, 'this node is no longer the gateway of the pod plane');
   }
 
   /** The API plane's gateway sends it to the broker. */

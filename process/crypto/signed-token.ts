@@ -88,7 +88,7 @@ function problemOf(error: unknown): VerifiedToken {
   }
   if (error instanceof errors.JOSEAlgNotAllowed) return refused('AlgorithmRefused', 'it is not signed as such tokens are');
   if (error instanceof errors.JWSSignatureVerificationFailed) return refused('SignatureInvalid', 'it was changed, or signed with another key');
-  return refused('TokenMalformed', 'it is no token of this kind; copy the whole of it');
+  return refused('TokenMalformed', 'it is not a valid token of this kind; copy all of it');
 }
 
 function refused(reason: TokenProblem, message: string): VerifiedToken {

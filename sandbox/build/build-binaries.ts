@@ -1,5 +1,5 @@
-// Finds the control planes' executables, or builds them once into the user's cache folder. Two runs at once build once:
-// the second waits. A finished program appears under its name in one step, never half written.
+// Finds the control planes' executables, or builds them once into the user's cache folder. Concurrent runs build once:
+// the second waits. A finished program appears under its name atomically.
 import { constants } from 'node:fs';
 import { access, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

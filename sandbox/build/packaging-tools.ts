@@ -1,5 +1,5 @@
-// helm and kubectl for the tests of the chart, the Kustomize files and the documentation: one program, from the Go module `packaging`. Nothing that
-// runs in production needs it.
+// helm and kubectl for tests of the chart, the Kustomize files and the documentation: one program, from the Go module
+// `packaging`. Not needed in production.
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';

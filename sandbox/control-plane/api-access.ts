@@ -1,5 +1,4 @@
-// The few API requests that starting a sandbox takes: asking whether it is ready and creating its nodes.
-// Everything else talks to the API servers through `kubernetes/`.
+// The API requests needed to start a sandbox: readiness checks and node creation. Everything else uses `kubernetes/`.
 import { Agent, request } from 'undici';
 import { forwardAbort } from '../../kubernetes/flow/abort.ts';
 import { delay } from '../../kubernetes/flow/backoff.ts';

@@ -1,5 +1,5 @@
-// Writes what a cluster's programs read at their start: certificates, kubeconfigs, kwok's configuration, the audit policy.
-// Every file is readable by its owner only.
+// Writes the startup files of a cluster's programs: certificates, kubeconfigs, kwok's configuration, the audit policy.
+// All are readable by their owner only.
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createAuthority, createSigningKey, type KeyPair } from '../../process/crypto/certificate-authority.ts';

@@ -1,4 +1,5 @@
-// What a kubelet shows of a container's log file (`pkg/kubelet/kuberuntime/logs`, CRI log format) as far as `kubectl logs -f` asks. Pure.
+// Renders a container's log file as a kubelet does (`pkg/kubelet/kuberuntime/logs`, CRI log format), as far as `kubectl
+// logs -f` needs. Pure.
 
 /** Which part of a log is shown, and how (`core/v1` PodLogOptions). */
 export interface LogView {

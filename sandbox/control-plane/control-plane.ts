@@ -1,5 +1,5 @@
-// One real cluster on this machine: etcd and the control plane's programs, and kwok for its nodes.
-// A program that ends without being asked to is reported once, through `onFailure`.
+// One real cluster on this machine: etcd, the control plane's programs, and kwok for its nodes. An unexpected exit is
+// reported once, through `onFailure`.
 import type { ComponentCommands } from '../plan/binary-plan.ts';
 import { openApiAccess, waitUntil, type ApiAccess } from './api-access.ts';
 import { writeClusterFiles, type ClusterCredentials } from './cluster-files.ts';

@@ -1,5 +1,6 @@
-// Logs that are followed. kwok would take an inotify instance for each, of which Linux gives a user 128, and other control planes may hold all of them;
-// here one process looks at a file's size and time, once for all of its readers. Each reader reads the file as fast as it is read itself.
+// Followed logs. kwok would need an inotify instance for each, of which Linux allows a user 128, and other control
+// planes may use them all; here one process polls a file's size and mtime once for all of its readers. Backpressure
+// applies per reader.
 import { once } from 'node:events';
 import { unwatchFile, watchFile } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';

@@ -1,6 +1,7 @@
-// The kubelet port of a cluster's nodes. kwok answers anyone who reaches its port, in plain text too, and its exec runs
-// commands on this machine, so a web page in a browser could use it. Hence this gate in front: like a kubelet it admits
-// only the API server's client certificate, and exec works only under a container name that the gate alone knows.
+// The kubelet port of a cluster's nodes. kwok answers anybody on its port, even in plain text, and its exec runs
+// commands on this machine, so a web page in a browser could use it. This gate in front authenticates like a kubelet:
+// only the API server's client certificate is accepted, and exec works only under a container name that the gate alone
+// knows.
 import { request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
@@ -21,7 +22,7 @@ export interface KubeletGateOptions {
   readonly serving: KeyPair;
   /** PEM of the authority that client certificates must chain to. */
   readonly authority: string;
-  /** The only client that is let in, by its certificate's common name. */
+  /** The only client that is admitted, by its certificate's common name. */
   readonly clientName: string;
   /** The container name that kwok runs commands under. */
   readonly execContainer: string;

@@ -1,4 +1,4 @@
-// Which executables a sandbox uses, and which of them must be built first. Pure.
+// Which executables a sandbox uses, and which must be built first. Pure.
 import { join } from 'node:path';
 import { componentNames, type ComponentName } from './cluster-plan.ts';
 

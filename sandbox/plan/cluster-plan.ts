@@ -1,5 +1,4 @@
-// What one sandbox cluster will be, decided before anything is started: names, folders, ports and address ranges.
-// Pure; the ports are handed in.
+// Plans a sandbox cluster before anything starts: names, folders, ports and CIDRs. Pure; the ports are arguments.
 import { join } from 'node:path';
 
 /** The programs of one cluster, in the order in which they are started; they are stopped in the reverse order. */

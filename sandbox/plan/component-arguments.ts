@@ -1,6 +1,6 @@
-// The command lines of a cluster's programs. Pure. They follow what kubeadm writes into its static pods (RBAC and Node
-// authorization, aggregation, kubelet client certificate, token signing), except that
-// etcd does not fsync and is reached by a Unix socket, and single instances elect no leader.
+// Command lines of a cluster's programs. Pure. They follow kubeadm's static pods (RBAC and Node authorization,
+// aggregation, kubelet client certificate, token signing), except that etcd does not fsync and uses a Unix socket, and
+// single instances run without leader election.
 import { apiServiceAddress, clusterFile, type ClusterPlan, type ComponentName } from './cluster-plan.ts';
 
 /** Where etcd listens, relative to the cluster's folder, in which etcd and kube-apiserver run: no port, and owner only. */

@@ -1,5 +1,5 @@
-// kwok's configuration file: the stages, enough parallelism not to hide the speed of what is measured, and answers to
-// logs, exec, attach and port-forward for every pod. Pure.
+// kwok's configuration file: the stages, enough parallelism not to distort measurements, and responses to logs, exec,
+// attach and port-forward for every pod. Pure.
 import { stringify } from 'yaml';
 import { clusterFile, type ClusterPlan } from './cluster-plan.ts';
 import { nodeStages, podStages } from './kwok-stages.ts';

@@ -1,5 +1,6 @@
-// The life of nodes and pods in a sandbox, as kwok Stage objects: what a kubelet would report, in as few writes. Pure.
-// A pod's way to Running is one status patch; a Job's pods succeed after a second; a deleted pod goes at once.
+// The lifecycle of nodes and pods in a sandbox as kwok Stages: what a kubelet would report, in as few writes as
+// possible. Pure. A pod becomes Running in one status patch; a Job's pods succeed after a second; a deleted pod is
+// removed at once.
 
 /** A pod with this annotation succeeds after the duration it names (Go syntax, `1.5s`), whoever owns it. */
 export const runForAnnotation = 'sandbox.isthmus.dev/run-for';

@@ -1,5 +1,5 @@
-// One running program of a cluster. It leads a process group of its own, so that the terminal's Ctrl-C does not reach it
-// and the order of stopping is ours; all that it prints goes to its log file.
+// One running program of a cluster, in its own process group, so that the terminal's Ctrl-C does not reach it and we
+// control the shutdown order; its output goes to its log file.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { open, readFile } from 'node:fs/promises';
 import { environment } from '../../process/config.ts';

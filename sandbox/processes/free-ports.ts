@@ -1,4 +1,4 @@
-// Free TCP ports of this machine, as the operating system gives them out.
+// Free TCP ports of this machine, assigned by the operating system.
 import { createServer, type Server } from 'node:net';
 
 function listen(): Promise<Server> {

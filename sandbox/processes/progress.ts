@@ -1,4 +1,4 @@
-// Progress lines on a terminal or in a log. Pure: what to write for a text; the command writes it.
+// Formats progress for a terminal or a log. Pure; the command writes it.
 
 /** What was last shown. */
 export interface ProgressState {

@@ -248,7 +248,7 @@ describe('a cable that cannot be', () => {
     },
     'with an expired certificate': { identity: () => identityOf(authority, 'spoke', { now: new Date(Date.now() - 2 * DAY) }), cause: 'certificate', says: /expired/ },
     'with a certificate that is not valid yet': { identity: () => identityOf(authority, 'spoke', { now: new Date(Date.now() + DAY) }), cause: 'clock', says: /clocks/ },
-    'with a certificate of a cluster that is no member': { identity: () => identityOf(authority, 'stranger'), clusterId: 'stranger', cause: 'unknown-peer', says: /no member/ },
+    'with a certificate of a cluster that is no member': { identity: () => identityOf(authority, 'stranger'), clusterId: 'stranger', cause: 'unknown-peer', says: /not a known member/ },
     'with a certificate without the name of a cluster': {
       identity: async () => ({ ...(await authority.issue({ commonName: 'spoke', dnsNames: ['spoke'], days: 1 }, new Date())), authority: authority.keyPair.certificate }), cause: 'identity', says: /names no cluster/,
     },

@@ -150,7 +150,7 @@ describe('pods through the gateway alone', { timeout: (MINUTES + 20) * 60_000 },
 
   step('the commands tell the same', async () => {
     const source = ['--kubeconfig', soak.source.cluster.kubeconfigPath];
-    assert.match(await isthmus('gateway', 'diagnose', ...source), /✓ a cable to target: round trip/);
+    assert.match(await isthmus('gateway', 'diagnose', ...source), /✓ a gateway connection to target: round trip/);
     assert.match(await isthmus('gateway', 'show', 'connections', ...source), /target .*connected/);
     const endpoint = soak.endpoints[await soak.holder()].origin;
     const verified = await isthmus('gateway', 'verify', 'target', '--endpoint', endpoint, '--other-kubeconfig', soak.target.cluster.kubeconfigPath, '--other-endpoint', soak.targetEndpoint.origin, ...source);

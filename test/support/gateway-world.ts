@@ -75,7 +75,7 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
 
 /** Waits until the driver has a cable to the peer. */
 export function untilConnected({ driver }: TestGateway, clusterId: string): Promise<void> {
-  return until(() => driver.connections().some((one) => one.clusterId === clusterId && one.status === 'connected'), `a cable to ${clusterId}`);
+  return until(() => driver.connections().some((one) => one.clusterId === clusterId && one.status === 'connected'), `a gateway connection to ${clusterId}`);
 }
 
 /** Writes a text, ends, and reads all that comes back. */

@@ -11,11 +11,11 @@ describe('the way through the gateway', () => {
   for (const [what, flags] of Object.entries({ 'the endpoints alone': { gateway: ENDPOINTS }, 'the cluster alone': { gatewayCluster: 'eu-west' } })) {
     it(`is refused with ${what}`, () => assert.throws(() => gatewayRoute(flags), /belong together/));
   }
-  it('is refused for what is no cluster ID', () => assert.throws(() => gatewayRoute({ gateway: ENDPOINTS, gatewayCluster: 'EU West' }), /not "EU West"/));
+  it('is refused for what is not a valid cluster ID', () => assert.throws(() => gatewayRoute({ gateway: ENDPOINTS, gatewayCluster: 'EU West' }), /not "EU West"/));
 });
 
 describe('the member whose pods those of the target are', () => {
   it('is nobody when none is named', () => assert.equal(podPlaneCluster({ gateway: ENDPOINTS, gatewayCluster: 'eu-west' }), undefined));
   it('is the one that is named, whatever way calls go', () => assert.equal(podPlaneCluster({ podPlaneCluster: 'eu-west' }), 'eu-west'));
-  it('is refused for what is no cluster ID', () => assert.throws(() => podPlaneCluster({ podPlaneCluster: 'EU' }), /--pod-plane-cluster must be .* not "EU"/));
+  it('is refused for what is not a valid cluster ID', () => assert.throws(() => podPlaneCluster({ podPlaneCluster: 'EU' }), /--pod-plane-cluster must be .* not "EU"/));
 });

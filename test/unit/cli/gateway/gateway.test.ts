@@ -50,16 +50,16 @@ describe('tables', () => {
 
 describe('checks', () => {
   const check = (part: Partial<Parameters<typeof checkGateway>[0]> = {}) => checkLines(checkGateway({ secret: member, gateways: [active, passive], nowMs: NOW, peers: [], ...part }));
-  it('name what is down and why', () => assert.match(check(), /✓ a cable to east: round trip 1\.5ms\n✗ a cable to north: north:443: nothing listens there$/));
+  it('name what is down and why', () => assert.match(check(), /✓ a gateway connection to east: round trip 1\.5ms\n✗ a gateway connection to north: north:443: nothing listens there$/));
   it('look at one peer when asked to', () => assert.doesNotMatch(check({ peers: ['east'] }), /north/));
   const wrong: Record<string, [part: Parameters<typeof check>[0], says: RegExp]> = {
     'that the cluster is no member': [{ secret: undefined }, /✗ the cluster is a member: .*gateway join/],
-    'what is wrong with the Secret': [{ secret: { kind: 'invalid', message: 'tls.crt is no certificate' } }, /✗ the cluster is a member: tls\.crt/],
+    'what is wrong with the Secret': [{ secret: { kind: 'invalid', message: 'tls.crt is not a valid certificate' } }, /✗ the cluster is a member: tls\.crt/],
     'a certificate that has ended': [{ nowMs: NOW + 4_000_000 }, /✗ its certificate is good: it ended .*join again/],
     'a clock that is wrong': [{ nowMs: NOW - 10_000 }, /✗ its certificate is good: it is not valid yet; correct the clock/],
     'that no gateway is active': [{ gateways: [passive] }, /✗ one gateway is active: 0 are active; start one/],
     'a gateway that has died': [{ gateways: [{ ...active, status: { ...active.status!, heartbeat: new Date(NOW - 61_000).toISOString() } }] }, /✗ one gateway is active: 0/],
-    'a peer that is no member': [{ peers: ['south'] }, /✗ a cable to south: "south" is no member/],
+    'a peer that is no member': [{ peers: ['south'] }, /✗ a gateway connection to south: "south" is not a known member/],
     'what is wrong with the gateway itself': [{ gateways: [{ ...active, status: { ...active.status!, statusFailure: 'port in use' } }] }, /✗ the gateway is well: port in use/],
   };
   for (const [what, [part, says]] of Object.entries(wrong)) it(`name ${what}`, () => assert.match(check(part), says));
@@ -76,7 +76,7 @@ describe('a kubeconfig through the gateway', () => {
     const named = { ...config, clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1', 'tls-server-name': 'kubernetes' } }] };
     assert.match(throughGateway(stringify(named), 'east', new URL('http://x:1')), /tls-server-name: kubernetes/);
   });
-  it('needs a cluster ID', () => assert.throws(() => throughGateway('', 'A.b', new URL('http://x:1')), /no cluster ID/));
+  it('needs a cluster ID', () => assert.throws(() => throughGateway('', 'A.b', new URL('http://x:1')), /not a valid cluster ID/));
 });
 
 describe('options', () => {

@@ -55,7 +55,7 @@ describe('plannedPods', () => {
     assert.deepEqual([pods.length, skipped.length], [0, 2]);
     assert.match(skipped.join(), /Service\/s makes no pods.*Deployment\/web: its pods lack the annotation/);
   });
-  it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /no valid YAML/));
+  it('refuses what is no YAML', () => assert.throws(() => plannedPods('a: [', 'default'), /not valid YAML/));
 });
 
 describe('simulate', () => {

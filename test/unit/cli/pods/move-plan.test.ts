@@ -55,7 +55,7 @@ describe('a move', () => {
     'that has ended': [{ pod: { ...pod, status: { phase: 'Succeeded' } } }, /has ended/],
     'that goes anyway': [{ pod: { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } } }, /is being deleted/],
     'without a controller, unless it is asked for': [{ pod: unmanaged }, /--recreate/],
-    'without a controller and without a record': [{ pod: { ...unmanaged, metadata: { ...unmanaged.metadata, annotations: {} } }, recreates: true }, /cannot be made anew/],
+    'without a controller and without a record': [{ pod: { ...unmanaged, metadata: { ...unmanaged.metadata, annotations: {} } }, recreates: true }, /cannot be recreated/],
     'to the target of another namespace': [{ target: { kind: 'Target', namespace: 'other', name: 'eu' } }, /is for pods of namespace other, not of ns/],
     'to a target that is not there': [{ node: undefined }, /has no virtual node.*isthmus get targets/],
     'to a target that is cordoned': [{ node: { ...node, spec: { unschedulable: true } } }, /isthmus uncordon eu/],

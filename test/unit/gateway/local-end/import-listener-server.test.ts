@@ -37,7 +37,7 @@ describe('listeners for imports', () => {
 
   it('reset a connection that cannot be carried, and say why in the audit log', async () => {
     assert.equal(await endOf(other), 'ECONNRESET');
-    assert.equal(audit.at(-1)?.reason, 'there is no cable to "gone" (error): hub:443: nothing listens there');
+    assert.equal(audit.at(-1)?.reason, 'there is no gateway connection to "gone" (error): hub:443: nothing listens there');
   });
 
   it('reset connections beyond the limit', async () => {

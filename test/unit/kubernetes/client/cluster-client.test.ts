@@ -32,8 +32,8 @@ describe('pathOf', () => {
   }
 
   for (const name of ['', '.', '..']) {
-    it(`refuses the name "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: 'a', name }), /no name/));
-    it(`refuses the namespace "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: name, name: 'b' }), /no name/));
+    it(`refuses the name "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: 'a', name }), /is not a valid object name/));
+    it(`refuses the namespace "${name}", which would mean another path`, () => assert.throws(() => pathOf(PODS, { namespace: name, name: 'b' }), /is not a valid object name/));
   }
 
   it('never lets a name change how many parts the path has', () => {
@@ -90,7 +90,7 @@ describe('ClusterClient', () => {
     assert.deepEqual(JSON.parse(request.body), { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'a', name: 'b', uid: 'u' } });
     request.answer(200, { metadata: { resourceVersion: '2' } });
     assert.equal((await updated).metadata.resourceVersion, '2');
-    await assert.rejects(async () => server.client.update(PODS, { metadata: { namespace: 'a' } }), /no name/);
+    await assert.rejects(async () => server.client.update(PODS, { metadata: { namespace: 'a' } }), /is not a valid object name/);
   });
 
   it('applies with its field manager and by force', async () => {
@@ -105,7 +105,7 @@ describe('ClusterClient', () => {
 
   it('never sends a delete of an object without a name, which would empty the collection', async () => {
     const before = server.requests;
-    await assert.rejects(server.client.delete(PODS, { namespace: 'a', name: '' }), /no name/);
+    await assert.rejects(server.client.delete(PODS, { namespace: 'a', name: '' }), /is not a valid object name/);
     assert.equal(server.requests, before);
   });
 });

@@ -98,7 +98,7 @@ describe('mergeKubeconfigs', () => {
   });
 
   it('does not quote a file that is no YAML, for it may hold a token', () => {
-    assert.throws(() => mergeKubeconfigs([kubeconfig('a'), 'token: "canary']), (error: Error) => isInvalid(/no valid YAML/)(error) && !error.message.includes('canary'));
+    assert.throws(() => mergeKubeconfigs([kubeconfig('a'), 'token: "canary']), (error: Error) => isInvalid(/not valid YAML/)(error) && !error.message.includes('canary'));
   });
 });
 

@@ -111,16 +111,16 @@ describe('readKubeconfig: invalid, whoever wrote it', () => {
     'a cluster that is missing': ['current-context: x\ncontexts: [{name: x, context: {cluster: y}}]', /no cluster named "y"/],
     'a context without a cluster': ['current-context: x\ncontexts: [{name: x, context: {}}]', /no cluster named ""/],
     'a user that is missing': [kubeconfig({}).replace(/users:[^]*/, ''), /no user named "u"/],
-    'broken YAML': [`users: "${CANARY}\n`, /no valid YAML, see line \d+/],
-    'the same key twice': [`a: ${CANARY}\na: ${CANARY}\n`, /no valid YAML, see line 2/],
-    'a tab as indentation': [`a:\n\tb: ${CANARY}\n`, /no valid YAML, see line 2/],
-    'two documents': ['a: 1\n---\nb: 1\n', /no valid YAML/],
-    'an alias of nothing': [`a: *${CANARY}`, /no valid YAML$/],
+    'broken YAML': [`users: "${CANARY}\n`, /not valid YAML, see line \d+/],
+    'the same key twice': [`a: ${CANARY}\na: ${CANARY}\n`, /not valid YAML, see line 2/],
+    'a tab as indentation': [`a:\n\tb: ${CANARY}\n`, /not valid YAML, see line 2/],
+    'two documents': ['a: 1\n---\nb: 1\n', /not valid YAML/],
+    'an alias of nothing': [`a: *${CANARY}`, /not valid YAML$/],
     'aliases of aliases': [
       `a: &a [x,x,x,x,x,x,x,x,x]\n${['b', 'c', 'd', 'e', 'f', 'g', 'h'].map((key, i) => `${key}: &${key} [${`*${'abcdefgh'[i]},`.repeat(9)}]`).join('\n')}\n`,
-      /no valid YAML$/,
+      /not valid YAML$/,
     ],
-    'many aliases': [`a: &a x\nb: [${'*a,'.repeat(1_000)}]`, /no valid YAML$|too large/],
+    'many aliases': [`a: &a x\nb: [${'*a,'.repeat(1_000)}]`, /not valid YAML$|too large/],
     'a megabyte': [`a: "${'x'.repeat(1_000_000)}"`, /longer than 1000000/],
   };
   for (const [what, [text, why]] of Object.entries(invalid)) {

@@ -91,7 +91,7 @@ const cases: Record<string, readonly [spec: PodSpec, requests: Record<string, nu
     { containers: [container({})], resources: { requests: { cpu: '1' }, limits: { cpu: '2' } } },
     { cpu: 1000, pods: 1 },
   ],
-  'a text that is no quantity counts nothing': [{ containers: [container({ cpu: 'lots', memory: '1Ki' })] }, { memory: 1024, pods: 1 }],
+  'a text that is not a valid quantity counts nothing': [{ containers: [container({ cpu: 'lots', memory: '1Ki' })] }, { memory: 1024, pods: 1 }],
   'nobody can ask for more than one place': [{ containers: [container({ pods: 5 })] }, { pods: 1 }],
 };
 

@@ -17,7 +17,7 @@ describe('what quotas grant', () => {
     'is the least of several': [[aQuota({ cpu: '3', 'requests.cpu': '2500m' }), aQuota({ cpu: '4' })], { cpu: 2_500 }],
     'has nothing of limits and of other objects': [[aQuota({ 'limits.cpu': '1', 'count/secrets': '3' })], {}],
     'has nothing of quotas for some pods only': [[aQuota({ cpu: '1' }, { scopes: ['BestEffort'] }), aQuota({ cpu: '1' }, { scopeSelector: {} })], {}],
-    'has nothing of what is no quantity': [[aQuota({ cpu: 'much' }), { metadata: {} }], {}],
+    'has nothing of what is not a valid quantity': [[aQuota({ cpu: 'much' }), { metadata: {} }], {}],
   };
   for (const [what, [quotas, limits]] of Object.entries(rows)) it(what, () => assert.deepEqual(Object.fromEntries(quotaLimits(quotas)), limits));
 

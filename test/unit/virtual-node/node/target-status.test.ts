@@ -116,7 +116,7 @@ describe('free figures', () => {
     'are texts, also where the summary has numbers': [{ cpu: 2 }, { cpu: '2' }],
     'add up the GPUs of all makers': [{ 'nvidia.com/gpu': '3', 'amd.com/gpu': '2' }, { gpu: '5' }],
     'read GPUs in any notation': [{ 'nvidia.com/gpu': '2k' }, { gpu: '2k' }],
-    'pass over what is no quantity': [{ 'nvidia.com/gpu': 'many', 'amd.com/gpu': '1' }, { gpu: '1' }],
+    'pass over what is not a valid quantity': [{ 'nvidia.com/gpu': 'many', 'amd.com/gpu': '1' }, { gpu: '1' }],
     'say nothing of what the target does not have': [{}, {}],
   };
   for (const [sentence, [free, shown]] of Object.entries(cases)) {
