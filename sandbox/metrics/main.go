@@ -1,4 +1,4 @@
-// Command metrics is metrics-server, for `npm run test:streams`: it shows what kubectl top makes of virtual nodes.
+// Command metrics is metrics-server, for `npm run soak -- streams`: it shows what kubectl top makes of virtual nodes.
 //
 // The module's versions are those of the control planes' module wherever both have one, so that little is compiled twice.
 package main

@@ -1,5 +1,5 @@
 // The client layer on real API servers, with faults between them: those of the reference's table B2 that are the layer's to survive.
-// Intervals and faults are short here; `npm run test:soak` runs the same tests with production's and as long as the table has them.
+// Intervals and faults are short here; `npm run soak -- random-faults` runs the same tests with production's and as long as the table has them.
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { EventEmitter, once } from 'node:events';
@@ -604,7 +604,7 @@ describe('a consumer that is slow (58)', () => {
 });
 
 describe('random faults', () => {
-  it('for 8 s lose nothing and keep every key in order; `npm run test:soak` does it for 10 minutes', { timeout: SCALE.patience }, async () => {
+  it('for 8 s lose nothing and keep every key in order; `npm run soak -- random-faults` does it for 10 minutes', { timeout: SCALE.patience }, async () => {
     const run = await runRandomFaults(cluster, admin, { ms: 8_000, seed: Math.floor(Math.random() * 1e9) });
     const injected = Object.values(run.faults).reduce((sum, count) => sum + count, 0);
     assert(run.writes > 100 && injected > 2 && run.breaks > 0, JSON.stringify(run)); // how many of them break a watch is the dice's

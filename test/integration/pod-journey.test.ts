@@ -27,7 +27,7 @@ import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld, t
 import { endWorld } from '../support/world-invariants.ts';
 
 const MANAGER = 'isthmus-test';
-/** With `--chart` the world is installed by Helm, each component runs apart under its shipped identity, and no call may be refused (`npm run test:chart`). */
+/** With `--chart` the world is installed by Helm, each component runs apart under its shipped identity, and no call may be refused (`npm run soak -- chart`). */
 const fromChart = process.argv.includes('--chart');
 let world: IsthmusWorld;
 let targets: WatchedCollection<ClusterTarget>;

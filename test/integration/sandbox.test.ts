@@ -253,7 +253,7 @@ describe('isthmus sandbox up --bare --detach', { timeout: 235_000 }, () => {
   it('gets its first remote pod by a token with four commands', { timeout: 150_000 }, async (t) => {
     const first = await firstPodByToken({ source: output.source, target: output.targets[0]!, name: 'first-pod' }, AbortSignal.timeout(120_000));
     try {
-      t.diagnostic(`${first.seconds.toFixed(1)} s`); // how long it may take is held by npm run test:joins, which does the same with both kubeconfigs
+      t.diagnostic(`${first.seconds.toFixed(1)} s`); // how long it may take is held by npm run soak -- joins, which does the same with both kubeconfigs
       assert.equal(first.commands.length, 4, first.commands.join('\n'));
     } finally {
       await first.stop();

@@ -5,7 +5,7 @@ import { MUTANTS, preconditionMutants } from '../model/mutants.ts';
 import { PLANS } from '../model/processes.ts';
 import { boundedScenario, QUICK, walkScenario } from '../model/scenarios.ts';
 
-/** As many as take about a second; `npm run test:model` takes thousands. */
+/** As many as take about a second; `npm run soak -- model` takes thousands. */
 const SEEDS = 60;
 
 describe('the plans of scheduler and delegate controller together', () => {

@@ -1,4 +1,4 @@
-// `npm run test:model [seeds]`: random walks, exhaustive runs and mutants of the model test. Prints figures; fails at the first breach.
+// `npm run soak -- model [seeds]`: random walks, exhaustive runs and mutants of the model test. Prints figures; fails at the first breach.
 import { exploreAll, walk, type Finding } from './explore.ts';
 import { MUTANTS, preconditionMutants } from './mutants.ts';
 import { PLANS, type Plans } from './processes.ts';

@@ -57,7 +57,7 @@ export const BOUNDED: Readonly<Record<string, Scenario>> = {
   "its target's API server goes down before its word, and time passes": { ...SMALL, bounded: true, budget: { down: 1, time: 1 } },
 };
 
-/** Exhaustive runs of `npm run test:model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */
+/** Exhaustive runs of `npm run soak -- model`, by name. None has refusals: a pod that goes from target to target never comes back to a state, as versions count up. */
 export const FULL: Readonly<Record<string, Scenario>> = {
   ...QUICK,
   ...LEAVING,

@@ -1,4 +1,4 @@
-// Failover on real control planes: `npm run test:failover`. The lease of the source is short, so that nobody waits for minutes.
+// Failover on real control planes: `npm run soak -- failover`. The lease of the source is short, so that nobody waits for minutes.
 import { after, before } from 'node:test';
 import { CLUSTER_TARGETS } from '../../api/resource-types.ts';
 import { startIsthmus } from '../../sandbox/isthmus-in-sandbox.ts';

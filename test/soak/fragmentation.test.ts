@@ -1,4 +1,4 @@
-// A pod that needs eight GPUs on one node, and two real targets: one with eight free on eight nodes, one with a whole node (`npm run test:node-fit`; npm test has the same on two nodes).
+// A pod that needs eight GPUs on one node, and two real targets: one with eight free on eight nodes, one with a whole node (`npm run soak -- node-fit`; npm test has the same on two nodes).
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ELECT_ANNOTATION, TARGET_ANNOTATION } from '../../api/objects/keys.ts';

@@ -1,4 +1,4 @@
-// `npm run test:gateway-namespaces`: two clusters in network namespaces of their own, an internet between them, the target behind a router that
+// `npm run soak -- gateway-namespaces`: two clusters in network namespaces of their own, an internet between them, the target behind a router that
 // translates addresses and lets only TCP 443 out. Elected pods run through the gateway alone; packets are captured, bits flipped, packets lost.
 // Needs root, `ip`, `nft` and `tcpdump`, and says which of them is missing.
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// `npm run test:node-fit [cases] [seed]`: "fits now" against the real kube-scheduler. Prints figures as JSON; the exit code is 1 for any false yes.
+// `npm run soak -- node-fit [cases] [seed]`: "fits now" against the real kube-scheduler. Prints figures as JSON; the exit code is 1 for any false yes.
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `npm run test:placement`: bursts of a thousand pods over five real targets. Two namespaces get room in turns, and while targets refuse
+// `npm run soak -- placement`: bursts of a thousand pods over five real targets. Two namespaces get room in turns, and while targets refuse
 // pods at random the merged history of all clusters holds the invariants of design §10. Prints its figures as JSON.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-// `npm run test:soak [minutes] [seed]`: the random-fault run of ten minutes. Prints its figures as JSON; fails when anything was lost.
+// `npm run soak -- random-faults [minutes] [seed]`: the random-fault run of ten minutes. Prints its figures as JSON; fails when anything was lost.
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

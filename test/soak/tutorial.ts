@@ -1,4 +1,4 @@
-// `npm run test:tutorial`: types what docs/tutorial.md says, in a folder of its own, and compares what is printed with what the page shows.
+// `npm run soak -- tutorial`: types what docs/tutorial.md says, in a folder of its own, and compares what is printed with what the page shows.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

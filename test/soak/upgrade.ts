@@ -1,4 +1,4 @@
-// `npm run test:upgrade [-- COMMIT]`: installs the chart of the commit before this one (or of COMMIT) with an image of that commit, upgrades to this
+// `npm run soak -- upgrade [-- COMMIT]`: installs the chart of the commit before this one (or of COMMIT) with an image of that commit, upgrades to this
 // checkout under load, uninstalls and installs again. No elected pod may be refused at any time, none may be lost or run twice, and during the upgrade
 // none may pass the webhook by.
 import assert from 'node:assert/strict';
@@ -31,7 +31,7 @@ function commitOf(name: string): string {
   try {
     return git('rev-parse', '--verify', '--quiet', `${name}^{commit}`);
   } catch (error) {
-    throw new Error(`${name} is not in the history of this clone, so there is nothing to upgrade from. In a shallow clone: git fetch --deepen=1. Or name a commit: npm run test:upgrade -- COMMIT`, { cause: error });
+    throw new Error(`${name} is not in the history of this clone, so there is nothing to upgrade from. In a shallow clone: git fetch --deepen=1. Or name a commit: npm run soak -- upgrade -- COMMIT`, { cause: error });
   }
 }
 

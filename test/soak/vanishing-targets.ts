@@ -1,4 +1,4 @@
-// `npm run test:vanishing-targets [times]`: a stream of 5 pods a second while the API server of one target is killed, and the way to another one is
+// `npm run soak -- vanishing-targets [times]`: a stream of 5 pods a second while the API server of one target is killed, and the way to another one is
 // black-holed, so many times each, at random moments. Prints its figures as JSON; fails when a pod ran twice, waited too long, or left something.
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// `npm run test:hostile-load [-- MINUTES] [--page FILE]`: the whole of Isthmus in one process, and for ten minutes clients from an address of the cluster
+// `npm run soak -- hostile-load [-- MINUTES] [--page FILE]`: the whole of Isthmus in one process, and for ten minutes clients from an address of the cluster
 // that mean its webhook ill in every way at once. Each elected pod that is created meanwhile must be admitted within a second, and the leases of
 // that same process renewed in time. Prints a page of results, or writes it.
 import { execFileSync } from 'node:child_process';
@@ -142,7 +142,7 @@ function pageOf({ quiet, loaded, renewals, counts, cpu, memory }: Outcome): stri
   const figures = (creates: Creates): string => `${percentile(creates.times, 0.5).toFixed(0)} / ${percentile(creates.times, 0.99).toFixed(0)} / ${Math.max(...creates.times).toFixed(0)}`;
   return [
     '# Hostile load on the webhook', '',
-    `${new Date().toISOString().slice(0, 10)}, code of commit ${commit}, ${cpus().length} vCPU, Node ${process.version.slice(1)}, load average at the end ${loadavg().map((load) => load.toFixed(1)).join(' ')}: \`npm run test:hostile-load\`, ${minutes} minutes. `
+    `${new Date().toISOString().slice(0, 10)}, code of commit ${commit}, ${cpus().length} vCPU, Node ${process.version.slice(1)}, load average at the end ${loadavg().map((load) => load.toFixed(1)).join(' ')}: \`npm run soak -- hostile-load\`, ${minutes} minutes. `
       + `All components of a source run in one process. From another address of the loopback network, as from one pod, ${CONNECTIONS} connections of each way below come again and again, `
       + 'from a process with the lowest priority, for in a cluster it would have a processor of its own. Elected pods are created through the API server, ten a second, as dry runs: all but the write.', '',
     row('what', 'figure', 'goal', 'holds'), row('---', '---', '---', '---'),

@@ -1,4 +1,4 @@
-// `npm run test:workloads`: what users run ends as it would in one cluster. The same manifests are applied twice in the source, in a
+// `npm run soak -- workloads`: what users run ends as it would in one cluster. The same manifests are applied twice in the source, in a
 // namespace whose pods are elected and in one whose pods stay and run on nodes of the source's own, the same is done to both, and what the
 // controllers of Kubernetes say of them in the end is compared.
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// The world of `npm run test:gateway`: a source with two gateways that is dialled, a target with one that listens nowhere, a broker, and a relay
+// The world of `npm run soak -- gateway`: a source with two gateways that is dialled, a target with one that listens nowhere, a broker, and a relay
 // between them that sees and may spoil every byte. The kubeconfig of the target names a server that does not exist: nothing but the tunnel leads there.
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// metrics-server for `npm run test:streams`, from the Go module `metrics`. It is too dear to build for every run of the tests; nothing in production needs it.
+// metrics-server for `npm run soak -- streams`, from the Go module `metrics`. It is too dear to build for every run of the tests; nothing in production needs it.
 import type { Environment } from '../../process/config.ts';
 import type { OnProgress } from '../../process/programs/go-build.ts';
 import { ensureGoProgram } from '../../process/programs/go-program.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Schema } from '../../api/objects/schema.ts';
 import type { CustomResourceDefinition } from '../../manifests/objects/crds.ts';
 
-const PRINTED = 'Printed by `npm run test:update-golden`; a test holds it against the code.';
+const PRINTED = 'Printed by `npm run update-golden`; a test holds it against the code.';
 
 /** Text within a cell of a table. */
 function cell(text: string): string {

@@ -46,7 +46,7 @@ describe('the page of the architecture', () => {
     assert.deepEqual(rowsBelow(textOf(PAGE), 'Floors').map(([floor]) => unquoted(floor)), floorNames);
   });
 
-  it('says what each floor may import; `npm run test:update-golden` makes it so', () => {
+  it('says what each floor may import; `npm run update-golden` makes it so', () => {
     const text = textOf(PAGE);
     if (environment().updateGolden) writeFileSync(join(ROOT, PAGE), withImports(text));
     assert.equal(text, withImports(text));

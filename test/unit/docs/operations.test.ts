@@ -48,7 +48,7 @@ describe('the page of operations', () => {
   const text = textOf(PAGE);
   const values = parse(textOf('manifests/helm/isthmus/values.yaml')) as Values;
 
-  it('repeats figures as they were measured; `npm run test:update-golden` makes it so', () => {
+  it('repeats figures as they were measured; `npm run update-golden` makes it so', () => {
     const wanted = withFigures(text);
     if (environment().updateGolden) writeFileSync(join(ROOT, PAGE), wanted);
     assert.ok((text.match(/\[results\]\(/g) ?? []).length > 4);

@@ -1,5 +1,5 @@
 // What the README shows is what the demo prints, and what it claims is what was measured.
-// `npm run test:update-golden` makes it so.
+// `npm run update-golden` makes it so.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Pages that follow from the code are what the code says now. `npm run test:update-golden` prints them.
+// Pages that follow from the code are what the code says now. `npm run update-golden` prints them.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const PAGES = {
 
 describe('the reference', () => {
   for (const [page, text] of Object.entries(PAGES)) {
-    it(`${page} is current; \`npm run test:update-golden\` makes it so`, () => {
+    it(`${page} is current; \`npm run update-golden\` makes it so`, () => {
       if (environment().updateGolden) writeFileSync(join(ROOT, page), text);
       assert.equal(readFileSync(join(ROOT, page), 'utf8'), text);
     });

@@ -9,7 +9,7 @@ const PAGE = new URL('../../../../docs/threat-model.md', import.meta.url);
 const HEAD = '| Identity | in the worst case |\n|---|---|\n';
 
 describe('the threat model', () => {
-  it('tells the worst case of each identity; `npm run test:update-golden` makes it so', () => {
+  it('tells the worst case of each identity; `npm run update-golden` makes it so', () => {
     const text = readFileSync(PAGE, 'utf8');
     const [before, after = ''] = text.split(HEAD);
     const rest = after.slice(after.indexOf('\n\n'));

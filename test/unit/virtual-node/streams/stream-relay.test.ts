@@ -143,7 +143,7 @@ describe('a log', () => {
     }
   }
 
-  it('with a line of 16 MB passes through in pieces (100 MB: npm run test:streams)', async () => {
+  it('with a line of 16 MB passes through in pieces (100 MB: npm run soak -- streams)', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     const source = createServer((_request, reply) => {
       let left = 16;
