@@ -82,7 +82,7 @@ export default {
     },
     { files: ['setup.mjs', '*.config.mjs'], rules: { 'import/no-default-export': 'off' } },
     ...ALL_FLOORS.flatMap(floorRules),
-    { files: ['cli/**', 'sandbox/**', 'setup.mjs', 'benchmarks/**', 'manifests/**'], rules: { 'no-console': 'off' } },
+    { files: ['cli/**', 'sandbox/**', 'setup.mjs', 'benchmarks/**', 'manifests/**', 'test/run.ts'], rules: { 'no-console': 'off' } },
     {
       files: ['kubernetes/credentials/credential-plugin.ts'],
       rules: { 'no-restricted-imports': imports('kubernetes', true) },
