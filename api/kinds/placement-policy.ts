@@ -70,10 +70,7 @@ export interface PlacementPolicySpec {
   readonly failback?: Failback;
 }
 
-/**
- * `Manual` (the default): by `isthmus failback`; `WhenStable`: also automatically, after the target has been ready for
- * five minutes.
- */
+/** `Manual` (the default): by `isthmus failback`; `WhenStable`: also after the target was ready for five minutes. */
 export type Failback = 'Never' | 'Manual' | 'WhenStable';
 
 /** Status of both kinds. */

@@ -11,37 +11,27 @@ export const NAMESPACE_OPT_IN_VALUE = 'enabled';
 
 /** Annotation on a source pod, set by the user, read by the webhook: run this pod in a target cluster. Its presence counts, not its value. */
 export const ELECT_ANNOTATION = `${OWN_PREFIX}elect`;
-/**
- * Annotation on a source pod, set by the user: requests one delegate without a reservation in Admiralty, which is
- * always so here. Accepted and preserved.
- */
+/** Annotation on a source pod, set by the user: requests one delegate without a reservation in Admiralty, which is
+ * always so here. Accepted and preserved. */
 export const NO_RESERVATION_ANNOTATION = `${OWN_PREFIX}no-reservation`;
 /** Annotation on a source pod, set by the user, read by the webhook: YAML of the constraints for choosing a cluster. */
 export const PROXY_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}proxy-pod-scheduling-constraints`;
-/**
- * Annotation on a source pod, set by the user, read by webhook and scheduler: the spec's constraints choose the
- * cluster, not the node in it.
- */
+/** Annotation on a source pod, set by the user, read by webhook and scheduler: the spec's constraints choose the
+ * cluster, not the node in it. */
 export const USE_SPEC_CONSTRAINTS_ANNOTATION = `${OWN_PREFIX}use-constraints-from-spec-for-proxy-pod-scheduling`;
-/**
- * Annotation on a source pod, set by the user, validated by the webhook, read by the scheduler: labels whose
- * `key=value` matches this RE2 expression keep their keys in the target.
- */
+/** Annotation on a source pod, set by the user, validated by the webhook, read by the scheduler: labels whose
+ * `key=value` matches this RE2 expression keep their keys in the target. */
 export const NO_PREFIX_LABEL_REGEXP_ANNOTATION = `${OWN_PREFIX}no-prefix-label-regexp`;
-/**
- * Annotation on a proxy pod, set by the webhook, read by the scheduler: the user's pod as JSON (which is YAML 1.2) or
- * compressed.
- */
+/** Annotation on a proxy pod, set by the webhook, read by the scheduler: the user's pod as JSON (which is YAML 1.2) or
+ * compressed. */
 export const SOURCE_MANIFEST_ANNOTATION = `${OWN_PREFIX}sourcepod-manifest`;
 /** Label on proxy pods, set by the webhook: selects the pods that an uninstall must release. Value {@link TRUE}. */
 export const HAS_FINALIZER_LABEL = `${OWN_PREFIX}has-finalizer`;
 /** Finalizer on proxy pods, set by the webhook. Removed by the scheduler before the bind, by the feedback controller after it. */
 export const DELEGATE_FINALIZER = `${OWN_PREFIX}delegate`;
 
-/**
- * Label on PodChaperons and delegate pods, set by the scheduler, read by all components: UID of the proxy pod. On
- * copies of followed objects: of the object in the source.
- */
+/** Label on PodChaperons and delegate pods, set by the scheduler, read by all components: UID of the proxy pod. On
+ * copies of followed objects: of the object in the source. */
 export const PARENT_UID_LABEL = `${OWN_PREFIX}parent-uid`;
 /** Label on PodChaperons and delegate pods, set by the scheduler: identity of the source cluster (UID of its kube-system Namespace). */
 export const PARENT_CLUSTER_LABEL = `${OWN_PREFIX}parent-cluster-name`;
@@ -51,80 +41,54 @@ export const PARENT_NAME_ANNOTATION = `${OWN_PREFIX}parent-name`;
 export const PARENT_NAMESPACE_ANNOTATION = `${OWN_PREFIX}parent-namespace`;
 /** Annotation on PodChaperons, set by the scheduler: the source watches delegate pods itself, so the chaperon's status may lag. Value {@link TRUE}. */
 export const SOURCE_WATCHES_PODS_ANNOTATION = `${OWN_PREFIX}source-watches-pods`;
-/**
- * Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod
- * was observed missing (RFC 3339).
- */
+/** Annotation on PodChaperons, set by the chaperon controller, read by the feedback controller: when the delegate pod
+ * was observed missing (RFC 3339). */
 export const POD_MISSING_SINCE_ANNOTATION = `${OWN_PREFIX}pod-missing-since`;
-/**
- * Annotation on PodChaperons, set by the feedback controller before it deletes one, read by the chaperon controller:
- * grace period in seconds of the delegate, if the proxy pod's delete requested one.
- */
+/** Annotation on PodChaperons, set by the feedback controller before it deletes one, read by the chaperon controller:
+ * grace period in seconds of the delegate, if the proxy pod's delete requested one. */
 export const GRACE_PERIOD_ANNOTATION = `${OWN_PREFIX}deletion-grace-period-seconds`;
-/**
- * Finalizer on PodChaperons, set by the source, removed by the chaperon controller when no delegate exists: otherwise
- * garbage collection, for example, could finish the deletion while a delegate is being created from a stale cache.
- */
+/** Finalizer on PodChaperons, set by the source, removed by the chaperon controller when no delegate exists: otherwise
+ * garbage collection, for example, could finish the deletion while a delegate is being created from a stale cache. */
 export const CHAPERON_FINALIZER = `${OWN_PREFIX}chaperon`;
-/**
- * Finalizer on delegate pods that must not run again (restart policy Never and OnFailure), set and removed by the
+/** Finalizer on delegate pods that must not run again (restart policy Never and OnFailure), set and removed by the
  * chaperon controller: such a pod cannot vanish before its terminal status is stored, even while that controller is
- * down.
- */
+ * down. */
 export const RUN_ONCE_FINALIZER = `${OWN_PREFIX}run-once`;
-/**
- * Annotation on PodChaperons, set by the scheduler, read by the chaperon controller, and on bound proxy pods, set by
+/** Annotation on PodChaperons, set by the scheduler, read by the chaperon controller, and on bound proxy pods, set by
  * the Binding, read by the failover controller: the target stops the delegate when it has lost the source (ADR 0020).
- * Value: grace period in seconds.
- */
+ * Value: grace period in seconds. */
 export const FENCE_ANNOTATION = `${OWN_PREFIX}fence`;
-/**
- * Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) no delegate may exist, because the
- * source was lost.
- */
+/** Annotation on PodChaperons, set by the chaperon controller: since when (RFC 3339) no delegate may exist, because the
+ * source was lost. */
 export const FENCED_AT_ANNOTATION = `${OWN_PREFIX}fenced-at`;
 /**
  * Annotation on PodChaperons, set by the scheduler, read by the chaperon controller: the delegate is stopped unless the
  * source has confirmed it before this time of the target's API server (RFC 3339).
  */
 export const CONFIRM_BEFORE_ANNOTATION = `${OWN_PREFIX}confirm-before`;
-/**
- * Annotation on PodChaperons, set by the chaperon controller, removed by the feedback controller of the source: since
- * when (RFC 3339) no delegate may exist, because it was not confirmed in time.
- */
+/** Annotation on PodChaperons, set by the chaperon controller, removed by the feedback controller of the source: since
+ * when (RFC 3339) no delegate may exist, because it was not confirmed in time. */
 export const EXPIRED_AT_ANNOTATION = `${OWN_PREFIX}expired-at`;
-/**
- * Annotation on a target's ClusterSummary, set by its delegate controller, read by the scheduler of sources: it stops
- * candidates that are not confirmed in time. Value {@link TRUE}.
- */
+/** Annotation on a target's ClusterSummary, set by its delegate controller, read by the scheduler of sources: it stops
+ * candidates that are not confirmed in time. Value {@link TRUE}. */
 export const STOPS_UNCONFIRMED_ANNOTATION = `${OWN_PREFIX}stops-unconfirmed`;
-/**
- * Annotation on PodChaperons, set by the chaperon controller, read by tools: the delegate is assigned to a node. Value
- * {@link TRUE}.
- */
+/** Annotation on PodChaperons, set by the chaperon controller, read by tools: the delegate is assigned to a node. Value
+ * {@link TRUE}. */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
-/**
- * Annotation on PodChaperons, set by an Admiralty source's scheduler: the target's scheduler may bind. Value
- * {@link TRUE}.
- */
+/** Annotation on PodChaperons, set by an Admiralty source's scheduler: the target's scheduler may bind. Value
+ * {@link TRUE}. */
 export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
 
 /** Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as `kind/name`. */
 export const TARGET_ANNOTATION = `${OWN_PREFIX}target`;
-/**
- * Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of the mutable parts of
- * its spec, to detect later changes.
- */
+/** Annotation on a bound proxy pod, set by the Binding, read by the feedback controller: digest of the mutable parts of
+ * its spec, to detect later changes. */
 export const SPEC_AT_BIND_ANNOTATION = `${OWN_PREFIX}spec-at-bind`;
-/**
- * Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
- * changes of the running pod, as JSON.
- */
+/** Annotation on PodChaperons, set by the feedback controller, and on delegate pods, set by their creator: the user's
+ * changes of the running pod, as JSON. */
 export const CARRIED_CHANGES_ANNOTATION = `${OWN_PREFIX}carried-changes`;
-/**
- * Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
- * delegate, as JSON.
- */
+/** Annotation on a bound proxy pod, set and read by the feedback controller: keys of the annotations copied from the
+ * delegate, as JSON. */
 export const DELEGATE_ANNOTATIONS_ANNOTATION = `${OWN_PREFIX}delegate-annotations`;
 /** Annotation on a bound proxy pod, set by the Binding, read by users and the feedback controller: name of the delegate pod. */
 export const DELEGATE_NAME_ANNOTATION = `${OWN_PREFIX}delegate-name`;
@@ -136,64 +100,46 @@ export const MADE_THROUGH_ANNOTATION = `${OWN_PREFIX}made-through`;
 
 /** Prefix of keys that Admiralty does not have. */
 const ISTHMUS_PREFIX = 'isthmus.dev/';
-/**
- * Annotation on proxy pods, set by the webhook, read by the scheduler and by commands: the fields of the pod that
+/** Annotation on proxy pods, set by the webhook, read by the scheduler and by commands: the fields of the pod that
  * admission replaced, as JSON. It need not be trusted: it can only change how the delegate is scheduled within its
- * target.
- */
+ * target. */
 export const ADMISSION_RECORD_ANNOTATION = `${ISTHMUS_PREFIX}admission-record`;
 /** Label on a Namespace, set by its owner (`isthmus offload namespace`), read by the webhook configuration: all its pods are elected, as its NamespaceElection says. */
 export const NAMESPACE_ELECT_LABEL = `${ISTHMUS_PREFIX}elect`;
 /** The value of {@link NAMESPACE_ELECT_LABEL} that elects. */
 export const NAMESPACE_ELECT_VALUE = 'all';
-/**
- * Label on a Namespace of a target, set by its owner, read by peering: the sources that may run pods in it,
- * {@link ALL_SOURCES} or names of ClusterSources separated by `_`.
- */
+/** Label on a Namespace of a target, set by its owner, read by peering: the sources that may run pods in it,
+ * {@link ALL_SOURCES} or names of ClusterSources separated by `_`. */
 export const SOURCES_LABEL = `${ISTHMUS_PREFIX}sources`;
 /** The value of {@link SOURCES_LABEL} that admits all sources. */
 export const ALL_SOURCES = 'all';
-/**
- * Annotation on PodChaperons, set by the source, read by the target's delegate controller: when (RFC 3339) the source
- * last needed logs, exec, attach or port-forward of the delegate. It is granted the right for that pod alone.
- */
+/** Annotation on PodChaperons, set by the source, read by the target's delegate controller: when (RFC 3339) the source
+ * last needed logs, exec, attach or port-forward of the delegate. It is granted the right for that pod alone. */
 export const STREAMS_ASKED_ANNOTATION = `${ISTHMUS_PREFIX}streams-asked`;
-/**
- * Annotation on objects created in a target for a source's identity, set by peering, read by its controller:
- * `namespace/name` of the Source, `name` of the ClusterSource.
- */
+/** Annotation on objects created in a target for a source's identity, set by peering, read by its controller:
+ * `namespace/name` of the Source, `name` of the ClusterSource. */
 export const SOURCE_ANNOTATION = `${ISTHMUS_PREFIX}source`;
-/**
- * Annotation on (Cluster)Sources, set and read by the join controller: digest of the key that joined, which identifies
- * a source that was interrupted.
- */
+/** Annotation on (Cluster)Sources, set and read by the join controller: digest of the key that joined, which identifies
+ * a source that was interrupted. */
 export const JOIN_KEY_ANNOTATION = `${ISTHMUS_PREFIX}join-key`;
-/**
- * Label on PlacementPolicies, set by `isthmus move` and read by it and by `isthmus doctor`: present while a pod moves.
- * Value {@link TRUE}.
- */
+/** Label on PlacementPolicies, set by `isthmus move` and read by it and by `isthmus doctor`: present while a pod moves.
+ * Value {@link TRUE}. */
 export const MOVE_LABEL = `${ISTHMUS_PREFIX}move`;
 /** Annotation on a kubeconfig Secret, set by peering, read by its controller: `namespace/name` of the ServiceAccount in the target whose token it holds. */
 export const TOKEN_ACCOUNT_ANNOTATION = `${ISTHMUS_PREFIX}service-account`;
-/**
- * Annotation on objects that peering creates in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus
- * unpeer`: key of their target.
- */
+/** Annotation on objects that peering creates in a source, set by `isthmus peer` and `isthmus join`, read by `isthmus
+ * unpeer`: key of their target. */
 export const PEERED_TARGET_ANNOTATION = `${ISTHMUS_PREFIX}peered-target`;
-/**
- * Condition of a bound proxy pod, set by the feedback controller, read by users: its target is unreachable, so its
- * status may be stale. Cleared by the next status update.
- */
+/** Condition of a bound proxy pod, set by the feedback controller, read by users: its target is unreachable, so its
+ * status may be stale. Cleared by the next status update. */
 export const TARGET_UNREACHABLE_CONDITION = `${ISTHMUS_PREFIX}TargetUnreachable`;
 /**
  * Annotation on a CustomResourceDefinition that is being deleted, set by `isthmus uninstall --purge`: when its deletion
  * was last retried (RFC 3339).
  */
 export const REMINDED_ANNOTATION = `${ISTHMUS_PREFIX}reminded`;
-/**
- * Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component:
- * pods still exist there.
- */
+/** Finalizer on a ClusterTarget or Target with `removalPolicy: Drain`, set and removed by the virtual node component:
+ * pods still exist there. */
 export const DRAIN_FINALIZER = `${ISTHMUS_PREFIX}drain`;
 /** Annotation on a source pod, set by the user, read by the scheduler: weights of scores, `cost=2,leastAllocated=0`. */
 export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
@@ -203,30 +149,22 @@ export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
 export const POD_GROUP_LABEL = `${ISTHMUS_PREFIX}pod-group`;
 /** The same label of the Coscheduling plugin. */
 export const COSCHEDULING_POD_GROUP_LABEL = 'scheduling.x-k8s.io/pod-group';
-/**
- * Annotation on source pods of a group, set by the user, read by the scheduler: the minimum number of pods that are
- * placed together, or none.
- */
+/** Annotation on source pods of a group, set by the user, read by the scheduler: the minimum number of pods that are
+ * placed together, or none. */
 export const POD_GROUP_MIN_COUNT_ANNOTATION = `${ISTHMUS_PREFIX}pod-group-min-count`;
-/**
- * Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or
- * the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}.
- */
+/** Annotation on Services and Ingresses that follow elected pods, and on their copies, set by the follow controller or
+ * the user, read by DNS and load balancer controllers: serve in all clusters. Value {@link TRUE}. */
 export const GLOBAL_ANNOTATION = `${OWN_PREFIX}global`;
 /**
  * Annotation on copies of Services and Ingresses in targets, set by the follow controller: this is a copy. The value is
  * empty.
  */
 export const IS_DELEGATE_ANNOTATION = `${OWN_PREFIX}is-delegate`;
-/**
- * Annotation on followed Services of the source, set and read by the follow controller: the user's selector,
- * `key=value,...`.
- */
+/** Annotation on followed Services of the source, set and read by the follow controller: the user's selector,
+ * `key=value,...`. */
 export const ORIGINAL_SELECTOR_ANNOTATION = `${OWN_PREFIX}original-selector`;
-/**
- * Annotation on followed Services and Ingresses of the source, set and read by the follow controller: the keys of
- * annotations that it added.
- */
+/** Annotation on followed Services and Ingresses of the source, set and read by the follow controller: the keys of
+ * annotations that it added. */
 export const FOLLOW_MARKS_ANNOTATION = `${OWN_PREFIX}follow-marks`;
 /**
  * Annotation on copies in targets, set and read by the follow controller: the labels and annotations that came from the
@@ -240,41 +178,27 @@ export const COPY_VERSION_ANNOTATION = `${ISTHMUS_PREFIX}copy-version`;
  * target: digest of the copy as it was written.
  */
 export const COPY_DIGEST_ANNOTATION = `${ISTHMUS_PREFIX}copy-digest`;
-/**
- * Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh as the
- * former spelling of {@link CILIUM_GLOBAL_ANNOTATION}: endpoints of all clusters count. Value {@link TRUE}.
- */
+/** Annotation on followed Services and their copies, set by the follow controller, read by Cilium's cluster mesh as the
+ * former spelling of {@link CILIUM_GLOBAL_ANNOTATION}: endpoints of all clusters count. Value {@link TRUE}. */
 export const CILIUM_FORMER_GLOBAL_ANNOTATION = 'io.cilium/global-service';
-/**
- * Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: export it to all
- * clusters. Value {@link TRUE}.
- */
+/** Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: export it to all
+ * clusters. Value {@link TRUE}. */
 export const CILIUM_GLOBAL_ANNOTATION = 'service.cilium.io/global';
-/**
- * Annotation beside {@link CILIUM_GLOBAL_ANNOTATION}, set by the owner, read by service discovery: `false` does not
- * export this cluster's endpoints.
- */
+/** Annotation beside {@link CILIUM_GLOBAL_ANNOTATION}, set by the owner, read by service discovery: `false` does not
+ * export this cluster's endpoints. */
 export const CILIUM_SHARED_ANNOTATION = 'service.cilium.io/shared';
-/**
- * Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: `local`, `remote`
- * or `none`, the endpoints that DNS responses prefer.
- */
+/** Annotation on a Service, set by its owner as for Cilium's cluster mesh, read by service discovery: `local`, `remote`
+ * or `none`, the endpoints that DNS responses prefer. */
 export const CILIUM_AFFINITY_ANNOTATION = 'service.cilium.io/affinity';
 
-/**
- * Label on nodes, set by administrators with value `true`, read by the pod plane: one of these nodes is the gateway of
- * the cluster.
- */
+/** Label on nodes, set by administrators with value `true`, read by the pod plane: one of these nodes is the gateway of
+ * the cluster. */
 export const GATEWAY_NODE_LABEL = 'isthmus.dev/gateway';
-/**
- * Label on the Endpoint that this cluster's pod plane announces, set by the pod plane's gateway, read by components
- * that check whether there is one. Value {@link TRUE}.
- */
+/** Label on the Endpoint that this cluster's pod plane announces, set by the pod plane's gateway, read by components
+ * that check whether there is one. Value {@link TRUE}. */
 export const OWN_ENDPOINT_LABEL = `${ISTHMUS_PREFIX}own-endpoint`;
-/**
- * Label on Clusters, Endpoints and ExportedServices, set and read by the gateway: a copy of the broker's object. Value
- * {@link TRUE}.
- */
+/** Label on Clusters, Endpoints and ExportedServices, set and read by the gateway: a copy of the broker's object. Value
+ * {@link TRUE}. */
 export const BROKER_COPY_LABEL = `${ISTHMUS_PREFIX}from-broker`;
 /**
  * Label on Clusters and Endpoints, set and read by the gateway: they mirror an existing Submariner. Value {@link TRUE}.
@@ -291,16 +215,12 @@ export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
 /** Label on the virtual node of a Target: the target's name. */
 export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
 
-/**
- * Annotation on virtual nodes, set by the virtual node controller, read by the scheduler: keys of the labels that the
- * target reported, as JSON.
- */
+/** Annotation on virtual nodes, set by the virtual node controller, read by the scheduler: keys of the labels that the
+ * target reported, as JSON. */
 export const TARGET_LABELS_ANNOTATION = 'isthmus.dev/target-labels';
 
-/**
- * Annotation on virtual nodes, set by the virtual node controller, read by metrics-server ≥ 0.7: path of the node's
- * metrics on the port that all virtual nodes share.
- */
+/** Annotation on virtual nodes, set by the virtual node controller, read by metrics-server ≥ 0.7: path of the node's
+ * metrics on the port that all virtual nodes share. */
 export const RESOURCE_METRICS_PATH_ANNOTATION = 'metrics.k8s.io/resource-metrics-path';
 
 /** `spec.schedulerName` of proxy pods. */
@@ -318,48 +238,34 @@ export const DEFAULT_INSTALL_NAMESPACE = 'isthmus-system';
 export const WEBHOOK_CERTIFICATES_SECRET = 'isthmus-webhook-certificates';
 /** Secret of the install namespace with the key that signs invitations; written by `isthmus invite`, read by it and by peering. */
 export const INVITATION_KEY_SECRET = 'isthmus-invitation-key';
-/**
- * ConfigMap of the install namespace with the scheduler's weights and location; written by the scheduler, read by
- * `isthmus explain` and `isthmus plan`.
- */
+/** ConfigMap of the install namespace with the scheduler's weights and location; written by the scheduler, read by
+ * `isthmus explain` and `isthmus plan`. */
 export const SCHEDULER_SETTINGS_CONFIG_MAP = 'isthmus-scheduler';
-/**
- * Secret of the install namespace for a serving certificate of another issuer, such as cert-manager; its role lets the
- * webhook read this name.
- */
+/** Secret of the install namespace for a serving certificate of another issuer, such as cert-manager; its role lets the
+ * webhook read this name. */
 export const GIVEN_CERTIFICATE_SECRET = 'isthmus-cert';
 /** Name of a cluster's only ClusterSummary. */
 export const CLUSTER_SUMMARY_NAME = 'singleton';
 
-/**
- * Label on a dry-run Event, set by the webhook process, read by the webhook configuration: checks whether the API
- * server reaches the webhook. Value {@link REACHED_QUESTION}.
- */
+/** Label on a dry-run Event, set by the webhook process, read by the webhook configuration: checks whether the API
+ * server reaches the webhook. Value {@link REACHED_QUESTION}. */
 export const REACHED_LABEL = `${ISTHMUS_PREFIX}asks`;
 /** The value of {@link REACHED_LABEL}. */
 export const REACHED_QUESTION = 'webhook-reached';
 /** Annotation on such an Event, set by the called webhook, read by the webhook process. Value {@link TRUE}. */
 export const REACHED_ANNOTATION = `${ISTHMUS_PREFIX}answered`;
-/**
- * Annotation on a proxy pod, set by the webhook with tracing, read by the scheduler and the feedback controller: its
- * trace ID, root span, and start of admission.
- */
+/** Annotation on a proxy pod, set by the webhook with tracing, read by the scheduler and the feedback controller: its
+ * trace ID, root span, and start of admission. */
 export const TRACE_ANNOTATION = `${ISTHMUS_PREFIX}trace`;
-/**
- * Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
- * its PodChaperon and delegate pod, which is not derived from its UID.
- */
+/** Annotation on an adopted proxy pod of Admiralty's, set by `isthmus adopt`, read by the feedback controller: name of
+ * its PodChaperon and delegate pod, which is not derived from its UID. */
 export const ADOPTED_DELEGATE_ANNOTATION = `${OWN_PREFIX}adopted-delegate`;
-/**
- * ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration.
- */
+/** ConfigMap of the install namespace, written by `isthmus migrate`, read by all components: progress of a migration. */
 export const MIGRATION_CONFIG_MAP = 'isthmus-migration';
 /** Its key with the reason why components write nothing; they run normally if it is missing. */
 export const MIGRATION_STANDBY_KEY = 'standby';
 /** Its key with the reason why no elected pods are sent to our webhook. */
 export const MIGRATION_WEBHOOK_KEY = 'webhook';
-/**
- * Annotation on Admiralty's objects in a cluster, set and read by `isthmus migrate`: their former state as JSON, for a
- * rollback.
- */
+/** Annotation on Admiralty's objects in a cluster, set and read by `isthmus migrate`: their former state as JSON, for a
+ * rollback. */
 export const BEFORE_MIGRATION_ANNOTATION = `${ISTHMUS_PREFIX}before-migration`;

@@ -51,10 +51,7 @@ export class ClusterCache {
   readonly #lastVerdictAt = new Map<string, number>();
   readonly #lost = new LostTargets();
   readonly #startedAt = Date.now();
-  /**
-   * UIDs of pods without a node that existed before this process started. Taken from the first list, because clocks of
-   * machines differ.
-   */
+  /** UIDs of pods without a node in the first list: older than this process, whatever the clocks say. */
   readonly #inherited = new Set<string>();
   #begun = false;
   /** Deadlines of candidates that a lost target may delay. */
@@ -156,9 +153,7 @@ export class ClusterCache {
     this.views.update({ ref, key, nodeName, traits }, availability.kind === 'ready' ? removed : availability);
   }
 
-  /**
-   * Updates where a pod is counted: on its node, or where it has a candidate. Enqueues pods that wait for other pods.
-   */
+  /** Counts a pod on its node, or where it has a candidate; enqueues pods that wait for other pods. */
   #countPlace(proxy: ProxyPod): void {
     const [target] = this.#memories.get(proxy.uid)?.targets ?? [];
     const nodeName = proxy.nodeName ?? (target === undefined ? undefined : this.#clusters.targets.get(target)?.nodeName);
@@ -206,10 +201,7 @@ export class ClusterCache {
     this.#countPlace(proxy);
   }
 
-  /**
-   * Reserves a target for the duration of a decision about several pods, without notifications. {@link assume} makes it
-   * last.
-   */
+  /** Reserves a target while several pods are decided, without notifications; {@link assume} makes it last. */
   tryPlace(targetKey: string, proxy: ProxyPod, requirements: NodeRequirements): void {
     this.views.assume(targetKey, proxy.uid, requirements);
     const nodeName = this.#clusters.targets.get(targetKey)?.nodeName;
@@ -265,11 +257,9 @@ export class ClusterCache {
     if (this.views.release(target, memory.uid)) this.wakeWaiting();
   }
 
-  /**
-   * Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
+  /** Targets that may have a candidate of the pod and cannot be observed now: one was sent there and the session is
    * being reopened, or the pod is older than this process and the target, which worked before, has not been observed
-   * since.
-   */
+   * since. */
   unobserved({ uid, createdAt }: ProxyPod, memory: PodMemory): string[] {
     return unobservedTargets(this.#clusters.targets, memory, this.#inherited.has(uid) || createdAt < this.#startedAt);
   }

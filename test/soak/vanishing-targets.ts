@@ -1,4 +1,4 @@
-// `npm run soak -- vanishing-targets [times]`: a stream of 5 pods a second while the API server of one target is killed, and the way to another one is
+// `npm run soak -- vanishing-targets -- [times] [pods a second]`: a stream of pods, 5 a second, while the API server of one target is killed, and the way to another one is
 // black-holed, so many times each, at random moments. Prints its figures as JSON; fails when a pod ran twice, waited too long, or left something.
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,8 @@ import { VanishingTargets, wasMade, wasMadeInCalm, type Absence, type Asked, typ
 import { assertInvariants } from '../support/world-invariants.ts';
 
 const times = Number(process.argv[2] ?? 20);
-const POD_RATE = 5;
+/** Pods a second: what is promised is for 5; a machine that has other work to do may not bear as many. */
+const podRate = Number(process.argv[3] ?? 5);
 /** Nothing is sent to a target later than this after it has stopped answering, in ms. */
 const NOTICED_MS = 5_000;
 /** A pod that was not sent to a lost target runs elsewhere within this, in ms; any other one within the second. */
@@ -29,7 +30,7 @@ const vanishing = await VanishingTargets.begin(world);
 const sampling = setInterval(() => loads.push(loadavg()[0] ?? 0), 10_000);
 try {
   const ended = new AbortController();
-  const stream = vanishing.stream(POD_RATE, ended.signal);
+  const stream = vanishing.stream(podRate, ended.signal);
   await Promise.all((['killed', 'black-holed'] as const).map((how, index) => again(how, seededRandom(index + 1))));
   ended.abort();
   await stream;
