@@ -34,3 +34,15 @@ export function explainFailure(error: unknown, { isTenants, isApiServer }: Failu
   if (error.status === 404) return unavailable('NotInstalled', 'the target does not serve the kinds of Isthmus; run "isthmus install" there');
   return unavailable('ApiServerError', `the target's API server answers with an error: ${error.message}`);
 }
+
+/** The original cause of an error whose message is generic. */
+export function detailOf(error: unknown): string {
+  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+/** What is said of a target where another implementation works. */
+export const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
+/** What is said of a target whose controller has stopped. */
+export const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
+/** What is said of a target whose API server has stopped answering. */
+export const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";

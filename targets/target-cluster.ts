@@ -7,7 +7,7 @@ import { virtualNodeName } from '../model/naming/names.ts';
 import { targetKey, type TargetRef } from '../model/naming/target-ref.ts';
 import type { ServerOutlook } from '../model/delegate/confirmation.ts';
 import { AppError, messageOf } from '../process/errors.ts';
-import { explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
+import { detailOf, FOREIGN, SILENT, SILENT_SERVER, explainFailure, unavailable, type Availability, type Problem } from './availability.ts';
 import type { LimitError } from '../kubernetes/connect/connection-limits.ts';
 import { Informer } from '../kubernetes/watch/informer.ts';
 import { readKubeconfig, type ClusterConnection } from '../kubernetes/credentials/kubeconfig.ts';
@@ -20,10 +20,6 @@ const IDENTIFY_MS = 5_000;
 /** Pause in ms after a target exceeded its limits. */
 const LEFT_ALONE_MS = 300_000;
 const NO_TENANT_RULES = new TenantRules();
-
-const FOREIGN = 'an Admiralty works in the target, and this source may not write pods there; run "isthmus migrate admiralty" in the target, or let the source write pods (ClusterRole isthmus-source-pod-mode)';
-const SILENT = 'the delegate controller of the target has not renewed its ClusterSummary for more than two minutes; see that Isthmus runs there';
-const SILENT_SERVER = "the target's API server has stopped answering; connections to it are open still";
 
 /** A target that exists in the source. */
 export class TargetCluster {
@@ -301,9 +297,4 @@ export class TargetCluster {
 function isSameConnection(one: TargetSpec, other: TargetSpec): boolean {
   const way = ({ self, kubeconfigSecret, gateway, delegation }: TargetSpec) => JSON.stringify([delegation, self === true, kubeconfigSecret, gateway?.cluster]);
   return way(one) === way(other);
-}
-
-/** The original cause of an error whose message is generic. */
-function detailOf(error: unknown): string {
-  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }

@@ -6,6 +6,7 @@ import { finished } from 'node:stream';
 import { forwardAbort } from '../flow/abort.ts';
 import { readErrorBody, toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError, DeadlineError } from '../flow/api-error.ts';
+import type { Call } from './call.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
 import { headersOf } from './call-headers.ts';
@@ -13,38 +14,17 @@ import { CallTurns } from './call-turns.ts';
 import { ClusterAccess, CredentialsChangedError, TRANSPORT_TIMINGS, type TransportTimings } from './cluster-access.ts';
 import { CANNOT_BE_REACHED, checkValues, LimitError, type ConnectionLimits } from '../connect/connection-limits.ts';
 import { CredentialSource } from '../credentials/credential-source.ts';
-import { NotLeaderError, type Fence } from '../flow/fence.ts';
+import { NotLeaderError } from '../flow/fence.ts';
 import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
-import { isBrokenConnection, sendCall, UnsentError, type UnsentBounds } from './pending-call.ts';
+import { isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
 import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
 import { RoundTrip } from './round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ServerSigns } from '../connect/silence.ts';
 
-/** One HTTP call. `path` starts with `/api`; undefined `query` values are omitted. */
-export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string | undefined>>;
-  readonly body?: unknown;
-  /** Of the body; `application/json` when missing. Patches set theirs. */
-  readonly contentType?: string;
-  /** Checked right before the call is written; {@link NotLeaderError} when it does not hold. */
-  readonly fence?: Fence | undefined;
-  /** Bypasses the rate limit and the slots: Leases must be renewed while other calls are throttled. */
-  readonly urgent?: boolean;
-  /** Parses the response; JSON.parse when missing. */
-  readonly read?: (answer: Buffer) => unknown;
-  /**
-   * Deadline of this call in ms, from when it has a slot; the transport's when missing. A call is also abandoned when
-   * its fence ends.
-   */
-  readonly timeoutMs?: number;
-  /** Cancels the call, as unsent, while it waits for the rate limit, a slot or a connection. */
-  readonly unsent?: UnsentBounds;
-}
+export type { Call } from './call.ts';
 
 /** Largest response in bytes: a page of objects of the largest usual size, and far below Node's longest string. */
 const MAX_ANSWER_BYTES = 128 << 20;
