@@ -6,7 +6,6 @@ import { finished } from 'node:stream';
 import { forwardAbort } from '../flow/abort.ts';
 import { readErrorBody, toApiError, withQuery, type Answer } from './api-answer.ts';
 import { ApiError, UnreachableError, DeadlineError } from '../flow/api-error.ts';
-import type { Call } from './call.ts';
 import { CacheBudget } from '../flow/cache-budget.ts';
 import { measured } from './call-metrics.ts';
 import { headersOf } from './call-headers.ts';
@@ -17,14 +16,14 @@ import { CredentialSource } from '../credentials/credential-source.ts';
 import { NotLeaderError } from '../flow/fence.ts';
 import { openGuarded, type OpenStream, type WatchStream } from './open-stream.ts';
 import type { ClusterConnection } from '../credentials/kubeconfig.ts';
-import { isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
+import { type Call, isBrokenConnection, sendCall, UnsentError } from './pending-call.ts';
 import { ForbiddenRetry } from '../flow/forbidden-retry.ts';
 import { RoundTrip } from './round-trip.ts';
 import { ServerClock } from '../connect/server-clock.ts';
 import { messageOf } from '../../process/errors.ts';
 import { ServerSigns } from '../connect/silence.ts';
 
-export type { Call } from './call.ts';
+export type { Call } from './pending-call.ts';
 
 /** Largest response in bytes: a page of objects of the largest usual size, and far below Node's longest string. */
 const MAX_ANSWER_BYTES = 128 << 20;
