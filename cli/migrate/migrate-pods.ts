@@ -1,22 +1,26 @@
-// Takes over a source's proxy pods and their objects in targets from Admiralty, or returns them. No running pod is
-// created or deleted.
-import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
-import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
-import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
-import type { ResourceType } from '../../api/objects/group-version.ts';
-import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
-import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
-import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
-import type { Plan } from '../../model/objects/plan.ts';
-import { controllerOf, objectKey } from '../../model/pod/pod.ts';
-import { AppError } from '../../process/errors.ts';
-import { planAdoption } from '../takeover/adoption-plan.ts';
+// Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing that runs is made or deleted.
+import type { KubernetesObject, Pod } from '../api/core.ts';
+import { DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../api/keys.ts';
+import type { PodChaperon } from '../api/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
+import { ignoreStale } from '../kubernetes/api-error.ts';
+import { delay } from '../kubernetes/backoff.ts';
+import { executePlan } from '../kubernetes/execute-plan.ts';
+import type { Plan } from '../model/plan.ts';
+import { objectKey } from '../model/pod.ts';
+import { AppError } from '../process/errors.ts';
+import { planAdoption } from './adoption-plan.ts';
 import type { Migration, MigrationTarget } from './migration.ts';
-import { planReturn } from '../takeover/pod-return.ts';
-import { candidatesOf, planEnding, planWaiting, type Candidate, type WaitingTakeover } from '../takeover/waiting-takeover.ts';
+import { planReturn } from './pod-return.ts';
+import { planStrays } from './stray-chaperons.ts';
+import { candidatesOf, planEnding, planWaiting, type MadeFor, type WaitingTakeover } from './waiting-takeover.ts';
 
-/** Kubelets and users write to the same objects; number of retries on conflicts. */
-const ROUNDS = 20;
+/** How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing else. */
+const PATIENCE_MS = 120_000;
+/** Time between two looks while the end of pods is waited for, in ms. */
+const LOOK_EVERY_MS = 500;
+/** Kubelets and users write to the same objects; what changed meanwhile is looked at anew, so often. */
+const ROUNDS = 1_000;
 
 /** What a target holds. */
 interface Held {
@@ -31,7 +35,14 @@ interface Look {
   readonly held: readonly Held[];
 }
 
-/** Takes over every proxy pod. Throws AppError `Timeout` when some change faster than they are taken over. */
+/** What one round did. */
+interface Round {
+  readonly writes: number;
+  /** Keys of proxies that wait until what was made for them is gone. */
+  readonly waiting: readonly string[];
+}
+
+/** Gives us every proxy. Throws AppError `Timeout` where some change faster than they are taken over, or do not end. */
 export async function takePods(migration: Migration): Promise<void> {
   const count = await inRounds(migration, takeOnce);
   migration.tell(`  ${count} writes to proxies and what was made for them`);
@@ -43,18 +54,25 @@ export async function returnPods(migration: Migration): Promise<void> {
   migration.tell(`  ${count} writes to proxies and what was made for them`);
 }
 
-async function inRounds(migration: Migration, once: (migration: Migration, look: Look) => Promise<number>): Promise<number> {
+async function inRounds(migration: Migration, once: (migration: Migration, look: Look) => Promise<Round>): Promise<number> {
   let all = 0;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const count = await once(migration, await lookAt(migration));
-    if (count === 0) return all;
-    all += count;
+  let changedAt = performance.now();
+  let waiting: readonly string[] = [];
+  for (let round = 0; round < ROUNDS && performance.now() - changedAt < PATIENCE_MS; round += 1) {
+    const done = await once(migration, await lookAt(migration));
+    if (done.writes === 0 && done.waiting.length === 0) return all;
+    all += done.writes;
+    if (done.writes > 0 || done.waiting.length !== waiting.length) changedAt = performance.now();
+    if (done.writes === 0 && waiting.length === 0) migration.tell(`  waiting until nothing is left of ${done.waiting.join(', ')}`);
+    waiting = done.waiting;
+    if (done.writes === 0) await delay(LOOK_EVERY_MS, migration.signal);
   }
-  throw new AppError('Timeout', 'Proxy pods change faster than they are handed over. Nothing is lost; run the same command again.');
+  const why = waiting.length > 0 ? `Delegates of these pods do not end: ${waiting.join(', ')}.` : 'Proxy pods change faster than they are handed over.';
+  throw new AppError('Timeout', `${why} Nothing is lost; run the same command again.`);
 }
 
+/** First what targets hold, then the proxies: what has none among them then is gone. */
 async function lookAt({ client, targets, signal }: Migration): Promise<Look> {
-  const proxies = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
   const held = await Promise.all(targets.map(async (target): Promise<Held> => {
     const namespace = target.ref.kind === 'Target' ? target.ref.namespace : undefined;
     const [chaperons, delegates] = await Promise.all([
@@ -63,47 +81,66 @@ async function lookAt({ client, targets, signal }: Migration): Promise<Look> {
     ]);
     return { target, chaperons, delegates };
   }));
+  const proxies = await client.list(PODS, { fieldSelector: `spec.schedulerName=${PROXY_SCHEDULER}` }, signal);
   return { proxies, held };
 }
 
-async function takeOnce(migration: Migration, { proxies, held }: Look): Promise<number> {
-  let count = 0;
+async function takeOnce(migration: Migration, look: Look): Promise<Round> {
+  const { proxies, held } = look;
+  let writes = await writeStrays(migration, look);
   for (const { target, chaperons, delegates } of held) {
     const bound = proxies.filter(({ spec, metadata }) => spec.nodeName === target.nodeName && metadata.deletionTimestamp === undefined);
     const plan = planAdoption({ proxies: bound, chaperons, delegates, target, sourceId: migration.clusterId, isAdmiraltyThere: target.isAdmiraltyThere });
-    for (const { inTarget, inSource } of plan.adoptions) count += await write(migration, { inTargets: [{ target: target.key, plan: inTarget }], inSource });
+    for (const { inTarget, inSource } of plan.adoptions) writes += await write(migration, { inTargets: [{ target: target.key, plan: inTarget }], inSource });
     for (const { pod, why } of plan.left) migration.tell(`  left ${pod}: ${why}`);
   }
-  for (const proxy of proxies) {
-    const candidates = allCandidates(proxy, held);
-    if (proxy.metadata.deletionTimestamp !== undefined) count += await write(migration, endingOf(proxy, candidates));
-    else if ((proxy.spec.nodeName ?? '') === '' && !isOurs(proxy)) count += await write(migration, planWaiting(proxy, candidates));
-  }
-  return count;
+  const rest = await eachProxy(migration, proxies.filter((proxy) => !isOurs(proxy)), (proxy) => {
+    const made = madeFor(proxy, held);
+    if (proxy.metadata.deletionTimestamp !== undefined) return planEnding(proxy, made);
+    return (proxy.spec.nodeName ?? '') === '' ? planWaiting(proxy, made) : { inTargets: [], inSource: [] };
+  });
+  return { writes: writes + rest.writes, waiting: rest.waiting };
 }
 
-/** A proxy pod of ours that is being deleted is left to our controllers; Admiralty's is finished here. */
-function endingOf(proxy: Pod, candidates: readonly Candidate[]): WaitingTakeover {
-  return isOurs(proxy) ? { inTargets: [], inSource: [] } : planEnding(proxy, candidates);
-}
-
+/** A proxy of ours that is being deleted is our own affair. */
 function isOurs({ metadata: { finalizers = [] } }: Pod): boolean {
   return finalizers.includes(DELEGATE_FINALIZER);
 }
 
-async function returnOnce(migration: Migration, { proxies, held }: Look): Promise<number> {
-  let count = 0;
-  for (const proxy of proxies) {
-    const candidates = allCandidates(proxy, held);
-    const directs = held.flatMap(({ target, delegates }) => delegates.filter(({ metadata }) => metadata.labels?.[PARENT_UID_LABEL] === proxy.metadata.uid).map((delegate) => ({ target: target.key, delegate })));
-    const targets = migration.targets.map(({ ref, key, isAdmiraltyThere }) => ({ ref, key, isAdmiraltyThere }));
-    count += await write(migration, planReturn({ proxy, candidates, directs, targets, clusterName: migration.installation.clusterName }));
-  }
-  return count;
+async function returnOnce(migration: Migration, look: Look): Promise<Round> {
+  const strays = await writeStrays(migration, look);
+  const targets = migration.targets.map(({ ref, key, isAdmiraltyThere }) => ({ ref, key, isAdmiraltyThere }));
+  const { writes, waiting } = await eachProxy(migration, look.proxies, (proxy) => {
+    const directs = look.held.flatMap(({ target, delegates }) => delegates.filter((delegate) => isFor(proxy, delegate)).map((delegate) => ({ target: target.key, delegate })));
+    return planReturn({ proxy, ...madeFor(proxy, look.held), directs, targets, clusterName: migration.installation.clusterName });
+  });
+  return { writes: strays + writes, waiting };
 }
 
-function allCandidates(proxy: Pod, held: readonly Held[]): readonly Candidate[] {
-  return held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates }));
+async function eachProxy(migration: Migration, proxies: readonly Pod[], planFor: (proxy: Pod) => WaitingTakeover): Promise<Round> {
+  let writes = 0;
+  const waiting: string[] = [];
+  for (const proxy of proxies) {
+    const plan = planFor(proxy);
+    writes += await write(migration, plan);
+    if (plan.isWaiting === true) waiting.push(objectKey(proxy.metadata));
+  }
+  return { writes, waiting };
+}
+
+function writeStrays(migration: Migration, { proxies, held }: Look): Promise<number> {
+  return write(migration, planStrays({ proxies, held, sourceNames: [migration.installation.clusterName, migration.clusterId] }));
+}
+
+function madeFor(proxy: Pod, held: readonly Held[]): MadeFor {
+  return {
+    candidates: held.flatMap(({ target, chaperons, delegates }) => candidatesOf(proxy, target, { chaperons, delegates })),
+    remains: held.some(({ chaperons, delegates }) => [...chaperons, ...delegates].some((made) => isFor(proxy, made))),
+  };
+}
+
+function isFor({ metadata: { uid } }: Pod, { metadata: { labels = {} } }: KubernetesObject): boolean {
+  return labels[PARENT_UID_LABEL] === uid;
 }
 
 /**
@@ -125,44 +162,8 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
   return all.reduce((sum, [, plan]) => sum + plan.length, 0);
 }
 
-/** Keys of proxy pods not yet taken over or returned; for the final check. */
-export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
+/** Keys of proxies that are not as they are to be; for the check at the end. */
+export async function strayPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
   return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined).map(({ metadata }) => objectKey(metadata));
-}
-
-/** Removes our finalizers from chaperons and delegates of this cluster, which nobody else would remove. */
-export async function releaseChaperons({ client, signal, tell }: Migration): Promise<void> {
-  let count = 0;
-  for (const chaperon of (await client.list(POD_CHAPERONS, {}, signal).catch(unless(isNotFound))) ?? []) {
-    if (chaperon.metadata.finalizers?.includes(CHAPERON_FINALIZER) !== true) continue;
-    count += 1;
-    await executePlan(client, planRelease(POD_CHAPERONS, chaperon, CHAPERON_FINALIZER), signal).catch(ignoreStale);
-  }
-  for (const delegate of await client.list(PODS, { labelSelector: PARENT_UID_LABEL }, signal)) {
-    if (delegate.metadata.finalizers?.includes(RUN_ONCE_FINALIZER) !== true) continue;
-    count += 1;
-    await executePlan(client, planRelease(PODS, delegate, RUN_ONCE_FINALIZER), signal).catch(ignoreStale);
-  }
-  if (count > 0) tell(`  ${count} finalizers taken off PodChaperons and delegates`);
-}
-
-function planRelease(type: ResourceType, { metadata: { namespace, name = '', uid, finalizers = [] } }: KubernetesObject, finalizer: string): Plan {
-  const patch = { metadata: { uid, finalizers: finalizers.filter((one) => one !== finalizer) } };
-  return [{ kind: 'patch', type, at: { namespace, name }, patchType: 'merge', patch }];
-}
-
-/**
- * PodChaperons whose delegates wait unscheduled for Admiralty's stopped candidate scheduler: their sources create
- * others.
- */
-export async function deletePendingCandidates({ client, signal, tell }: Migration): Promise<void> {
-  let count = 0;
-  for (const { metadata, spec } of await client.list(PODS, { fieldSelector: `spec.schedulerName=${CANDIDATE_SCHEDULER},spec.nodeName=` }, signal)) {
-    const owner = controllerOf(metadata);
-    if (owner?.kind !== 'PodChaperon' || (spec.nodeName ?? '') !== '') continue;
-    count += 1;
-    await client.delete(POD_CHAPERONS, { namespace: metadata.namespace, name: owner.name }, { preconditions: { uid: owner.uid }, propagation: 'Background' }, signal).catch(ignoreStale);
-  }
-  if (count > 0) tell(`  ${count} candidates`);
 }

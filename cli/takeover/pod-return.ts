@@ -19,6 +19,8 @@ import { planEnding, planFinalizers, planWaiting, type Candidate, type WaitingTa
 export interface ReturnState {
   readonly proxy: Pod;
   readonly candidates: readonly Candidate[];
+  /** As {@link MadeFor.remains}. */
+  readonly remains: boolean;
   /** Delegates of it, by target. */
   readonly directs: readonly { readonly target: string; readonly delegate: Pod }[];
   readonly targets: readonly { readonly ref: TargetRef; readonly key: string; readonly isAdmiraltyThere: boolean }[];
@@ -36,10 +38,10 @@ export function planReturn(state: ReturnState): WaitingTakeover {
   const finalizers = targets.flatMap(({ ref }) => (ref.kind === 'Target' && ref.namespace === proxy.metadata.namespace ? [admiraltyFinalizer(ref)] : []));
   const orphans = state.directs.filter(({ delegate }) => controllerOf(delegate.metadata)?.kind !== 'PodChaperon');
   const wraps = orphans.flatMap(({ target, delegate }) => (candidates.some(({ chaperon }) => chaperon.metadata.name === delegate.metadata.name) ? [{ target, plan: [owned(delegate, candidates)] }] : [{ target, plan: [chaperonAround(delegate, state.clusterName)] }]));
-  if (proxy.metadata.deletionTimestamp !== undefined) return orphans.length > 0 ? { inTargets: wraps, inSource: [] } : planEnding(proxy, candidates);
+  if (proxy.metadata.deletionTimestamp !== undefined) return orphans.length > 0 ? { inTargets: wraps, inSource: [] } : planEnding(proxy, state);
   if ((proxy.spec.nodeName ?? '') === '') {
-    const waiting = planWaiting(proxy, candidates, finalizers);
-    return { inTargets: [...wraps, ...waiting.inTargets], inSource: [...waiting.inSource, ...planManifest(proxy, waiting.inSource.length > 0)] };
+    const waiting = planWaiting(proxy, state, finalizers);
+    return { ...waiting, inTargets: [...wraps, ...waiting.inTargets], inSource: [...waiting.inSource, ...planManifest(proxy, waiting.inSource.length > 0)] };
   }
   const relabelled = candidates.flatMap(({ target, chaperon }) => planChaperon(chaperon, state.clusterName, isOursThere(target, state)).map((command) => ({ target, plan: [command] })));
   const released = state.directs.flatMap(({ target, delegate }) => (isOursThere(target, state) ? [] : planRelease(delegate).map((command) => ({ target, plan: [command] }))));

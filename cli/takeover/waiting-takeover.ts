@@ -15,10 +15,19 @@ export interface Candidate {
   readonly isPlaced: boolean;
 }
 
+/** What targets hold of one proxy. */
+export interface MadeFor {
+  readonly candidates: readonly Candidate[];
+  /** A PodChaperon or a delegate of the proxy is still in a target, be it that it is being deleted. */
+  readonly remains: boolean;
+}
+
 /** Writes by target, and those in the source after them. */
 export interface WaitingTakeover {
   readonly inTargets: readonly { readonly target: string; readonly plan: Plan }[];
   readonly inSource: Plan;
+  /** Nothing more can be done until what was made in targets is gone. */
+  readonly isWaiting?: true;
 }
 
 /** The candidates of a proxy among all chaperons of a target; those of Pod mode are no chaperons. */
@@ -31,22 +40,22 @@ export function candidatesOf(proxy: Pod, target: { readonly key: string; readonl
 }
 
 /**
- * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target; all other candidates go, and the
- * proxy waits for a scheduler. `finalizers` are those that it gets in place of the ones of the side that leaves.
+ * What to do with a proxy without a node: where one target has given its candidate a node, it is bound to that target, and all other candidates go. Else
+ * all of them go, and a scheduler gets the proxy once nothing of it is left anywhere: a candidate that is given a node as it goes runs alone.
+ * `finalizers` are those that the proxy gets in place of the ones of the side that leaves.
  */
-export function planWaiting(proxy: Pod, candidates: readonly Candidate[], finalizers: readonly string[] = [DELEGATE_FINALIZER]): WaitingTakeover {
-  const placed = candidates.filter(({ isPlaced }) => isPlaced);
-  const [winner] = placed;
-  const losers = candidates.filter((candidate) => candidate !== winner);
+export function planWaiting(proxy: Pod, { candidates, remains }: MadeFor, finalizers: readonly string[] = [DELEGATE_FINALIZER]): WaitingTakeover {
+  const winner = candidates.find(({ isPlaced }) => isPlaced);
+  const losers = candidates.filter(({ chaperon }) => chaperon.metadata.uid !== winner?.chaperon.metadata.uid); // two targets may be one cluster
   const inTargets = losers.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
   if (winner !== undefined) return { inTargets, inSource: [bindTo(proxy, winner.nodeName)] };
-  return { inTargets, inSource: planFinalizers(proxy, finalizers) };
+  return remains ? { inTargets, inSource: [], isWaiting: true } : { inTargets, inSource: planFinalizers(proxy, finalizers) };
 }
 
 /** A proxy that is being deleted: what was made for it goes; once nothing is left, nothing holds it any more. */
-export function planEnding(proxy: Pod, candidates: readonly Candidate[]): WaitingTakeover {
-  if (candidates.length > 0) return { inTargets: candidates.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] })), inSource: [] };
-  return { inTargets: [], inSource: planFinalizers(proxy, []) };
+export function planEnding(proxy: Pod, { candidates, remains }: MadeFor): WaitingTakeover {
+  const inTargets = candidates.map(({ target, chaperon }) => ({ target, plan: [deletionOf(chaperon)] }));
+  return remains ? { inTargets, inSource: [], isWaiting: true } : { inTargets, inSource: planFinalizers(proxy, []) };
 }
 
 /** Replaces what holds a proxy; nothing where it is so already. */
@@ -58,7 +67,8 @@ export function planFinalizers({ metadata }: Pod, wanted: readonly string[]): Pl
   return [{ kind: 'patch', type: PODS, at: { namespace, name }, patchType: 'merge', patch }];
 }
 
-function deletionOf({ metadata: { namespace, name = '', uid = '' } }: PodChaperon): Command {
+/** Deletes this very PodChaperon; its delegate goes with it. */
+export function deletionOf({ metadata: { namespace, name = '', uid = '' } }: PodChaperon): Command {
   return { kind: 'delete', type: POD_CHAPERONS, at: { namespace, name }, preconditions: { uid }, propagation: 'Background' };
 }
 

@@ -70,6 +70,11 @@ export class RunningCommand {
     }
   }
 
+  /** Whether the process is gone. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   /** Ends it, and waits until it has gone. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#hasEnded) return;

@@ -19,7 +19,7 @@ const chaperon = () => {
 const TARGETS: ReturnState['targets'] = [
   { ref: { kind: 'Target', namespace: 'web', name: 'c2' }, key: 'Target/web/c2', isAdmiraltyThere: true }, { ref: { kind: 'ClusterTarget', name: 'c1' }, key: 'ClusterTarget/c1', isAdmiraltyThere: false },
 ];
-const plan = (more: Partial<ReturnState>) => planReturn({ proxy: proxy('admiralty-web-c2'), candidates: [], directs: [], targets: TARGETS, clusterName: 'hub', ...more });
+const plan = (more: Partial<ReturnState>) => planReturn({ proxy: proxy('admiralty-web-c2'), candidates: [], remains: false, directs: [], targets: TARGETS, clusterName: 'hub', ...more });
 const at = (target: string, isPlaced = true) => ({ target, nodeName: 'n', isPlaced, chaperon: chaperon() });
 const patched = (command: unknown) => (command as { readonly patch: { readonly metadata: { readonly finalizers?: readonly string[]; readonly labels?: object; readonly annotations?: Record<string, string> } } }).patch.metadata;
 

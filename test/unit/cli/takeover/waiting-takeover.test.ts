@@ -5,36 +5,46 @@ import { planEnding, planFinalizers, planWaiting, candidatesOf, type Candidate }
 import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
-const made = admiraltyProxy({ namespace: 'web', name: 'a', finalizers: [`${P}web-c2`] });
-const proxy: Pod = { ...made, metadata: { ...made.metadata, uid: 'u1', resourceVersion: '7' } };
+const bare = admiraltyProxy({ namespace: 'web', name: 'a', finalizers: [`${P}web-c2`] });
+const proxy: Pod = { ...bare, metadata: { ...bare.metadata, uid: 'u1', resourceVersion: '7' } };
 const candidate = (target: string, isPlaced: boolean): Candidate => ({ target, nodeName: `admiralty-${target}`, isPlaced, chaperon: { ...admiraltyChaperon(proxy, ''), metadata: { ...admiraltyChaperon(proxy, '').metadata, uid: `chaperon-${target}` } } });
+const made = (...candidates: readonly Candidate[]) => ({ candidates, remains: candidates.length > 0 });
 const said = (takeover: ReturnType<typeof planWaiting>) => ({ targets: takeover.inTargets.map(({ target, plan }) => `${target} ${plan.map(({ kind }) => kind).join()}`), source: takeover.inSource.map(({ kind }) => kind) });
 
 describe('a proxy without a node', () => {
-  it('waits for our scheduler, and its candidates go', () => {
-    assert.deepEqual(said(planWaiting(proxy, [candidate('c1', false), candidate('c2', false)])), { targets: ['c1 delete', 'c2 delete'], source: ['patch'] });
+  it('waits for our scheduler only once nothing of it is left: a candidate may get a node as it goes', () => {
+    assert.deepEqual(said(planWaiting(proxy, made(candidate('c1', false), candidate('c2', false)))), { targets: ['c1 delete', 'c2 delete'], source: [] });
+    const going = planWaiting(proxy, { candidates: [], remains: true });
+    assert.deepEqual([said(going), going.isWaiting], [{ targets: [], source: [] }, true]);
+    assert.deepEqual(said(planWaiting(proxy, made())), { targets: [], source: ['patch'] });
+  });
+
+  it('keeps a candidate that two targets show, for they are one cluster', () => {
+    const one = candidate('c1', true);
+    assert.deepEqual(said(planWaiting(proxy, made(one, { ...one, target: 'own' }))), { targets: [], source: ['bind'] });
   });
 
   it('is bound where its candidate has a node, for that may run already', () => {
-    const plan = planWaiting(proxy, [candidate('c1', false), candidate('c2', true)]);
+    const plan = planWaiting(proxy, made(candidate('c1', false), candidate('c2', true)));
     assert.deepEqual(said(plan), { targets: ['c1 delete'], source: ['bind'] });
     assert.equal(plan.inSource[0]?.kind === 'bind' && plan.inSource[0].binding.target.name, 'admiralty-c2');
   });
 
   it('keeps one delegate of two that have a node', () => {
-    assert.deepEqual(said(planWaiting(proxy, [candidate('c1', true), candidate('c2', true)])), { targets: ['c2 delete'], source: ['bind'] });
+    assert.deepEqual(said(planWaiting(proxy, made(candidate('c1', true), candidate('c2', true)))), { targets: ['c2 delete'], source: ['bind'] });
   });
 
   it('is left alone once it is as it is to be', () => {
     const ours = { ...proxy, metadata: { ...proxy.metadata, finalizers: [`${P}delegate`] } };
-    assert.deepEqual(planWaiting(ours, []), { inTargets: [], inSource: [] });
+    assert.deepEqual(planWaiting(ours, made()), { inTargets: [], inSource: [] });
   });
 });
 
 describe('a proxy that is being deleted', () => {
   it('is let go once nothing that was made for it is left', () => {
-    assert.deepEqual(said(planEnding(proxy, [candidate('c1', true)])), { targets: ['c1 delete'], source: [] });
-    assert.deepEqual(said(planEnding(proxy, [])), { targets: [], source: ['patch'] });
+    assert.deepEqual(said(planEnding(proxy, made(candidate('c1', true)))), { targets: ['c1 delete'], source: [] });
+    assert.deepEqual(said(planEnding(proxy, made())), { targets: [], source: ['patch'] });
+    assert.deepEqual(said(planEnding(proxy, { candidates: [], remains: true })), { targets: [], source: [] }, 'its delegate still stops');
   });
 });
 
