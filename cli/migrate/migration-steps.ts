@@ -13,6 +13,7 @@ import { dropWaitingCandidates, releaseChaperons } from './migrate-chaperons.ts'
 import { returnPods, strayPods, takePods } from './migrate-pods.ts';
 import { startProcess, stopProcess, untilWeAct, untilWeStandBy } from './migrate-processes.ts';
 import { keepDefinitions, restoreReleases } from './migrate-release.ts';
+import { lendKubeconfigs, tellUnready } from './migrate-targets.ts';
 import { lendRights, removeOurRights, takeRights, untilRightsAreTheirs } from './migrate-rights.ts';
 import { giveWebhookBack, silenceTheirs, turnConfigurationBack, turnWebhookToUs, untilOurWebhookAnswers } from './migrate-webhook.ts';
 import { writeRecord, type Migration, type Step } from './migration.ts';
@@ -45,10 +46,12 @@ function sourceTakeover(install: InstallOptions): readonly Step[] {
     { title: "stop Admiralty's controllers and candidate scheduler", run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']) },
     { title: 'have candidates made again that wait for that scheduler', run: dropWaitingCandidates },
     { title: 'take over the rights of sources', run: takeRights },
+    { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
     { title: 'take over what follows pods', run: takeFollowed },
     { title: 'take over proxies, PodChaperons and delegates', run: takePods },
     { title: 'let the components of Isthmus act', run: (migration) => letAct(migration, install) },
     { title: 'look whether everything was taken over', run: verify },
+    { title: 'look whether Isthmus can use every target', run: tellUnready },
   ];
 }
 

@@ -1,7 +1,7 @@
 // Plans the adoption of Admiralty 0.17's pods: its proxy pods and PodChaperons get the labels of Isthmus. No pod is
 // created or deleted. Proxy pods without a target run nothing and are left to their users. Pure.
 import {
-  ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, OWN_PREFIX, PARENT_CLUSTER_LABEL,
+  ADOPTED_DELEGATE_ANNOTATION, CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, HAS_FINALIZER_LABEL, MADE_THROUGH_ANNOTATION, OWN_PREFIX, PARENT_CLUSTER_LABEL,
   PARENT_UID_LABEL, SOURCE_WATCHES_PODS_ANNOTATION, TARGET_ANNOTATION, TRUE,
 } from '../../api/objects/keys.ts';
 import type { ObjectMeta, Pod } from '../../api/objects/core.ts';
@@ -63,7 +63,7 @@ function adoptionOf(proxy: Pod, { chaperons, delegates, target, sourceId, isAdmi
   const [chaperon] = own.length > 1 ? own.filter(({ metadata }) => isPlaced(delegateOf(metadata, delegates))) : own;
   if (chaperon === undefined) return { pod, why: 'its PodChaperon is not in the target; delete the pod, and have it made again' };
   const delegate = delegateOf(chaperon.metadata, delegates);
-  return { pod, inTarget: [marked(chaperon, sourceId, !isAdmiraltyThere), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
+  return { pod, inTarget: [marked(chaperon, { sourceId, through: target.key, isHeld: !isAdmiraltyThere }), ...(delegate === undefined ? [] : [relabelled(delegate, sourceId)])], inSource: [adopted(proxy, target.key, chaperon.metadata.name ?? '')] };
 }
 
 function delegateOf({ namespace, name }: ObjectMeta, delegates: readonly Pod[]): Pod | undefined {
@@ -74,10 +74,17 @@ function isPlaced(delegate: Pod | undefined): boolean {
   return (delegate?.spec.nodeName ?? '') !== '';
 }
 
-/** A recreated delegate must find a scheduler: Admiralty's is gone. */
-function marked({ metadata, spec }: PodChaperon, sourceId: string, isHeld: boolean): Command {
+interface Mark {
+  readonly sourceId: string;
+  /** Key of its target: another one may lead to the same cluster, and would hold it to be bound elsewhere. */
+  readonly through: string;
+  readonly isHeld: boolean;
+}
+
+/** A delegate that is made again must find a scheduler: Admiralty's is gone. */
+function marked({ metadata, spec }: PodChaperon, { sourceId, through, isHeld }: Mark): Command {
   const finalizers = [...new Set([...(metadata.finalizers ?? []), ...(isHeld ? [CHAPERON_FINALIZER] : [])])];
-  const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE }, finalizers };
+  const marks = { labels: { [PARENT_CLUSTER_LABEL]: sourceId }, annotations: { [SOURCE_WATCHES_PODS_ANNOTATION]: TRUE, [MADE_THROUGH_ANNOTATION]: through }, finalizers };
   return labelled(POD_CHAPERONS, metadata, marks, spec.schedulerName === CANDIDATE_SCHEDULER ? { spec: { schedulerName: null } } : {});
 }
 

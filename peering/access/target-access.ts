@@ -137,7 +137,7 @@ function markOf(peering: Peering): (object: KubernetesObject) => KubernetesObjec
 }
 
 /** Lets the components that use targets read this one Secret and no other of its namespace. */
-function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
+export function readingManifests({ namespace, name: secret }: ServiceAccountName, installNamespace: string): readonly KubernetesObject[] {
   const name = readingName(secret);
   return [
     role(namespace, name, [onlyNamed(rule('', ['secrets'], ['get', 'list', 'watch']), [secret])]),

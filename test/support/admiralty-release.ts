@@ -169,7 +169,7 @@ export class AdmiraltyRelease {
       await new Promise<void>((resolve) => server.listen(path, resolve));
       this.#servers.push(server);
     }
-    const relay = `const n=require('net');n.createServer(s=>{const u=n.connect(${JSON.stringify(path)});s.pipe(u);u.pipe(s);s.on('error',()=>u.destroy());u.on('error',()=>s.destroy())}).listen(${port},'127.0.0.1')`;
+    const relay = `const n=require('net'),of=process.ppid;setInterval(()=>{try{process.kill(of,0)}catch{process.exit()}},1000);n.createServer(s=>{const u=n.connect(${JSON.stringify(path)});s.pipe(u);u.pipe(s);s.on('error',()=>u.destroy());u.on('error',()=>s.destroy())}).listen(${port},'127.0.0.1')`;
     const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
     const script = `ip link set lo up; ${quoted(process.execPath)} -e ${quoted(relay)} & sleep 1; exec ${command.map(quoted).join(' ')}`;
     return ['unshare', '--net', '--', 'sh', '-c', script];

@@ -66,6 +66,6 @@ export class KeptDeployments {
     const [health = 0, kubelet = 0] = await freePorts(2);
     const words = args.map((word) => (word === '8080' ? String(health) : (this.#ports.get(word) ?? word)));
     const own = args.some((word) => word.includes('kubelet-api')) ? ['--kubelet-host', '127.0.0.1', '--kubelet-address', '127.0.0.1', '--kubelet-port', String(kubelet)] : [];
-    this.#running.set(name, new RunningCommand(...words, ...own, '--kubeconfig', path));
+    this.#running.set(name, new RunningCommand(...words, ...own, '--target-allow-ranges', '127.0.0.0/8', '--kubeconfig', path));
   }
 }

@@ -22,7 +22,7 @@ describe('what Admiralty left', () => {
     const { adoptions: [adoption], left } = plan();
     assert.deepEqual(left, []);
     const [ofChaperon, ofDelegate] = (adoption?.inTarget ?? []).map(patchOf);
-    assert.deepEqual(ofChaperon, { metadata: { resourceVersion: '7', labels: { [`${P}parent-cluster-name`]: 'S' }, annotations: { [`${P}source-watches-pods`]: 'true' }, finalizers: [`${P}chaperon`] }, spec: { schedulerName: null } });
+    assert.deepEqual(ofChaperon, { metadata: { resourceVersion: '7', labels: { [`${P}parent-cluster-name`]: 'S' }, annotations: { [`${P}source-watches-pods`]: 'true', [`${P}made-through`]: 'ClusterTarget/c2' }, finalizers: [`${P}chaperon`] }, spec: { schedulerName: null } });
     assert.deepEqual(ofDelegate, { metadata: { uid: 'd1', labels: { [`${P}parent-cluster-name`]: 'S' } } });
     assert.deepEqual(patchOf(adoption?.inSource[0]), {
       metadata: {
