@@ -1,12 +1,13 @@
 // What a migration does with PodChaperons and delegates in the cluster that is migrated itself, as a target: lets go what Isthmus holds, and drops candidates
 // that wait for a scheduler that has ended.
-import type { KubernetesObject } from '../api/core.ts';
-import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../api/keys.ts';
-import { POD_CHAPERONS, PODS, type ResourceType } from '../api/resource-types.ts';
-import { ignoreStale, isNotFound, unless } from '../kubernetes/api-error.ts';
-import { executePlan } from '../kubernetes/execute-plan.ts';
-import type { Plan } from '../model/plan.ts';
-import { controllerOf } from '../model/pod.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { CANDIDATE_SCHEDULER, CHAPERON_FINALIZER, PARENT_UID_LABEL, RUN_ONCE_FINALIZER } from '../../api/objects/keys.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import { ignoreStale, isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { controllerOf } from '../../model/pod/pod.ts';
 import type { Migration } from './migration.ts';
 
 /** Takes our finalizers off chaperons and delegates of this cluster, which nobody would take off when they go. */
@@ -31,7 +32,7 @@ function planRelease(type: ResourceType, { metadata: { namespace, name = '', uid
 }
 
 /** PodChaperons whose delegates have no node and wait for Admiralty's candidate scheduler, which has ended: their sources make others. */
-export async function dropWaitingCandidates({ client, signal, tell }: Migration): Promise<void> {
+export async function deletePendingCandidates({ client, signal, tell }: Migration): Promise<void> {
   let count = 0;
   for (const { metadata, spec } of await client.list(PODS, { fieldSelector: `spec.schedulerName=${CANDIDATE_SCHEDULER},spec.nodeName=` }, signal)) {
     const owner = controllerOf(metadata);

@@ -1,19 +1,19 @@
 // Proxies of a source with what was made for them in its targets: taken over from Admiralty, or given back. Nothing that runs is made or deleted.
-import type { KubernetesObject, Pod } from '../api/core.ts';
-import { DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../api/keys.ts';
-import type { PodChaperon } from '../api/pod-chaperon.ts';
-import { POD_CHAPERONS, PODS } from '../api/resource-types.ts';
-import { ignoreStale } from '../kubernetes/api-error.ts';
-import { delay } from '../kubernetes/backoff.ts';
-import { executePlan } from '../kubernetes/execute-plan.ts';
-import type { Plan } from '../model/plan.ts';
-import { objectKey } from '../model/pod.ts';
-import { AppError } from '../process/errors.ts';
-import { planAdoption } from './adoption-plan.ts';
+import type { KubernetesObject, Pod } from '../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import { POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import { ignoreStale } from '../../kubernetes/flow/api-error.ts';
+import { delay } from '../../kubernetes/flow/backoff.ts';
+import { executePlan } from '../../kubernetes/controller/execute-plan.ts';
+import type { Plan } from '../../model/objects/plan.ts';
+import { objectKey } from '../../model/pod/pod.ts';
+import { AppError } from '../../process/errors.ts';
+import { planAdoption } from '../takeover/adoption-plan.ts';
 import type { Migration, MigrationTarget } from './migration.ts';
-import { planReturn } from './pod-return.ts';
-import { planStrays } from './stray-chaperons.ts';
-import { candidatesOf, planEnding, planWaiting, type MadeFor, type WaitingTakeover } from './waiting-takeover.ts';
+import { planReturn } from '../takeover/pod-return.ts';
+import { planStrays } from '../takeover/stray-chaperons.ts';
+import { candidatesOf, planEnding, planWaiting, type MadeFor, type WaitingTakeover } from '../takeover/waiting-takeover.ts';
 
 /** How long nothing may change before it is given up, in ms: containers that stop get 30 s when their pod says nothing else. */
 const PATIENCE_MS = 120_000;
@@ -163,7 +163,7 @@ async function write(migration: Migration, { inTargets, inSource }: WaitingTakeo
 }
 
 /** Keys of proxies that are not as they are to be; for the check at the end. */
-export async function strayPods(migration: Migration): Promise<readonly string[]> {
+export async function orphanedPods(migration: Migration): Promise<readonly string[]> {
   const { proxies } = await lookAt(migration);
   return proxies.filter((proxy) => !isOurs(proxy) && proxy.metadata.deletionTimestamp === undefined).map(({ metadata }) => objectKey(metadata));
 }

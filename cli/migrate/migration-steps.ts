@@ -1,21 +1,21 @@
 // The order of a takeover and of its way back (ADR 0049). Each step finds by itself what is left to do, so that either can be broken off and begun again.
-import { isNotFound, unless } from '../kubernetes/api-error.ts';
-import { CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../api/resource-types.ts';
-import { CLUSTER_SUMMARY_NAME } from '../api/keys.ts';
-import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../manifests/proxy-policy.ts';
-import { installManifests, type InstallOptions } from '../manifests/install.ts';
-import { packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME } from '../manifests/webhook-configuration.ts';
-import { AppError } from '../process/errors.ts';
-import { applyObjects } from './apply-objects.ts';
-import { INSTALL_FIELD_MANAGER } from './install.ts';
+import { isNotFound, unless } from '../../kubernetes/flow/api-error.ts';
+import { CLUSTER_ROLES, CLUSTER_SUMMARIES, MUTATING_WEBHOOK_CONFIGURATIONS, VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS } from '../../api/resource-types.ts';
+import { CLUSTER_SUMMARY_NAME } from '../../api/objects/keys.ts';
+import { PROXY_POLICY_NAME, proxyPolicyManifests } from '../../manifests/objects/proxy-policy.ts';
+import { installManifests, type InstallOptions } from '../../manifests/install.ts';
+import { packagedWebhookConfiguration, WEBHOOK_CONFIGURATION_NAME } from '../../manifests/objects/webhook-configuration.ts';
+import { AppError } from '../../process/errors.ts';
+import { applyObjects } from '../clusters/apply-objects.ts';
+import { INSTALL_FIELD_MANAGER } from '../install/install.ts';
 import { returnFollowed, takeFollowed } from './migrate-followed.ts';
-import { dropWaitingCandidates, releaseChaperons } from './migrate-chaperons.ts';
-import { returnPods, strayPods, takePods } from './migrate-pods.ts';
-import { startProcess, stopProcess, untilWeAct, untilWeStandBy } from './migrate-processes.ts';
-import { keepDefinitions, restoreReleases } from './migrate-release.ts';
+import { deletePendingCandidates, releaseChaperons } from './migrate-chaperons.ts';
+import { orphanedPods, returnPods, takePods } from './migrate-pods.ts';
+import { startProcess, stopProcess, untilLeading, untilStandby } from './migrate-processes.ts';
+import { keepCrds, restoreReleases } from './migrate-release.ts';
 import { lendKubeconfigs, tellUnready } from './migrate-targets.ts';
-import { lendRights, removeOurRights, takeRights, untilRightsAreTheirs } from './migrate-rights.ts';
-import { giveWebhookBack, silenceTheirs, turnConfigurationBack, turnWebhookToUs, untilOurWebhookAnswers } from './migrate-webhook.ts';
+import { grantAdmiraltyRights, removeOurRights, takeRights, untilRightsReturned } from './migrate-rights.ts';
+import { restoreAdmiraltyWebhook, disableAdmiraltyWebhook, restoreAdmiraltyConfiguration, switchWebhook, untilWebhookAnswers } from './migrate-webhook.ts';
 import { writeRecord, type Migration, type Step } from './migration.ts';
 
 const UNDER_WAY = 'A migration from Admiralty is under way';
@@ -31,7 +31,7 @@ export interface TakeoverOptions {
 /** The steps by which Isthmus takes over. */
 export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly Step[] {
   const common: readonly Step[] = [
-    { title: "keep the definitions of Admiralty's kinds through an uninstall of it", run: keepDefinitions },
+    { title: "keep the definitions of Admiralty's kinds through an uninstall of it", run: keepCrds },
     { title: 'install Isthmus beside it', run: (migration) => installBeside(migration, install, isSource) },
   ];
   return [...common, ...(isSource ? sourceTakeover(install) : targetTakeover())];
@@ -40,11 +40,11 @@ export function takeoverSteps({ install, isSource }: TakeoverOptions): readonly 
 function sourceTakeover(install: InstallOptions): readonly Step[] {
   return [
     { title: 'have the components of Isthmus stand by', run: standByForTakeover },
-    { title: 'wait until the webhook of Isthmus serves', run: async (migration) => void (await untilOurWebhookAnswers(migration)) },
+    { title: 'wait until the webhook of Isthmus serves', run: async (migration) => void (await untilWebhookAnswers(migration)) },
     { title: "stop Admiralty's restarter and proxy scheduler; pods go on being admitted, and wait", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler']) },
-    { title: 'turn admission to the webhook of Isthmus', run: turnWebhookToUs },
+    { title: 'turn admission to the webhook of Isthmus', run: switchWebhook },
     { title: "stop Admiralty's controllers and candidate scheduler", run: (migration) => stopAll(migration, ['controller-manager', 'candidate-scheduler']) },
-    { title: 'have candidates made again that wait for that scheduler', run: dropWaitingCandidates },
+    { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
     { title: 'take over the rights of sources', run: takeRights },
     { title: 'let Isthmus read the kubeconfigs of its targets', run: lendKubeconfigs },
     { title: 'take over what follows pods', run: takeFollowed },
@@ -61,8 +61,8 @@ function targetTakeover(): readonly Step[] {
     { title: "stop Admiralty's restarter, proxy scheduler and controllers", run: (migration) => stopAll(migration, ['restarter', 'proxy-scheduler', 'controller-manager']) },
     { title: 'take over the rights of sources', run: takeRights },
     { title: "stop Admiralty's candidate scheduler; Isthmus answers its sources from now on", run: (migration) => stopAll(migration, ['candidate-scheduler']) },
-    { title: 'have candidates made again that wait for that scheduler', run: dropWaitingCandidates },
-    { title: "have Admiralty's webhook asked about nothing", run: silenceTheirs },
+    { title: 'have candidates made again that wait for that scheduler', run: deletePendingCandidates },
+    { title: "have Admiralty's webhook asked about nothing", run: disableAdmiraltyWebhook },
   ];
 }
 
@@ -71,7 +71,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   const before: readonly Step[] = [
     { title: 'have the components of Isthmus stand by', run: (migration) => standBy(migration, isSource) },
     { title: "lend sources Admiralty's roles, and take ours away", run: async (migration) => {
-      await lendRights(migration);
+      await grantAdmiraltyRights(migration);
       await removeOurRights(migration);
     } },
     { title: 'release what Isthmus holds', run: releaseHeld },
@@ -79,9 +79,9 @@ export function returnSteps(isSource: boolean): readonly Step[] {
   const source: readonly Step[] = [
     { title: 'give proxies, PodChaperons and delegates back', run: returnPods },
     { title: 'give back what follows pods', run: returnFollowed },
-    { title: "turn admission to Admiralty's configuration, which Isthmus still answers", run: turnConfigurationBack },
+    { title: "turn admission to Admiralty's configuration, which Isthmus still answers", run: restoreAdmiraltyConfiguration },
     { title: "start Admiralty's controllers", run: (migration) => startProcess('controller-manager', migration) },
-    { title: "turn admission to Admiralty's webhook", run: giveWebhookBack },
+    { title: "turn admission to Admiralty's webhook", run: restoreAdmiraltyWebhook },
     { title: 'give back what was admitted meanwhile', run: returnPods },
   ];
   const target: readonly Step[] = [
@@ -89,7 +89,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
     { title: "have Admiralty's webhook asked again", run: giveBackInTarget },
   ];
   const after: readonly Step[] = [
-    { title: "wait for Admiralty's rights of sources", run: untilRightsAreTheirs },
+    { title: "wait for Admiralty's rights of sources", run: untilRightsReturned },
     { title: "start Admiralty's schedulers and restarter", run: async (migration) => {
       for (const component of ['candidate-scheduler', 'proxy-scheduler', 'restarter'] as const) await startProcess(component, migration);
     } },
@@ -101,7 +101,7 @@ export function returnSteps(isSource: boolean): readonly Step[] {
 /** Also where an earlier takeover was finished and they act. */
 async function standByForTakeover(migration: Migration): Promise<void> {
   await writeRecord(migration, { standby: UNDER_WAY });
-  await untilWeStandBy(migration);
+  await untilStandby(migration);
 }
 
 async function stopAll(migration: Migration, components: readonly Parameters<typeof stopProcess>[0][]): Promise<void> {
@@ -133,22 +133,22 @@ async function letAct(migration: Migration, install: InstallOptions): Promise<vo
   await writeRecord(migration, {});
   if (await isOfHelm(migration)) migration.tell('  type "helm upgrade" of the chart once more: it adds the policy that keeps proxy pods as admission made them');
   else await applyObjects(migration.client, proxyPolicyManifests(install.installNamespace), INSTALL_FIELD_MANAGER, { tell: () => undefined, signal: migration.signal });
-  await untilWeAct(migration, ['scheduler', 'delegate-controller', 'virtual-node']);
+  await untilLeading(migration, ['scheduler', 'delegate-controller', 'virtual-node']);
 }
 
 async function untilTargetActs(migration: Migration): Promise<void> {
   await writeRecord(migration, {});
-  await untilWeAct(migration, ['delegate-controller']);
+  await untilLeading(migration, ['delegate-controller']);
 }
 
 async function verify(migration: Migration): Promise<void> {
-  const stray = await strayPods(migration);
+  const stray = await orphanedPods(migration);
   if (stray.length > 0) throw new AppError('StillInUse', `These pods are nobody's: ${stray.join(', ')}. Run the same command again.`);
 }
 
 async function standBy(migration: Migration, isSource: boolean): Promise<void> {
   await writeRecord(migration, { standby: TAKEN_BACK, ...(isSource && { webhook: TAKEN_BACK }) });
-  await untilWeStandBy(migration);
+  await untilStandby(migration);
   for (const type of [VALIDATING_ADMISSION_POLICY_BINDINGS, VALIDATING_ADMISSION_POLICIES]) await migration.client.delete(type, { name: PROXY_POLICY_NAME }, {}, migration.signal).catch(unless(isNotFound));
 }
 
@@ -161,5 +161,5 @@ async function releaseHeld(migration: Migration): Promise<void> {
 
 async function giveBackInTarget(migration: Migration): Promise<void> {
   const found = await migration.client.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK_CONFIGURATION_NAME }, migration.signal).catch(unless(isNotFound));
-  if (found !== undefined) await giveWebhookBack(migration);
+  if (found !== undefined) await restoreAdmiraltyWebhook(migration);
 }

@@ -1,8 +1,8 @@
 // PodChaperons of a source that nobody would look at after a migration: their proxy is gone, is bound to another target, or has another PodChaperon in the
 // same one. Whoever made them has been stopped in between, and whoever takes over knows only what bears its own name of the source. Pure.
-import type { Pod } from '../api/core.ts';
-import { DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../api/keys.ts';
-import type { PodChaperon } from '../api/pod-chaperon.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { DELEGATE_FINALIZER, DELEGATE_NAME_ANNOTATION, PARENT_CLUSTER_LABEL, PARENT_UID_LABEL } from '../../api/objects/keys.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
 import { deletionOf, type WaitingTakeover } from './waiting-takeover.ts';
 
 /** What there is, and by which names the source is known in targets. */

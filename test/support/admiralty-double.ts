@@ -5,11 +5,12 @@ import { createServer, type Server } from 'node:https';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Lease, Pod } from '../../api/core.ts';
-import { DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, POD_CHAPERONS, PODS, type ResourceType } from '../../api/resource-types.ts';
-import type { Deployment } from '../../cli/admiralty-installation.ts';
-import type { ClusterClient } from '../../kubernetes/cluster-client.ts';
-import { createAuthority } from '../../process/certificate-authority.ts';
+import type { KubernetesObject, Lease, Pod } from '../../api/objects/core.ts';
+import { DEPLOYMENTS, LEASES, MUTATING_WEBHOOK_CONFIGURATIONS, NODES, POD_CHAPERONS, PODS } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { Deployment } from '../../cli/migrate/admiralty-installation.ts';
+import type { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
+import { createAuthority } from '../../process/crypto/certificate-authority.ts';
 import { admiraltyChaperon, admiraltyProxy } from './admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
@@ -58,6 +59,7 @@ export class AdmiraltyDouble {
     const { webhooks } = await options.source.get(MUTATING_WEBHOOK_CONFIGURATIONS, { name });
     const clientConfig = { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/mutate--v1-pod`, caBundle: Buffer.from(authority.keyPair.certificate).toString('base64') };
     await options.source.patch(MUTATING_WEBHOOK_CONFIGURATIONS, { name }, { patchType: 'merge', patch: { webhooks: webhooks?.map((webhook) => ({ ...webhook, clientConfig })) } });
+    for (const namespace of options.namespaces) await double.#makeNode(options.placeOf(namespace).nodeName);
     double.#loop = double.#work();
     return double;
   }
@@ -97,6 +99,13 @@ export class AdmiraltyDouble {
     const proxies = await source.list(PODS, { fieldSelector: 'spec.schedulerName=admiralty-proxy' });
     if (running.has('controller-manager')) await this.#control(proxies);
     if (running.has('proxy-scheduler')) for (const proxy of proxies) await this.#schedule(proxy);
+  }
+
+  /** Without its virtual node a bound proxy is collected as garbage. */
+  async #makeNode(name: string): Promise<void> {
+    const labels = { 'virtual-kubelet.io/provider': 'admiralty', type: 'virtual-kubelet' };
+    const taints = [{ key: 'virtual-kubelet.io/provider', value: 'admiralty', effect: 'NoSchedule' }];
+    await this.#options.source.apply(NODES, { metadata: { name, labels }, spec: { taints } } as KubernetesObject, 'admiralty');
   }
 
   async #renew(name: string): Promise<void> {

@@ -1,9 +1,9 @@
 // Pods that are created one after the other in each of some namespaces, and deleted once they have run; how long each waited, and what was refused.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pod } from '../../api/core.ts';
-import { ELECT_ANNOTATION } from '../../api/keys.ts';
+import type { Pod } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION } from '../../api/objects/keys.ts';
 import { PODS } from '../../api/resource-types.ts';
-import type { OpenCluster } from '../../kubernetes/open-cluster.ts';
+import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { messageOf } from '../../process/errors.ts';
 
 const EVERY_MS = 2_000;

@@ -3,12 +3,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubernetesObject } from '../../api/core.ts';
-import { DEFAULT_INSTALL_NAMESPACE } from '../../api/keys.ts';
-import { DEPLOYMENTS, type ResourceType } from '../../api/resource-types.ts';
-import type { OpenCluster } from '../../kubernetes/open-cluster.ts';
-import type { Cluster } from '../../sandbox/control-plane.ts';
-import { freePorts } from '../../sandbox/free-ports.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';
+import { DEPLOYMENTS } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
+import type { Cluster } from '../../sandbox/control-plane/control-plane.ts';
+import { freePorts } from '../../sandbox/processes/free-ports.ts';
 import { accountKubeconfig } from './admiralty-release.ts';
 import { RunningCommand } from './command-line.ts';
 

@@ -1,8 +1,9 @@
 // What a migration must not disturb: workloads of all kinds with what follows their pods, and which delegates run for them.
-import type { KubernetesObject } from '../../api/core.ts';
-import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/keys.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, PODS, POD_CHAPERONS, SECRETS, SERVICES, type ResourceType } from '../../api/resource-types.ts';
-import type { OpenCluster } from '../../kubernetes/open-cluster.ts';
+import type { KubernetesObject } from '../../api/objects/core.ts';
+import { ELECT_ANNOTATION, PARENT_UID_LABEL, PROXY_SCHEDULER } from '../../api/objects/keys.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, PODS, POD_CHAPERONS, SECRETS, SERVICES } from '../../api/resource-types.ts';
+import type { ResourceType } from '../../api/objects/group-version.ts';
+import type { OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 
 const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 const CRON_JOBS: ResourceType = { ...JOBS, plural: 'cronjobs', kind: 'CronJob' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Pod } from '../../../api/core.ts';
-import { planStrays, type StrayState } from '../../../cli/stray-chaperons.ts';
-import { admiraltyChaperon, admiraltyProxy } from '../../support/admiralty-pods.ts';
+import type { Pod } from '../../../../api/objects/core.ts';
+import { planStrays, type StrayState } from '../../../../cli/takeover/stray-chaperons.ts';
+import { admiraltyChaperon, admiraltyProxy } from '../../../support/admiralty-pods.ts';
 
 const P = 'multicluster.admiralty.io/';
 const proxy = (nodeName?: string, more: Partial<Pod['metadata']> = {}): Pod => {

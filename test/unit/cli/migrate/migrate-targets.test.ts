@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { secretOf } from '../../../cli/migrate-targets.ts';
+import { secretOf } from '../../../../cli/migrate/migrate-targets.ts';
 
 describe('the kubeconfig Secret of a target of Admiralty', () => {
   it('is in the namespace of a Target, and in the one that a ClusterTarget says', () => {

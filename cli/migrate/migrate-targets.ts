@@ -1,9 +1,9 @@
 // Targets of a source that is migrated: their kubeconfig Secrets are wherever Admiralty's users have put them, and Isthmus reads only those that it is told of.
-import { ROLE_BINDINGS, ROLES } from '../api/resource-types.ts';
-import type { ClusterTarget, Target } from '../api/cluster-target.ts';
-import { readingManifests } from '../peering/target-access.ts';
-import { lookFor } from './apply-objects.ts';
-import { targetText } from './cluster-flags.ts';
+import { ROLE_BINDINGS, ROLES } from '../../api/resource-types.ts';
+import type { ClusterTarget, Target } from '../../api/kinds/cluster-target.ts';
+import { readingManifests } from '../../peering/access/target-access.ts';
+import { lookFor } from '../clusters/apply-objects.ts';
+import { targetText } from '../clusters/cluster-flags.ts';
 import { MIGRATION_FIELD_MANAGER, targetsOf, type Migration, type NamedTarget } from './migration.ts';
 
 /** How long targets are waited for, in ms: their first connection takes a few seconds. */
