@@ -95,7 +95,7 @@ rule('imports', findForbiddenImports, {
     'the process knowing Kubernetes': ['process/config.ts', "import { a } from '../kubernetes/http/a.ts';"],
     'manifests knowing the process': ['manifests/objects/crds.ts', "import { a } from '../../process/a.ts';"],
     'a command knowing the sandbox': ['cli/run/run.ts', "import { a } from '../../sandbox/sandbox.ts';"],
-    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from '../test/support/builders.ts';"],
+    'the sandbox knowing tests': ['sandbox/sandbox.ts', "import { a } from './support/builders.ts';"],
     'a re-export': ['model/pod/pod.ts', "export { a } from '../../webhook/server/a.ts';"],
     'a re-export of everything': ['model/pod/pod.ts', "export * from '../../webhook/server/a.ts';"],
     'an import for its effect': ['model/pod/pod.ts', "import '../../process/crypto/reflect-metadata.ts';"],

@@ -4,7 +4,7 @@ import { ADMIRALTY_GROUP } from '../../api/objects/group-version.ts';
 import { SECRETS, CUSTOM_RESOURCE_DEFINITIONS } from '../../api/resource-types.ts';
 import type { Secret } from '../../api/objects/core.ts';
 import { AppError } from '../../process/errors.ts';
-import { holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from './helm-release.ts';
+import { holdsAdmiralty, KEEP, withKeepPolicy, lacksKeepPolicy, readRelease, RESOURCE_POLICY, writeRelease } from '../clusters/helm-release.ts';
 import type { Migration } from './migration.ts';
 
 /** Type and label of Helm's release Secrets. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { KubernetesObject } from '../../../../api/objects/core.ts';
-import { holdsAdmiralty, withKeepPolicy, lacksKeepPolicy, readRelease, writeRelease } from '../../../../cli/migrate/helm-release.ts';
+import { holdsAdmiralty, withKeepPolicy, lacksKeepPolicy, readRelease, writeRelease } from '../../../../cli/clusters/helm-release.ts';
 
 const definition = (name: string) => ({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name } });
 const role = (name: string) => ({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name, annotations: { a: 'b' } }, rules: [] });
