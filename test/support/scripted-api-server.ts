@@ -176,7 +176,7 @@ export function skipBackoff(t: TestContext): number[] {
   const setTimeout: (callback: () => void, ms: number, ...rest: unknown[]) => NodeJS.Timeout = globalThis.setTimeout;
   t.mock.method(Math, 'random', () => 0);
   t.mock.method(globalThis, 'setTimeout', (callback: () => void, ms: number, ...rest: unknown[]) => {
-    if (new Error('where').stack?.includes('kubernetes/backoff.') !== true) return setTimeout(callback, ms, ...rest);
+    if (new Error('where').stack?.includes('kubernetes/flow/backoff.') !== true) return setTimeout(callback, ms, ...rest);
     waits.push(ms);
     return setTimeout(callback, 0);
   });

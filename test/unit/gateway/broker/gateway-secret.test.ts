@@ -20,7 +20,7 @@ describe('the Secret of a member', () => {
   const encode = (text: string) => Buffer.from(text).toString('base64');
   const wrong: Record<string, [data: Record<string, string>, says: RegExp]> = {
     'that is empty': [{}, /cluster-id/], 'without a certificate': [{ 'cluster-id': encode('east') }, /tls\.crt/],
-    'whose certificate is none': [{ 'cluster-id': encode('east'), 'tls.crt': encode('x'), 'tls.key': encode('x'), 'ca.crt': encode('x') }, /no certificate/],
+    'whose certificate is none': [{ 'cluster-id': encode('east'), 'tls.crt': encode('x'), 'tls.key': encode('x'), 'ca.crt': encode('x') }, /not a valid certificate/],
     'whose cluster ID is none': [{ 'cluster-id': encode('East.1') }, /DNS label/],
   };
   for (const [what, [data, says]] of Object.entries(wrong)) {
