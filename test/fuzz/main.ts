@@ -12,8 +12,8 @@ import { readCorpus, writeCorpus } from './corpus.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
 import { FUZZ_TARGETS } from './targets.ts';
 
-/** A million runs take minutes: a reader that takes an hour hangs. In ms. */
-const PATIENCE = 3_600_000;
+/** A million runs take minutes on a quiet machine: a reader that takes three hours hangs. In ms. */
+const PATIENCE = 10_800_000;
 const RESULTS = new URL('../../../docs/results/', import.meta.url);
 
 /** What a process that fuzzes one reader prints in the end. */
