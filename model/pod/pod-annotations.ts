@@ -1,7 +1,8 @@
 // Which annotations of an elected pod are the user's, and which Isthmus writes on its proxy pod.
 import {
   ADMISSION_RECORD_ANNOTATION, ELECT_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION, NO_RESERVATION_ANNOTATION, OWN_PREFIX,
-  PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, TRACE_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION,
+  PLACEMENT_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, STREAMS_ASKED_ANNOTATION, TRACE_ANNOTATION,
+  USE_SPEC_CONSTRAINTS_ANNOTATION,
 } from '../../api/objects/keys.ts';
 import type { StringMap } from '../../api/objects/core.ts';
 
@@ -9,7 +10,10 @@ import type { StringMap } from '../../api/objects/core.ts';
 export const USER_POD_ANNOTATIONS: ReadonlySet<string> = new Set([
   ELECT_ANNOTATION, NO_RESERVATION_ANNOTATION, PROXY_CONSTRAINTS_ANNOTATION, USE_SPEC_CONSTRAINTS_ANNOTATION, NO_PREFIX_LABEL_REGEXP_ANNOTATION,
 ]);
-const SYSTEM_POD_ANNOTATIONS: ReadonlySet<string> = new Set([ADMISSION_RECORD_ANNOTATION, PLACEMENT_ANNOTATION, TRACE_ANNOTATION]);
+/** The last one is read on PodChaperons: copied from a pod, it would open streams of the delegate for as long as the user wrote. */
+const SYSTEM_POD_ANNOTATIONS: ReadonlySet<string> = new Set([
+  ADMISSION_RECORD_ANNOTATION, PLACEMENT_ANNOTATION, TRACE_ANNOTATION, STREAMS_ASKED_ANNOTATION,
+]);
 
 /** The annotations of a proxy pod without those that Isthmus wrote. */
 export function userAnnotations(annotations: StringMap = {}): StringMap {

@@ -5,8 +5,11 @@ import { after, before, describe, it } from 'node:test';
 import { Agent, request } from 'undici';
 import * as fc from 'fast-check';
 import type { Pod, PodSpec, StringMap } from '../../api/objects/core.ts';
-import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
-import { MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../api/resource-types.ts';
+import * as keys from '../../api/objects/keys.ts';
+import { ADMISSION_RECORD_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PARENT_UID_LABEL, SOURCE_MANIFEST_ANNOTATION } from '../../api/objects/keys.ts';
+import { CLUSTER_TARGETS, MUTATING_WEBHOOK_CONFIGURATIONS, NAMESPACES, PLACEMENT_POLICIES, PODS, RESOURCE_QUOTAS } from '../../api/resource-types.ts';
+import { ApiError } from '../../kubernetes/flow/api-error.ts';
+import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import { virtualNodeName } from '../../model/naming/names.ts';
 import { reviewOf } from '../support/admission.ts';
 import { inNamespace, isRunning, makeNamespace, startWorld, type IsthmusWorld } from '../support/isthmus-world.ts';
@@ -14,6 +17,10 @@ import { createPod } from '../support/webhook-world.ts';
 
 const NAMESPACE = 'attacked';
 const PLAIN = 'not-opted-in';
+/** An annotation by which policies go: none may be dropped on the way. */
+const POLICY = 'policy.example.com/profile';
+/** All annotations that Isthmus writes somewhere, on pods or elsewhere, and that a user may write, too. */
+const SYSTEM_ANNOTATIONS = Object.entries(keys).flatMap(([name, key]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(key) ? [key] : []));
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 const SAFE = { allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } };
 const EVIL = {
@@ -149,6 +156,31 @@ describe('a user who forges what admission writes', { timeout: 240_000 }, () => 
     const proxies = await Promise.all(pods.map(([ofPod, forged], index) =>
       created(handmade(`any-${index}`, { spec: ofPod, ...(forged !== null && { annotations: { [ADMISSION_RECORD_ANNOTATION]: forged } }) }))));
     for (const proxy of proxies) await assertShown(proxy);
+  });
+
+  it('C2-6 and C2-8: drops nothing that a proxy shows for what its user writes under keys of Isthmus, at once or while it waits', async () => {
+    const { client } = world.source;
+    const spec = { podSelector: { matchLabels: { app: 'waiting' } }, require: { matchLabels: { opened: 'yes' } } };
+    await client.create(PLACEMENT_POLICIES, { metadata: { namespace: NAMESPACE, name: 'waiting' }, spec } as never);
+    const written = fc.oneof({ weight: 3, arbitrary: fc.constant(JSON.stringify([POLICY])) }, fc.constantFrom('true', '{"spec":{"hostPID":true}}', '2999-01-01T00:00:00Z'));
+    const system = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS), written, { maxKeys: 1 });
+    const later = fc.constantFrom(...SYSTEM_ANNOTATIONS).map((key) => ({ [key]: JSON.stringify([POLICY]) }));
+    const cases = [...fc.sample(fc.tuple(system, later), { numRuns: 20, seed: 21 }), [{}, { [DELEGATE_ANNOTATIONS_ANNOTATION]: JSON.stringify([POLICY]) }] as const];
+    const waiting = (await Promise.all(cases.map(async ([annotations, then], index) => {
+      const { metadata, ...rest } = handmade(`waiting-${index}`, { annotations: { [POLICY]: 'strict', ...annotations } });
+      const { pod: made } = await createPod(client, { ...rest, metadata: { ...metadata, labels: { app: 'waiting' } } });
+      if (made === undefined) return []; // the key is reserved at admission
+      const at = { namespace: NAMESPACE, name: made.metadata.name ?? '' };
+      await client.patch(PODS, at, { patchType: 'merge', patch: { metadata: { annotations: then } } }).catch((error: unknown) => assert.ok(error instanceof ApiError && [403, 422].includes(error.status), String(error)));
+      return [await client.get(PODS, at)];
+    }))).flat();
+    assert.ok(waiting.length > 10, String(waiting.length));
+    assert.deepEqual(waiting.filter(({ spec: { nodeName } }) => nodeName !== undefined), [], 'they wait');
+    await client.patch(CLUSTER_TARGETS, { name: 'target-1' }, { patchType: 'merge', patch: { metadata: { labels: { opened: 'yes' } } } });
+    for (const proxy of waiting) {
+      await assertShown(proxy);
+      assert.equal((await delegateOf(proxy)).metadata.annotations?.[POLICY], 'strict', JSON.stringify(proxy.metadata.annotations));
+    }
   });
 });
 

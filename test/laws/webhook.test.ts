@@ -4,7 +4,11 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import jsonPatch from 'fast-json-patch';
 import type { Pod } from '../../api/objects/core.ts';
+import type { PodChaperon } from '../../api/kinds/pod-chaperon.ts';
+import * as keys from '../../api/objects/keys.ts';
 import { ADMISSION_RECORD_ANNOTATION, DELEGATE_FINALIZER, ELECT_ANNOTATION, OWN_PREFIX, USE_SPEC_CONSTRAINTS_ANNOTATION } from '../../api/objects/keys.ts';
+import { toPodChaperon } from '../../model/delegate/pod-chaperon.ts';
+import { USER_POD_ANNOTATIONS } from '../../model/pod/pod-annotations.ts';
 import { restoreSourcePod } from '../../model/proxy/admission-record.ts';
 import { diffJson } from '../../webhook/review/json-patch.ts';
 import { proxyPatch } from '../../webhook/proxy/proxy-patch.ts';
@@ -64,6 +68,17 @@ const constrained = fc
     return JSON.parse(JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations }, spec: { ...pod.spec, ...constraints } })) as Pod;
   });
 const isClean = (pod: Pod): boolean => !Object.hasOwn(pod.metadata.annotations ?? {}, 'sidecar.istio.io/status');
+
+/** All annotations that Isthmus writes somewhere, on pods or elsewhere, and that a user may write, too. */
+const SYSTEM_ANNOTATIONS = Object.entries(keys).flatMap(([name, value]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(value) ? [value] : []));
+/** Admission refuses to change these on a proxy (test/integration/proxy-attacks). */
+const UNCHANGEABLE: ReadonlySet<string> = new Set([ELECT_ANNOTATION, ADMISSION_RECORD_ANNOTATION]);
+const REFUSALS: ReadonlySet<string> = new Set(['ReservedKey', 'BadAdmissionRecord', 'ForeignManifest', 'BadPodGroup']);
+/** What a target's controllers go by, beside who the parent is. */
+const READ_BY_TARGETS: ReadonlySet<string> = new Set([
+  keys.FENCE_ANNOTATION, keys.FENCED_AT_ANNOTATION, keys.CONFIRM_BEFORE_ANNOTATION, keys.EXPIRED_AT_ANNOTATION, keys.GRACE_PERIOD_ANNOTATION,
+  keys.POD_MISSING_SINCE_ANNOTATION, keys.CARRIED_CHANGES_ANNOTATION, keys.MADE_THROUGH_ANNOTATION, keys.STREAMS_ASKED_ANNOTATION,
+]);
 
 /** The paths that are ours to change. */
 const OWNED = [
@@ -147,5 +162,37 @@ describe('the webhook, for any pod', () => {
       assert.deepEqual(proxy.spec.containers, pod.spec.containers);
       assert.deepEqual(review(proxy).patch, [], 'asked again, nothing changes');
     }), { numRuns: 500 });
+  });
+
+  describe('and whatever a user writes under keys of Isthmus, at once or on the proxy while it waits', () => {
+    const POLICY = 'policy.example.com/profile';
+    const written = fc.oneof(fc.constant(JSON.stringify([POLICY])), fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.stringify(value)), fc.constantFrom('true', '2999-01-01T00:00:00Z'));
+    const system = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS), written, { maxKeys: 3 });
+    const later = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS, POLICY).filter((name) => !UNCHANGEABLE.has(name)), fc.option(written, { nil: undefined }), { maxKeys: 3 });
+    const annotated = (pod: Pod, more: Readonly<Record<string, string | undefined>>): Pod => JSON.parse(JSON.stringify({ ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...more } } })) as Pod;
+    const chaperonOf = (proxy: Pod): PodChaperon | undefined => {
+      const restored = restoreSourcePod(proxy);
+      return restored.kind === 'restored' ? toPodChaperon(restored.pod, { clusterId: 'c', namespace: 'default', name: 'web', uid: 'u' }) : undefined;
+    };
+    const cases = fc.tuple(elected.filter(isClean), system, later).map(([pod, first, patch]) => ({ pod: annotated(pod, { [POLICY]: 'strict', ...first }), patch }));
+
+    it('C2-6 and C2-8: the pod is refused, or its delegate has what the stored proxy shows', () => {
+      fc.assert(fc.property(cases, ({ pod, patch }) => {
+        const { response, pod: proxy } = review(pod);
+        if (!response.allowed) return assert.ok(REFUSALS.has(response.status?.reason ?? ''), response.status?.reason);
+        const stored = annotated(proxy, patch);
+        const chaperon = chaperonOf(stored) ?? assert.fail('the proxy cannot be used any more');
+        assert.deepEqual([chaperon.spec.containers, chaperon.metadata.annotations?.[POLICY]], [stored.spec.containers, stored.metadata.annotations?.[POLICY]]);
+      }), { numRuns: 1_000 });
+    });
+
+    it('C2-6: nothing that a target reads on a PodChaperon is what the user wrote', () => {
+      fc.assert(fc.property(cases, ({ pod, patch }) => {
+        const { response, pod: proxy } = review(pod);
+        if (!response.allowed) return;
+        const { annotations = {} } = chaperonOf(annotated(proxy, patch))?.metadata ?? {};
+        assert.deepEqual(Object.keys(annotations).filter((name) => READ_BY_TARGETS.has(name)), []);
+      }), { numRuns: 1_000 });
+    });
   });
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Pod } from '../../../../api/objects/core.ts';
+import type { Pod, StringMap } from '../../../../api/objects/core.ts';
+import * as keys from '../../../../api/objects/keys.ts';
 import { ADMISSION_RECORD_ANNOTATION, DELEGATE_ANNOTATIONS_ANNOTATION, ELECT_ANNOTATION, HAS_FINALIZER_LABEL, PLACEMENT_ANNOTATION, SOURCE_MANIFEST_ANNOTATION, TARGET_ANNOTATION } from '../../../../api/objects/keys.ts';
+import { USER_POD_ANNOTATIONS } from '../../../../model/pod/pod-annotations.ts';
 import { restoreSourcePod, writeAdmissionRecord } from '../../../../model/proxy/admission-record.ts';
 import { toPodChaperon } from '../../../../model/delegate/pod-chaperon.ts';
 import { aPod, annotated, aProxy, frozen, labelled, withFinalizers, withSpec } from '../../../support/builders.ts';
@@ -96,7 +98,14 @@ describe('restoreSourcePod', () => {
 const SCHEDULING: readonly string[] = ['schedulerName', 'nodeSelector', 'tolerations', 'affinity', 'topologySpreadConstraints', 'terminationGracePeriodSeconds'];
 const asked = (spec: object): object => Object.fromEntries(Object.entries(spec).filter(([field]) => !SCHEDULING.includes(field)));
 
-describe('whatever proxy, record, manifest and later patches are', () => {
+/** Annotations by which policies go, or the runtimes of nodes: none may be dropped, changed or made up on the way. */
+const PROFILE = 'container.apparmor.security.beta.kubernetes.io/a';
+const NOTE = 'policy.example.com/profile';
+const shownBy = ({ metadata: { annotations = {} } }: Pick<Pod, 'metadata'>): StringMap => Object.fromEntries([PROFILE, NOTE].flatMap((key) => (annotations[key] === undefined ? [] : [[key, annotations[key]]])));
+/** All annotations that Isthmus writes somewhere, on pods or elsewhere, and that a user may write, too. */
+const SYSTEM_ANNOTATIONS = Object.entries(keys).flatMap(([name, key]) => (name.endsWith('_ANNOTATION') && !USER_POD_ANNOTATIONS.has(key) ? [key] : []));
+
+describe('whatever proxy, record, manifest, system annotations and later patches are', () => {
   const securityContext = fc.record({ privileged: fc.boolean(), runAsUser: fc.nat(2) }, { requiredKeys: [] });
   const container = fc.record({ name: fc.constantFrom('a', 'b'), image: fc.constantFrom('i:1', 'i:2', 'evil'), command: fc.array(fc.string(), { maxLength: 1 }), securityContext, resources: fc.record({ requests: fc.record({ cpu: fc.constantFrom('1m', '8') }) }) }, { requiredKeys: ['name'] });
   const spec = fc.record({
@@ -106,7 +115,11 @@ describe('whatever proxy, record, manifest and later patches are', () => {
     nodeSelector: fc.dictionary(fc.string(), fc.string(), { maxKeys: 2 }), schedulerName: fc.constantFrom('admiralty-proxy', 'mine'), unknown: fc.jsonValue(),
   }, { requiredKeys: ['containers'] });
   const record = fc.oneof(fc.string(), fc.json(), fc.record({ spec: fc.oneof(spec, fc.jsonValue()), labels: fc.jsonValue(), annotations: fc.jsonValue() }, { requiredKeys: ['spec'] }).map((value) => JSON.stringify(value)));
-  const annotations = fc.record({ [ADMISSION_RECORD_ANNOTATION]: record, [SOURCE_MANIFEST_ANNOTATION]: record, 'container.apparmor.security.beta.kubernetes.io/a': fc.constant('unconfined') }, { requiredKeys: [] });
+  const shown = fc.record({ [PROFILE]: fc.constant('unconfined'), [NOTE]: fc.constantFrom('strict', 'loose') }, { requiredKeys: [] });
+  const written = fc.oneof(fc.subarray([PROFILE, NOTE]).map((names) => JSON.stringify(names)), record, fc.constantFrom('true', '', '2999-01-01T00:00:00Z'));
+  const system = fc.dictionary(fc.constantFrom(...SYSTEM_ANNOTATIONS), written, { maxKeys: 4 });
+  const records = fc.record({ [ADMISSION_RECORD_ANNOTATION]: record, [SOURCE_MANIFEST_ANNOTATION]: record }, { requiredKeys: [] });
+  const annotations = fc.tuple(system, records, shown).map((maps) => Object.assign({}, ...maps) as StringMap);
   const proxies = fc.tuple(spec, annotations).map(([ofPod, marks]) => JSON.parse(JSON.stringify({ ...aPod(), metadata: { ...aPod().metadata, annotations: { ...marks, [ELECT_ANNOTATION]: '' } }, spec: ofPod })) as Pod);
 
   it('the delegate asks for just what the stored proxy shows', () => {
@@ -115,7 +128,7 @@ describe('whatever proxy, record, manifest and later patches are', () => {
       if (answer.kind === 'invalid') return;
       const chaperon = toPodChaperon(answer.pod, PARENT);
       assert.deepEqual(asked(chaperon.spec), asked(proxy.spec));
-      assert.deepEqual(Object.keys(chaperon.metadata.annotations ?? {}).filter((key) => key.startsWith('container.')), Object.keys(proxy.metadata.annotations ?? {}).filter((key) => key.startsWith('container.')));
+      assert.deepEqual(shownBy(chaperon), shownBy(proxy));
     }), { numRuns: 2_000 });
   });
 
