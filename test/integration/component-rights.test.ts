@@ -1,16 +1,17 @@
 // What components may not do, asked of real API servers: in a cluster of each role none of them has a right that its code there does not use, and
-// peering, which gives rights to others, cannot give itself more.
+// peering, which gives rights to others, cannot give itself more. Nor does a tenant's Target lead them to where it has no business.
 import assert from 'node:assert/strict';
 import { mkdtemp, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ClusterSource } from '../../api/kinds/cluster-source.ts';
-import type { KubernetesObject } from '../../api/objects/core.ts';
+import type { Target } from '../../api/kinds/cluster-target.ts';
+import type { Condition, KubernetesObject, Secret } from '../../api/objects/core.ts';
 import type { ResourceType } from '../../api/objects/group-version.ts';
 import {
-  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS,
-  SUBJECT_ACCESS_REVIEWS,
+  CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_SOURCES, NAMESPACES, ROLE_BINDINGS, ROLES, SECRETS,
+  SERVICE_ACCOUNTS, SUBJECT_ACCESS_REVIEWS, TARGETS,
 } from '../../api/resource-types.ts';
 import { lookFor } from '../../cli/clusters/apply-objects.ts';
 import { installInto } from '../../cli/install/install.ts';
@@ -19,11 +20,14 @@ import { ClusterClient } from '../../kubernetes/client/cluster-client.ts';
 import { readKubeconfig } from '../../kubernetes/credentials/kubeconfig.ts';
 import { openCluster, type OpenCluster } from '../../kubernetes/client/open-cluster.ts';
 import { requestToken } from '../../kubernetes/client/service-account-token.ts';
+import { CANNOT_BE_REACHED } from '../../kubernetes/connect/connection-limits.ts';
 import { Transport } from '../../kubernetes/http/transport.ts';
 import { COMPONENT_ACCOUNTS } from '../../manifests/objects/component-rights.ts';
 import { startSources } from '../../peering/identity/source-controller.ts';
 import { tokenKubeconfig } from '../../peering/access/target-access.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { RunningCommand } from '../support/command-line.ts';
+import { certificatesOfLoopback, HostileServer, tenantKubeconfig } from '../support/hostile-api-server.ts';
 import { SILENT } from '../support/scripted-api-server.ts';
 import { startTestSandbox } from '../support/stopped-with-process.ts';
 
@@ -206,4 +210,67 @@ describe('who has the token of peering', () => {
     const look = async () => (await target.client.get(CLUSTER_SOURCES, { name: 'mighty' })).status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'False');
     assert.match((await lookFor(look, patience, signal))?.message ?? '', /may do more than a source/);
   });
+});
+
+describe("a tenant's Target", { timeout: 200_000 }, () => {
+  const namespace = 'tenants';
+  const decoys: HostileServer[] = [];
+  let running: RunningCommand;
+  let conditions: ReadonlyMap<string, Condition>;
+
+  /** Where the Targets lead, by name: the source's own API server, a server of the tenant's and a port where nothing listens, by address and by name. */
+  async function servers(): Promise<Readonly<Record<string, string>>> {
+    const certificates = await certificatesOfLoopback();
+    const [open, closed] = [
+      await HostileServer.http(certificates, (_request, response) => void response.writeHead(404).end('{}')),
+      await HostileServer.tcp(() => undefined),
+    ];
+    decoys.push(open);
+    const { port: closedPort } = closed;
+    closed.stop();
+    const { server, certificateAuthority: authority = '' } = source.connection;
+    const at = (host: string, port: number): string => tenantKubeconfig(`https://${host}:${port}`, certificates);
+    return {
+      own: tenantKubeconfig(server.origin, { authority }), 'own-by-name': tenantKubeconfig(`https://localhost:${server.port}`, { authority }),
+      open: at('127.0.0.1', open.port), 'open-by-name': at('localhost', open.port), closed: at('127.0.0.1', closedPort), 'closed-by-name': at('localhost', closedPort),
+    };
+  }
+
+  const ready = async (name: string): Promise<Condition | undefined> => {
+    const { status } = await source.client.get(TARGETS, { namespace, name }, signal);
+    return status?.conditions?.find(({ type, reason = '' }) => type === 'Ready' && !['SecretMissing', 'Connecting'].includes(reason));
+  };
+
+  before(async () => {
+    const leads = await servers();
+    await source.client.create(NAMESPACES, { metadata: { name: namespace } });
+    for (const [name, kubeconfig] of Object.entries(leads)) {
+      await source.client.create(SECRETS, { metadata: { namespace, name }, data: { config: Buffer.from(kubeconfig).toString('base64') } } as Secret, signal);
+      await source.client.create(TARGETS, { metadata: { namespace, name }, spec: { kubeconfigSecret: { name } } } as Target, signal);
+    }
+    running = new RunningCommand('run', '--kubeconfig', sandbox.clusters[0]!.kubeconfigPath, '--no-target', '--no-leader-elect', '--components', 'virtual-node');
+    const found = await Promise.all(Object.keys(leads).map(async (name) => [name, await lookFor(() => ready(name), { forMs: 60_000, everyMs: 100 }, signal)] as const));
+    conditions = new Map(found.map(([name, condition]) => [name, condition ?? assert.fail(`${name} has no status: ${running.lines.join('\n')}`)]));
+  }, { timeout: 120_000 });
+
+  after(async () => {
+    for (const decoy of decoys) decoy.stop();
+    await running?.stop();
+  });
+
+  it("C2-3: is refused at the address of the source's own API server, and at any other of this host", () => {
+    for (const name of ['own', 'open', 'closed']) {
+      const { reason, message = '' } = conditions.get(name)!;
+      assert.equal(reason, 'KubeconfigRefused', `${name}: ${message}`);
+      assert.match(message, /is an address that Targets may not be at/);
+    }
+  });
+
+  it('C2-3: is told one text for all of them, whether something listens there or not', () => {
+    const texts = (names: readonly string[]): readonly string[] => [...new Set(names.map((name) => `${conditions.get(name)?.reason}: ${conditions.get(name)?.message}`))];
+    assert.equal(texts(['own', 'open', 'closed']).length, 1, texts(['own', 'open', 'closed']).join(' | '));
+    assert.deepEqual(texts(['own-by-name', 'open-by-name', 'closed-by-name']), [`Unreachable: ${CANNOT_BE_REACHED}`]);
+  });
+
+  it('C2-3: is not connected to', () => assert.deepEqual(decoys.map(({ connections }) => connections), [0]));
 });
