@@ -113,7 +113,7 @@ describe('the broker', () => {
     await assert.rejects(ask('GET', '/v1/members'), /\(401\)/);
     await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(await makeAuthority(), 'reader')), /\(401\).*authority/);
     await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'reader', { now: new Date(Date.now() - 172_800_000) })), /\(401\).*expired/);
-    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no member/);
+    await assert.rejects(ask('GET', '/v1/members', undefined, await identityOf(authority, 'never-joined')), /\(403\).*no longer a member/);
   });
 
   it('C2-34: lets a member write its own Endpoint and no other', async () => {
