@@ -27,13 +27,13 @@ export interface Measurement {
   readonly ours: Spread;
   /** Missing where only our own figure counts. */
   readonly reference?: Spread;
-  /** Missing where the design sets none. */
+  /** Missing where none is set. */
   readonly goal?: Goal;
   /** More that was observed, for the JSON only. */
   readonly details?: object;
 }
 
-/** One row of the table of design §9. */
+/** One row of `docs/benchmarks.md`. */
 export interface Benchmark {
   /** `P1`, `P2`, … */
   readonly id: string;

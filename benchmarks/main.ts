@@ -26,7 +26,7 @@ import { THROUGHPUT } from './throughput.ts';
 import { WEBHOOK } from './webhook.ts';
 import { BAD_BODIES } from './webhook-bad-bodies.ts';
 
-/** In the order of the table of design §9. */
+/** In the order of `docs/benchmarks.md`. */
 const BENCHMARKS: readonly Benchmark[] = [THROUGHPUT, REQUESTS, WEBHOOK, BAD_BODIES, DECISION, FIRST_CHOICE, COLD_SYNC, BLACK_HOLE, MIRROR, IDLE, GATEWAY, POD_PLANE, LATENCY, LATENCY_STEPS, FOOTPRINT, BY_TARGETS];
 
 interface BenchOptions {
@@ -104,7 +104,7 @@ function describeTime({ place, ms, share }: SelfTime): string {
 
 const signal = untilStopped();
 const command = new Command('bench')
-  .description('measure what design §9 lists; figures are ratios to a reference that is measured in the same run')
+  .description('measure what docs/benchmarks.md lists; figures are ratios to a reference that is measured in the same run')
   .option('--only <list>', 'run these alone, comma separated', parseOnly)
   .option('--json <file>', 'write the results to this file, too')
   .option('--runs <count>', 'how often to measure each figure', parseRuns, 5)

@@ -17,7 +17,7 @@ const MASKED = 0x80;
 const TWO_BYTES = 126;
 const EIGHT_BYTES = 127;
 
-/** A frame with one whole message, masked as a client's must be (§5.3); `mask` are four random bytes. */
+/** A frame with one whole message, masked as a client's must be (RFC 6455 §5.3); `mask` are four random bytes. */
 export function encodeFrame(opcode: number, payload: Uint8Array, mask: Uint8Array): Buffer {
   const size = payload.length;
   const head = size < TWO_BYTES ? Buffer.alloc(2) : Buffer.alloc(size <= 0xffff ? 4 : 10);

@@ -1,4 +1,4 @@
-// What holds for delegates in both modes (design D7): ended is final, time to stop is honoured, nothing runs twice. Run once for each mode, on
+// What holds for delegates in both modes: ended is final, time to stop is honoured, nothing runs twice. Run once for each mode, on
 // real control planes, with a target that is delegated to in it.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

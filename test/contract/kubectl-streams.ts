@@ -1,4 +1,4 @@
-// Must hold 1 of issue 10, verb by verb: what kubectl does with an elected pod, against the source alone.
+// Verb by verb: what kubectl does with an elected pod, against the source alone.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

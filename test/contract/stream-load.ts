@@ -1,4 +1,4 @@
-// Must hold 1 and 3 of issue 10: many streams at once for a minute, then large, fast, stalled and half-open ones, with the memory of the source's process.
+// Many streams at once for a minute, then large, fast, stalled and half-open ones, with the memory of the source's process.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

@@ -74,7 +74,7 @@ function createPods(prefix: string, signal: AbortSignal): Promise<Load> {
 }
 
 describe("the webhook's own certificates", { timeout: 200_000 }, () => {
-  it('B2-35, B2-37: are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
+  it('faults 35 and 37: are followed by new ones, CA and leaf, under a load of creates without one failed admission', async () => {
     const { port } = (await start({ kind: 'own', lives: SHORT })).server;
     const replica = (await start({ kind: 'own', lives: SHORT }, 0)).server;
     await untilAdmitting(world.client);
@@ -129,7 +129,7 @@ const pairOf = (authority: CertificateAuthority): ReturnType<CertificateAuthorit
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe("cert-manager's Secret", { timeout: 60_000 }, () => {
-  it('B2-36: is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
+  it('fault 36: is served as it comes, with its CA in the configuration, and its successor without a failed admission', async () => {
     const authority = await createAuthority('cert-manager', 1, new Date());
     const data = async (): Promise<object> => {
       const { certificate, key } = await pairOf(authority);
@@ -169,7 +169,7 @@ async function trust(certificate: string): Promise<void> {
 }
 
 describe("the user's files", { timeout: 60_000 }, () => {
-  it('B2-36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is in use within seconds', async () => {
+  it('fault 36: are served as they come under a load of creates: a half-written pair is passed over, a whole one is in use within seconds', async () => {
     const authority = await createAuthority('user', 1, new Date());
     const files = { certificate: join(world.dir, 'tls.crt'), key: join(world.dir, 'tls.key') };
     const write = async ({ certificate, key }: { certificate: string; key: string }): Promise<void> => {

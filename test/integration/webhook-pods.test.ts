@@ -91,7 +91,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     }
   });
 
-  it('B2-34: answers a dry run in the same way and leaves nothing behind', async () => {
+  it('fault 34: answers a dry run in the same way and leaves nothing behind', async () => {
     const { pod } = await createPod(world.client, elected('dry'), { dryRun: 'All' });
     assert.equal(pod?.spec.schedulerName, 'admiralty-proxy');
     await assert.rejects(stored(elected('dry')), (error: unknown) => error instanceof ApiError && error.status === 404);
@@ -129,7 +129,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     await share('good', '10');
   });
 
-  it('B2-32: while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back', async () => {
+  it('fault 32: while it is away, holds up elected pods of opted-in namespaces alone, and all is well when it is back', async () => {
     await webhook.stop();
     const { error } = await createPod(world.client, elected('refused'));
     assert.equal(error?.status, 500);
@@ -146,7 +146,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     assert.equal((await createPod(world.client, elected('back'))).pod?.spec.schedulerName, 'admiralty-proxy');
   });
 
-  it('B2-33: while it does not answer, costs an elected pod five seconds, and other pods nothing', async () => {
+  it('fault 33: while it does not answer, costs an elected pod five seconds, and other pods nothing', async () => {
     await webhook.stop();
     const silent = createServer().listen(world.port, '127.0.0.1');
     await once(silent, 'listening');
@@ -166,7 +166,7 @@ describe('the webhook on a real API server', { timeout: 120_000 }, () => {
     await untilAdmitting(world.client);
   });
 
-  it('B2-31: with failurePolicy Ignore, a pod that was admitted while it was away runs here, and its user is told; other pods notice nothing', async () => {
+  it('fault 31: with failurePolicy Ignore, a pod that was admitted while it was away runs here, and its user is told; other pods notice nothing', async () => {
     const policy = (failurePolicy: string): Promise<unknown> =>
       world.client.apply(MUTATING_WEBHOOK_CONFIGURATIONS, { metadata: { name: 'isthmus' }, webhooks: [{ name: 'pods.isthmus.multicluster.admiralty.io', failurePolicy }] } as never, 'test');
     await policy('Ignore');

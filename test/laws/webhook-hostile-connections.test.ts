@@ -1,4 +1,4 @@
-// Bad inputs and faults that need a server to show (tables B2 and C2 of the design's reference), each under its row.
+// Attacks (docs/results/attacks.md) and faults (docs/results/faults.md) that need a server to show, each under its number.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
@@ -229,7 +229,7 @@ describe('TLS', () => {
 });
 
 describe('faults', () => {
-  it('B2-35: a connection that began with the old certificate ends with its next answer, and the one after it has the new certificate', async () => {
+  it('fault 35: a connection that began with the old certificate ends with its next answer, and the one after it has the new certificate', async () => {
     const rotated = await start();
     const to = poolTo(rotated);
     assert.notEqual((await post(to, GOOD)).headers['connection'], 'close');
@@ -245,7 +245,7 @@ describe('faults', () => {
     await rotated.close();
   });
 
-  it('B2-36: half a pair, garbage and a key of another certificate leave the old one in use, and are counted', async () => {
+  it('fault 36: half a pair, garbage and a key of another certificate leave the old one in use, and are counted', async () => {
     const [other, kept] = [await issue(), await open(server)];
     const refusals = async (): Promise<number> => Number(/certificates_total\{outcome="refused"\} (\d+)/.exec(await metrics.registry.metrics())?.[1] ?? 0);
     const before = await refusals();

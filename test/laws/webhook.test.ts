@@ -100,7 +100,7 @@ describe('the webhook, for any pod', () => {
     }), { numRuns: 300 });
   });
 
-  it('B2-34: changes nothing more when it is asked again', () => {
+  it('fault 34: changes nothing more when it is asked again', () => {
     fc.assert(fc.property(elected, (pod) => {
       const first = review(pod);
       assert.equal(first.response.allowed, true, first.response.status?.message);

@@ -93,7 +93,7 @@ function result(trace: readonly string[], breach: string | undefined): Finding {
 }
 
 
-/** Invariants 1, 4, 5 and 13 of design §10, which hold in every state. */
+/** Invariants 1, 4, 5 and 13 of `docs/invariants.md`, which hold in every state. */
 function breachIn(world: World): string | undefined {
   const delegates = world.targets.flatMap(({ pods }, target) => {
     const object = objectIn(pods);

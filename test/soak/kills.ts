@@ -16,7 +16,7 @@ import { assertInvariants } from '../support/world-invariants.ts';
 
 const NAMESPACE = 'kills';
 const GATE = 'example.com/not-yet';
-/** From the restart until all is as it should be (B2 rows 14 and 15). */
+/** From the restart until all is as it should be (faults 14 and 15). */
 const MAX_RECOVERY_MS = 20_000;
 /** A walk that reached its end may have a call left: so long is waited for one. A chaperon's status may lag (`LAZY_STATUS_MS`). */
 const SETTLE_MS = 2_500;

@@ -1,4 +1,4 @@
-// Must hold 3 of the gateway's second part: an elected Deployment behind an ordinary Service of the source, between network namespaces, with real API
+// An elected Deployment behind an ordinary Service of the source, between network namespaces, with real API
 // servers, Isthmus in both clusters and the pod plane by its command: part of `npm run soak -- pod-plane`. Both clusters have the same pod range.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';

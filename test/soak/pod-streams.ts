@@ -1,4 +1,4 @@
-// Must hold 1 and 3 of issue 10 at full size: kubectl against the source alone, many streams at once for a minute, then large, fast, stalled and
+// At full size: kubectl against the source alone, many streams at once for a minute, then large, fast, stalled and
 // half-open ones; kubectl top; then what kubectl does with the node itself.
 // Run: npm run soak -- streams [-- --only verbs|load|top|node] [--logs 100] [--execs 50] [--seconds 60].
 import { cpus } from 'node:os';

@@ -1,4 +1,4 @@
-// Has a peered target of a sandbox delegated to in Pod mode (design D7): the source's identity is let to write pods there, and the
+// Has a peered target of a sandbox delegated to in Pod mode: the source's identity is let to write pods there, and the
 // ClusterTarget says so.
 import type { ClusterTarget } from '../../api/kinds/cluster-target.ts';
 import { DEFAULT_INSTALL_NAMESPACE } from '../../api/objects/keys.ts';

@@ -1,4 +1,4 @@
-// How long faults last in the tests: seconds where every commit is tested, and as the reference's table of faults has them, with the
+// How long faults last in the tests: seconds where every commit is tested, and as docs/results/faults.md has them, with the
 // client's production intervals, in `npm run soak -- random-faults`. Both are the same tests.
 import { TRANSPORT_TIMINGS, type TransportTimings } from '../../kubernetes/http/cluster-access.ts';
 

@@ -73,7 +73,7 @@ export class FaultWorld {
     return made;
   }
 
-  /** Ends all, having checked the invariants of design §10 over all that was seen. */
+  /** Ends all, having checked the invariants over all that was seen. */
   async stop(): Promise<void> {
     try {
       assertInvariants(this.world, { outages: this.#outages, forced: this.forced });

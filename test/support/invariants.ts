@@ -1,4 +1,4 @@
-// The invariants of design §10 that can be read off a history: one checker, used by every test that injects faults. It is given what the
+// The invariants of `docs/invariants.md` that can be read off a history: one checker, used by every test that injects faults. It is given what the
 // watches of all clusters said, merged in the order of arrival, and answers in sentences. Watches of two clusters are not in step: what
 // looks wrong for less than `toleranceMs` is not reported. The model test has one clock, and tolerates nothing.
 import type { Pod, PodPhase } from '../../api/objects/core.ts';

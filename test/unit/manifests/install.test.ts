@@ -33,7 +33,7 @@ describe('installManifests', () => {
 });
 
 describe('customResourceDefinitions', () => {
-  // Admiralty contract §1.1: plural, short name, scope.
+  // Plural, short name and scope: as docs/admiralty-contract.md promises.
   const expected = [
     ['clustertargets', 'ctg', 'Cluster'],
     ['targets', 'tg', 'Namespaced'],

@@ -1,4 +1,4 @@
-// The bad inputs and attacks of the design's reference (table C2) that reach the webhook's pure part, each under its row; what needs a
+// The attacks of docs/results/attacks.md that reach the webhook's pure part, each under its number; what needs a
 // server is in admission-server.test.ts, what needs an API server in test/integration/webhook-pods.test.ts. `webhook-rows.test.ts` counts them.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';

@@ -1,4 +1,4 @@
-// Refusals follow the security rules for kubeconfigs of tenants (design §8): none of these may read a file, run a program or reach around the network.
+// Refusals follow the security rules for kubeconfigs of tenants: none of these may read a file, run a program or reach around the network.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

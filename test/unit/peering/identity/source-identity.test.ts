@@ -29,7 +29,7 @@ describe('the identity of a source', () => {
     const names = listed(oneNamespace);
     assert.equal(names[0], 'ServiceAccount team-a c2-0123abcd');
     assert.equal(names[1], 'RoleBinding team-a admiralty-source-c2-0123abcd');
-    // Two variable parts with dashes of their own: Admiralty's rule appends a hash (contract §1.3).
+    // Two variable parts with dashes of their own: Admiralty's rule appends a hash (docs/admiralty-contract.md).
     assert.match(names[2] ?? '', /^ClusterRoleBinding admiralty-source-team-a-c2-0123abcd-cluster-summary-viewer-[0-9a-f]{10}$/);
     const others = names.slice(3).map((name) => name.replace(/-[0-9a-f]{10}$/, ''));
     const source = 'admiralty-source-team-a-c2-0123abcd';

@@ -1,4 +1,4 @@
-// Issue 6, must hold 3: holes, not sums. A target with many free GPUs, one on each node, takes no pod that needs eight on one.
+// Free capacity by node shape, not sums. A target with many free GPUs, one on each node, takes no pod that needs eight on one.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ClusterSummary } from '../../../../api/kinds/cluster-summary.ts';

@@ -1,4 +1,4 @@
-// Must hold 7 of the gateway's second part: the behaviours of the MCS API where several clusters export one Service.
+// The behaviours of the MCS API where several clusters export one Service.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';

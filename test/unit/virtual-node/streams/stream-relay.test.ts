@@ -1,4 +1,4 @@
-// Must hold of issue 10: whatever a stream carries or fails to carry, it holds a bounded part of it.
+// Whatever a stream carries or fails to carry, it holds a bounded part of it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

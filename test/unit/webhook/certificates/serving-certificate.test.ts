@@ -52,7 +52,7 @@ describe('the plan for certificates', () => {
     assert.deepEqual(plan({ authorities: [oldest.keyPair], leaf: late }, START + 366 * DAY), { kind: 'add-authority' });
   });
 
-  it('B2-37: lets the new CA sign only after it has been trusted for a while', async () => {
+  it('fault 37: lets the new CA sign only after it has been trusted for a while', async () => {
     const late = await issue(oldest, START + 364 * DAY);
     const both = { authorities: [oldest.keyPair, newest.keyPair], leaf: late };
     const made = START + 365 * DAY;
@@ -64,14 +64,14 @@ describe('the plan for certificates', () => {
     assert.deepEqual(plan({ authorities: both.authorities }, made + 30_000), { kind: 'issue-leaf', signer: oldest.keyPair });
   });
 
-  it('B2-37: drops the old CA when its last leaf has been replaced for a while', () => {
+  it('fault 37: drops the old CA when its last leaf has been replaced for a while', () => {
     const state = { authorities: [oldest.keyPair, newest.keyPair], leaf: successor };
     const signed = START + 365 * DAY + TIMES.trustFirstMs;
     assert.equal(plan(state, signed + 500_000).kind, 'keep');
     assert.deepEqual(plan(state, signed + 601_000), { kind: 'drop-authorities', kept: [newest.keyPair] });
   });
 
-  it('B2-38: makes nothing early or late when the clock is an hour off, steps back, or has slept for eight hours', () => {
+  it('fault 38: makes nothing early or late when the clock is an hour off, steps back, or has slept for eight hours', () => {
     const state = { authorities: [oldest.keyPair], leaf };
     const [hour, now] = [3_600_000, START + 30 * DAY];
     for (const skew of [-hour, hour, 8 * hour]) assert.equal(plan(state, now + skew).kind, 'keep', String(skew));
@@ -79,7 +79,7 @@ describe('the plan for certificates', () => {
     assert.deepEqual(plan(state, START + 60 * DAY + 8 * hour), { kind: 'issue-leaf', signer: oldest.keyPair }, 'what fell due while it slept is done when it wakes');
   });
 
-  it('B2-38: makes certificates that an API server takes whose clock is an hour behind or ahead', () => {
+  it('fault 38: makes certificates that an API server takes whose clock is an hour behind or ahead', () => {
     for (const { certificate } of [oldest.keyPair, leaf]) {
       const { validFrom, validTo } = new X509Certificate(certificate);
       assert.ok(Date.parse(validFrom) < START - 3_600_000);
@@ -96,7 +96,7 @@ describe('the plan for certificates', () => {
 });
 
 describe('a pair', () => {
-  it('B2-36: that fits has no problem; others do, and the message shows no key', async () => {
+  it('fault 36: that fits has no problem; others do, and the message shows no key', async () => {
     assert.equal(problemOf(leaf), undefined);
     assert.equal(problemOf({ certificate: leaf.certificate, key: successor.key }), 'the key is not that of the certificate');
     const broken = [{ ...leaf, certificate: leaf.certificate.slice(0, 200) }, { ...leaf, key: leaf.key.slice(0, 80) }, { certificate: '', key: '' }];

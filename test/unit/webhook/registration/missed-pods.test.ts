@@ -11,7 +11,7 @@ import { ScriptedApiServer, SILENT } from '../../../support/scripted-api-server.
 const POD: Pod = { metadata: { namespace: 'team', name: 'web', uid: 'u1', annotations: { [ELECT_ANNOTATION]: '' } }, spec: { containers: [] } };
 
 describe('a pod that was admitted without the webhook', () => {
-  it('B2-31: is told of under its own name, with what to do', () => {
+  it('fault 31: is told of under its own name, with what to do', () => {
     const event = missedPodEvent(POD);
     assert.deepEqual([event?.reason, event?.type, event?.regarding.name, event?.regarding.uid], ['NotElected', 'Warning', 'web', 'u1']);
     assert.match(event?.note ?? '', /Delete it and have it made again/);
@@ -24,9 +24,9 @@ describe('a pod that was admitted without the webhook', () => {
     'one that is being deleted': { ...POD, metadata: { ...POD.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } },
     'one that has ended': { ...POD, status: { phase: 'Succeeded' } },
   };
-  for (const [what, pod] of Object.entries(others)) it(`B2-31: ${what} is none`, () => assert.equal(missedPodEvent(pod), undefined));
+  for (const [what, pod] of Object.entries(others)) it(`fault 31: ${what} is none`, () => assert.equal(missedPodEvent(pod), undefined));
 
-  it('B2-31: cannot be where elected pods are refused while the webhook is away', () => {
+  it('fault 31: cannot be where elected pods are refused while the webhook is away', () => {
     const clientConfig = {};
     assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Fail' }] }), false);
     assert.equal(mayMissPods({ metadata: {}, webhooks: [{ name: 'w', rules: [{}], clientConfig, failurePolicy: 'Ignore' }] }), true);
@@ -40,7 +40,7 @@ describe('looking for such pods', () => {
   const signal = new AbortController().signal;
   const configuration = (failurePolicy: string) => ({ metadata: { name: 'isthmus' }, webhooks: [{ name: 'w', rules: [{}], clientConfig: {}, failurePolicy }] });
 
-  it('B2-31: asks in opted-in namespaces alone, page by page, and tells of each pod once', async () => {
+  it('fault 31: asks in opted-in namespaces alone, page by page, and tells of each pod once', async () => {
     const server = await ScriptedApiServer.start();
     try {
       const recorded: EventRecord[] = [];
@@ -67,7 +67,7 @@ describe('looking for such pods', () => {
     }
   });
 
-  it('B2-31: reads no pods where none can be missed', async () => {
+  it('fault 31: reads no pods where none can be missed', async () => {
     const server = await ScriptedApiServer.start();
     try {
       const before = { told: new Set(['u1']), mayMiss: false };

@@ -106,7 +106,7 @@ describe('the admission server', () => {
     assert.equal((await post(pool, large(9_000_000))).status, 413);
   });
 
-  it('B2-33: turns away what is too much, at once, and goes on', async () => {
+  it('fault 33: turns away what is too much, at once, and goes on', async () => {
     const small = await start({ limits: { requests: 1, bytes: 1_000_000 } });
     const holder = connect({ port: small.port, host: '127.0.0.1', rejectUnauthorized: false });
     await once(holder, 'secureConnect');
