@@ -72,11 +72,11 @@ export const EXPIRED_AT_ANNOTATION = `${OWN_PREFIX}expired-at`;
 /** Annotation on a target's ClusterSummary, set by its delegate controller, read by the scheduler of sources: it stops
  * candidates that are not confirmed in time. Value {@link TRUE}. */
 export const STOPS_UNCONFIRMED_ANNOTATION = `${OWN_PREFIX}stops-unconfirmed`;
-/** Annotation on PodChaperons, set by the chaperon controller, read by tools: the delegate is assigned to a node. Value
- * {@link TRUE}. */
+/** Annotation on PodChaperons of an Admiralty source, set by the chaperon controller, read by an Admiralty source's
+ * scheduler: this target may be chosen. Value {@link TRUE}. */
 export const IS_RESERVED_ANNOTATION = `${OWN_PREFIX}is-reserved`;
-/** Annotation on PodChaperons, set by an Admiralty source's scheduler: the target's scheduler may bind. Value
- * {@link TRUE}. */
+/** Annotation on PodChaperons, set by an Admiralty source's scheduler, read by the chaperon controller: this target is
+ * chosen, so the delegate is made. Value {@link TRUE}. */
 export const IS_ALLOWED_ANNOTATION = `${OWN_PREFIX}is-allowed`;
 
 /** Annotation on a bound proxy pod, set by the Binding, read by users: name of the target that runs the delegate, as `kind/name`. */
@@ -147,7 +147,7 @@ export const SCORE_WEIGHTS_ANNOTATION = `${ISTHMUS_PREFIX}score-weights`;
 export const PLACEMENT_ANNOTATION = `${ISTHMUS_PREFIX}placement`;
 /** Label on source pods, set by the user, read by the scheduler: name of the group that the pod is placed with, within its namespace. */
 export const POD_GROUP_LABEL = `${ISTHMUS_PREFIX}pod-group`;
-/** The same label of the Coscheduling plugin. */
+/** The same label as the Coscheduling plugin has it, set by the user, read by the scheduler. */
 export const COSCHEDULING_POD_GROUP_LABEL = 'scheduling.x-k8s.io/pod-group';
 /** Annotation on source pods of a group, set by the user, read by the scheduler: the minimum number of pods that are
  * placed together, or none. */
@@ -208,11 +208,14 @@ export const FROM_SUBMARINER_LABEL = `${ISTHMUS_PREFIX}from-submariner`;
 export const PROVIDER_KEY = 'virtual-kubelet.io/provider';
 /** The value of {@link PROVIDER_KEY}. */
 export const PROVIDER_VALUE = 'admiralty';
-/** Label on the virtual node of a ClusterTarget: the target's name. */
+/** Label on the virtual node of a ClusterTarget, set by the virtual node controller, read by commands and users: the
+ * target's name. */
 export const CLUSTER_TARGET_NAME_LABEL = `${OWN_PREFIX}cluster-target-name`;
-/** Label on the virtual node of a Target: the target's namespace. */
+/** Label on the virtual node of a Target, set by the virtual node controller, read by commands and users: the target's
+ * namespace. */
 export const TARGET_NAMESPACE_LABEL = `${OWN_PREFIX}target-namespace`;
-/** Label on the virtual node of a Target: the target's name. */
+/** Label on the virtual node of a Target, set by the virtual node controller, read by commands and users: the target's
+ * name. */
 export const TARGET_NAME_LABEL = `${OWN_PREFIX}target-name`;
 
 /** Annotation on virtual nodes, set by the virtual node controller, read by the scheduler: keys of the labels that the
